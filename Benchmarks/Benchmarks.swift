@@ -66,6 +66,7 @@ enum Row: String, CaseIterable {
     case untouchedRule = "A6"
     case listMerge = "M1"
     case listEdits = "M2"
+    case watchedBootstrap = "P1"
 
     var title: String {
         switch self {
@@ -97,6 +98,7 @@ enum Row: String, CaseIterable {
         case .untouchedRule: "a commit that no rule concerns"
         case .listMerge: "a long list that two edit without a network"
         case .listEdits: "an offline backlog on one list"
+        case .watchedBootstrap: "watching a bootstrap"
         }
     }
 
@@ -130,6 +132,7 @@ enum Row: String, CaseIterable {
         case .untouchedRule: try UntouchedRuleRow(workbench).measure()
         case .listMerge: try await ListMergeRow(workbench).measure()
         case .listEdits: try await ListBacklogRow(workbench).measure()
+        case .watchedBootstrap: try await WatchedBootstrapRow(workbench).measure()
         }
     }
 }

@@ -216,7 +216,7 @@ final class AccessWorld {
             for action in actions {
                 switch action {
                 case .send(_, let connection): connections.insert(connection)
-                case .broadcast(_, let all): connections.formUnion(all)
+                case .broadcast(_, let all), .offer(_, let all): connections.formUnion(all)
                 case .end: break
                 }
             }

@@ -108,7 +108,7 @@ final class WindowsWorld {
             case .send(let frame, let connection):
                 id.map { $0.connection == connection } ?? true
                     ? try Frame.decode(frame, as: ServerMessage.self) : []
-            case .broadcast(let frame, let connections):
+            case .broadcast(let frame, let connections), .offer(let frame, let connections):
                 try connections.filter { connection in id.map { $0.connection == connection } ?? true }
                     .flatMap { _ in try Frame.decode(frame, as: ServerMessage.self) }
             case .end: throw BenchmarkError("a session was ended")

@@ -53,7 +53,7 @@ import Testing
                 case .broadcast(let frame, let connections) where connections.contains(2):
                     received += try Frame.decode(frame, as: ServerMessage.self)
                 case .end(let id): endedSessions.append(id)
-                case .send, .broadcast: break
+                case .send, .broadcast, .offer: break
                 }
             }
         }

@@ -32,6 +32,7 @@ struct ConnectionProtocolTests {
                 case .error(let failure): return "error \(failure.session) \(failure.code)"
                 case .login(let login): return "login \(login.session)"
                 case .context(let context): return "context \(context.session)"
+                case .moved(let moved): return "moved \(moved.session) \(moved.url)"
                 default: return "another message"
                 }
             }
@@ -44,6 +45,30 @@ struct ConnectionProtocolTests {
         return try messages.flatMap { message in
             try summary(connection.receive(Frame.encode(message), now: Timestamp(microseconds: 0)))
         }
+    }
+
+    @Test(arguments: [Features.all, Features.all.subtracting(.handOver)])
+    func sessionsAreHandedOverToAnotherServerAsTheirClientsKnowIt(features: Features) throws {
+        var connection = Self.fresh()
+        func receive(_ message: ClientMessage) throws -> [String] {
+            try Self.summary(connection.receive(Frame.encode(message), now: Timestamp(microseconds: 0)))
+        }
+        func moved(_ session: UInt64, _ database: String) -> String {
+            features.contains(.handOver)
+                ? "moved \(session) wss://other:9443/\(database)" : "error \(session) shuttingDown"
+        }
+        _ = try receive(.hello(.init(features: features, agent: "test")))
+        _ = try receive(.open(.init(session: 1, path: "planes", schema: Schema())))
+        _ = try receive(.open(.init(session: 2, path: "cars", schema: Schema())))
+        #expect(
+            try Self.summary(connection.handOver(to: "wss://other:9443")) == [
+                "forget 1 planes", moved(1, "planes"), "forget 2 cars", moved(2, "cars"),
+            ])
+        #expect(connection.sessions.isEmpty)
+        #expect(try receive(.upload(session: 1, changesets: [])) == [], "what was under way is dropped")
+        #expect(try receive(.open(.init(session: 3, path: "cars", schema: Schema()))) == [moved(3, "cars")])
+        #expect(connection.handOver(to: nil).isEmpty)
+        #expect(try receive(.open(.init(session: 4, path: "cars", schema: Schema()))) == ["open 4 cars"])
     }
 
     @Test func aSessionIsGreetedOpenedSpokenToAndClosed() throws {

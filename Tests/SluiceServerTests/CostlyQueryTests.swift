@@ -78,7 +78,7 @@ struct CostlyQueryTests {
                 switch action {
                 case .send(let frame, let connection):
                     received[connection, default: []] += try Frame.decode(frame, as: ServerMessage.self)
-                case .broadcast(let frame, let connections):
+                case .broadcast(let frame, let connections), .offer(let frame, let connections):
                     for connection in connections {
                         received[connection, default: []] += try Frame.decode(frame, as: ServerMessage.self)
                     }

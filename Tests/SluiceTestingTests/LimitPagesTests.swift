@@ -50,6 +50,15 @@ struct LimitPagesTests {
         #expect(guide.map { $0[1] } == [expected[3], expected[2]])
     }
 
+    @Test func theGuideHasTheLimitsOfMessages() throws {
+        let guide = try table("docs/limits.md", after: "## Messages between stores\n\n| what | at most |")
+        let limits = [
+            MessageLimits.topicCountMax, MessageLimits.topicByteCountMax, MessageLimits.payloadByteCountMax,
+            MessageLimits.rateMax,
+        ]
+        #expect(guide.map { $0[1] } == limits.map(text))
+    }
+
     @Test func theLanguageAndTheProtocolHaveTheLimitsOfQueries() throws {
         let expected: [(words: String, limit: Int)] = [
             ("the text", QueryLimits.textLengthMax), ("parentheses", QueryLimits.depthMax),

@@ -35,4 +35,14 @@ import Testing
         #expect(Array(copy) == Array(0..<1_000))
         #expect(list[499] == -1 && list[999] == 7)
     }
+
+    @Test(arguments: [0, 1, 47, 48, 49, 2_304, 2_305, 10_000])
+    func aPlaceIsFoundInEveryListThatIsSorted(count: Int) {
+        var list = ChunkedList(Array(0..<count))
+        for index in stride(from: 0, to: count, by: 7).reversed() { list.remove(at: index) }
+        let elements = Array(list)
+        for bound in [-1, 0, 1, count / 2, count - 1, count, count + 1] {
+            #expect(list.partitionIndex { $0 < bound } == elements.count { $0 < bound })
+        }
+    }
 }

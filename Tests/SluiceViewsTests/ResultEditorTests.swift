@@ -31,6 +31,46 @@ import Testing
         #expect(change.deletions.isEmpty && change.moves.isEmpty && change.modifications.isEmpty)
     }
 
+    @Test(arguments: [nil, 0, 1, 40, 200, 10_000] as [Int?])
+    func objectsThatComeTogetherChangeTheListAsThoseThatComeOneByOne(limit: Int?) throws {
+        var generator = SeededGenerator(seed: UInt64(limit ?? 77) + 1)
+        var together = try editor(limit: limit)
+        var alone = try editor(limit: limit)
+        var next = 0
+        for round in 0..<40 {
+            let before = together.list
+            var edits: [ResultEdit] = (0..<Int.random(in: 1...60, using: &generator)).map { _ in
+                next += 1
+                return .upsert(entry(next, age: Int64.random(in: 0..<50, using: &generator)))
+            }
+            // Now and then an object has several edits, or was there before.
+            if round % 5 == 4 { edits.append(.upsert(entry(next, age: 7, name: "again"))) }
+            if round % 7 == 6 { edits.append(.upsert(entry(1, age: 99))) }
+            let change = together.apply(edits)
+            for edit in edits { _ = alone.apply([edit]) }
+            #expect(numbers(together.list) == numbers(alone.list))
+            let shown = Array(together.list.visible)
+            let applied = change.applied(to: Array(before.visible)) { shown[$0] }
+            #expect(applied?.map(\.object) == shown.map(\.object))
+            for number in 1...next {
+                let known = entry(number, age: 0).object
+                let (index, expected) = (together.index(of: known), alone.index(of: known))
+                #expect(index != nil && index == expected)
+            }
+        }
+    }
+
+    @Test func anEntryThatIsThereAsItIsIsKnown() throws {
+        var editor = try editor()
+        _ = editor.apply([.upsert(entry(1, age: 30, name: "a"))])
+        let same = editor.holds(entry(1, age: 30, name: "a"))
+        #expect(same)
+        for other in [entry(1, age: 31, name: "a"), entry(1, age: 30, name: "b"), entry(2, age: 30, name: "a")] {
+            let isHeld = editor.holds(other)
+            #expect(!isHeld)
+        }
+    }
+
     @Test(arguments: [[1, 2, 3], [3, 2, 1], [2, 3, 1]])
     func aListOfEntriesIsTheSameAsTheirEdits(numbers order: [Int]) throws {
         let entries = order.map { entry($0, age: Int64(100 - $0)) }

@@ -34,6 +34,11 @@ enum Rendering {
                 + withdrawn.content.rows.map { "\($0.object.classIndex) \(value($0.object.key.value))" }
                 .joined(separator: ";")
         case .reportError(let error): "reportError \(error.session)"
+        case .moved(let moved): "moved \(moved.session) \(Hexadecimal.encode(Array(moved.url.utf8)))"
+        case .message(let message):
+            "message \(message.session) \(Hexadecimal.encode(Array(message.topic.utf8))) "
+                + (message.userID.map { Hexadecimal.encode(Array($0.utf8)) } ?? "none")
+                + " \(message.sentAt.microseconds) \(Hexadecimal.encode(message.payload))"
         }
     }
 

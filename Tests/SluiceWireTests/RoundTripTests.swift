@@ -36,7 +36,12 @@ import Testing
             let messages = samples.many(upTo: 5) { $0.serverMessage() }
             var builder = FrameBuilder()
             for message in messages { builder.append(message) }
-            #expect(try Frame.decode(builder.finish()) == messages)
+            let frame = builder.finish()
+            #expect(try Frame.decode(frame) == messages)
+            // Whoever passes frames on reads no more of them than this.
+            let first = Frame.first(of: frame)
+            #expect(first?.type == messages.first?.type && first?.session == messages.first?.session)
+            for count in 0..<min(40, frame.count) { _ = Frame.first(of: Array(frame[..<count])) }
         }
     }
 

@@ -92,7 +92,7 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(15) {
+        switch below(17) {
         case 0:
             return .hello(
                 .init(
@@ -133,6 +133,8 @@ extension SampleGenerator {
         case 11: return .cached(.init(session: session, request: number(), content: block()))
         case 12: return .deploy(.init(session: session, request: number(), isTrial: bool(), file: data()))
         case 13: return .variables(session: session, values: map { .string($0.text()) })
+        case 14: return .listen(.init(session: session, request: number(), topics: many(upTo: 3) { $0.text() }))
+        case 15: return .message(.init(session: session, request: number(), topic: text(), payload: data()))
         default: return .close(session: session)
         }
     }
@@ -150,7 +152,7 @@ extension SampleGenerator {
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(16) {
+        switch below(18) {
         case 0:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
@@ -220,6 +222,12 @@ extension SampleGenerator {
             }
             return .context(.init(session: session, context: id(), fields: id(), hidden: hidden))
         case 14: return .withdrawn(.init(session: session, request: number(), content: block()))
+        case 15: return .moved(.init(session: session, url: text()))
+        case 16:
+            return .message(
+                .init(
+                    session: session, topic: text(), userID: maybe { $0.text() },
+                    sentAt: Timestamp(microseconds: integer()), payload: data()))
         default: return .report(session: session, request: number(), json: data())
         }
     }

@@ -19,6 +19,13 @@ package struct ClientOptions: Sendable {
     package var heartbeat: Duration = .seconds(60)
     package var reconnectDelay: Duration = .seconds(1)
     package var reconnectDelayMax: Duration = .seconds(300)
+    /// The number of servers to choose from, and whether at random.
+    package var serverCount = 1
+    package var choosesServersAtRandom = false
+    /// After how many failed attempts in a row syncing ends; nil for never.
+    package var attemptCountMax: Int?
+    /// Whether a lost connection ends those who wait.
+    package var cancelsWaitsOnNonFatalErrors = false
     /// The maximum number of unacknowledged operations in transit.
     package var inFlightOperationCountMax = 50_000
     /// The approximate maximum of unacknowledged bytes in transit. A transaction that begins below it is sent

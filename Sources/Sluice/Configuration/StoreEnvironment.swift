@@ -16,11 +16,17 @@ package struct StoreEnvironment: Sendable {
     package var scheduleUpkeep: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
     /// Begins a connection to an endpoint; nil connects through sockets.
     package var connect: (@Sendable (Endpoint, any MessageConnectionDelegate) throws -> any MessageConnection)?
+    /// Calls the function when the machine's addresses or routes have changed, as long as what is returned exists; nil
+    /// where that cannot be noticed.
+    package var watchNetwork: @Sendable (@escaping @Sendable () -> Void) -> (any Sendable)?
+    /// How long the machine was suspended since it was started, in all.
+    package var suspendedTime: @Sendable () -> Duration
 
     /// The services of the system.
     package static let system = StoreEnvironment(
         now: { Timestamp(Date()) }, random: { .random(in: .min ... .max) },
-        schedule: delayed, scheduleUpkeep: delayed, connect: nil)
+        schedule: delayed, scheduleUpkeep: delayed, connect: nil,
+        watchNetwork: { NetworkMonitor.shared?.watch($0) }, suspendedTime: { SuspensionClock.suspendedTime })
 
     private static let delayed: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { delay, body in
         let nanoseconds = delay / .nanoseconds(1)

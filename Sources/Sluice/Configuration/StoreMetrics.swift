@@ -9,7 +9,7 @@ public protocol StoreMetrics: Sendable {
     func connected()
     /// A connection has ended, or an attempt has failed.
     func disconnected()
-    /// A message was handed to the connection.
+    /// A message of the store was handed to the connection.
     ///
     /// - Parameter byteCount: its length, before WebSocket's own bytes.
     func sent(byteCount: Int)

@@ -12,10 +12,28 @@ public struct SyncConfiguration: Sendable, Hashable {
         case readOnly
     }
 
-    /// `ws://HOST:PORT/DATABASE` or `wss://…`.
-    public var url: String
-    /// Who the store's user is. The server decides what it accepts. They travel to the server of the URL, which
-    /// should begin with `wss` wherever others could listen on the way.
+    /// Which of several URLs an attempt to connect goes to.
+    public enum URLChoice: Sendable, Hashable {
+        /// The first, and after a failure the next. Once a session has opened, the first is tried first again.
+        case inOrder
+        /// One at random, and after a failure one of the others: the load spreads over the servers.
+        case random
+    }
+
+    /// The servers of one database, each as `ws://HOST:PORT/DATABASE` or `wss://…`; at least one. All name the same
+    /// database and serve the same data. An attempt that fails is followed by one to the next URL at once; the store
+    /// waits only when all have failed.
+    public var urls: [String]
+    /// Which URL an attempt goes to.
+    public var urlChoice = URLChoice.inOrder
+    /// The only URL, or the first of several.
+    public var url: String {
+        get { urls.first ?? "" }
+        set { urls = [newValue] }
+    }
+    /// Who the store's user is. The server decides what it accepts. They travel to the servers of the URLs, which
+    /// should begin with `wss` wherever others could listen on the way, and to a server that one of these hands the
+    /// session over to.
     public var credentials: Credentials
     /// The values of `$client` in the server's rules, by name: what this device chooses to sync of what its user may
     /// read. Single values, and lists of at most 10,000; 64 names at most, and 1 MiB in all. A rule that names a
@@ -29,6 +47,11 @@ public struct SyncConfiguration: Sendable, Hashable {
     public var headers: [String: String] = [:]
     /// The network interface to use, such as `eth0`; nil leaves the choice to the system.
     public var networkInterface: String?
+    /// Whether the store shares its connection with other stores of this process that have the same server, user and
+    /// settings of the connection. Each has a session of its own on it, and they take turns, but a store that cannot
+    /// keep up with what it is sent delays the others. Stores in memory have connections of their own. Turn it off where
+    /// a proxy sends databases of one address to different servers.
+    public var sharesConnection = true
     /// Connects through this network instead of sockets, to a server in the same process. The host of the URL is the
     /// name of the server in this network.
     public var loopback: LoopbackNetwork?
@@ -40,6 +63,13 @@ public struct SyncConfiguration: Sendable, Hashable {
     public var reconnectDelay: Duration = .seconds(1)
     /// The longest wait between attempts. Above zero.
     public var reconnectDelayMax: Duration = .seconds(300)
+    /// After how many attempts in a row that failed syncing ends with the state ``SessionStatus/State/failed(_:)``;
+    /// nil never gives up. A session that opens begins the count anew, as does ``StoreSession/start(reset:)``.
+    public var attemptCountMax: Int?
+    /// Whether a lost connection, or an attempt to connect that fails, ends those who wait for the server, with the
+    /// code ``SyncError/Code/unreachable``. If not, they go on waiting, up to their time-outs. The store goes on
+    /// connecting in both cases.
+    public var cancelsWaitsOnNonFatalErrors = false
     /// How long a connection may be silent before the store probes it. If nothing is received or sent for twice that
     /// time after a probe, the store closes the connection. Above zero.
     public var heartbeat: Duration = .seconds(60)
@@ -48,7 +78,16 @@ public struct SyncConfiguration: Sendable, Hashable {
     ///   - url: `ws://HOST:PORT/DATABASE` or `wss://…`.
     ///   - credentials: who the store's user is.
     public init(url: String, credentials: Credentials = .anonymous) {
-        self.url = url
+        self.init(urls: [url], credentials: credentials)
+    }
+
+    /// - Parameters:
+    ///   - urls: the servers of one database, each as `ws://HOST:PORT/DATABASE` or `wss://…`.
+    ///   - choice: which of them an attempt goes to.
+    ///   - credentials: who the store's user is.
+    public init(urls: [String], choice: URLChoice = .inOrder, credentials: Credentials = .anonymous) {
+        self.urls = urls
+        urlChoice = choice
         self.credentials = credentials
     }
 }

@@ -5,22 +5,33 @@ internal import Synchronization
 
 /// Runs the connection of one store: it carries frames between the transport and the store's queue.
 final class ServerLink: Sendable {
-    private struct State {
-        var connection: (any MessageConnection)?
-        var delegate: Delegate?
-    }
-
-    private let endpoint: Endpoint
+    private let endpoints: [Endpoint]
     private let configuration: SyncConfiguration
     private let environment: StoreEnvironment
-    private let state = Mutex(State())
+    /// Whether the store may share its connection: the server forgets one in memory when its session is closed.
+    private let mayShare: Bool
+    private let state = Mutex<(member: ConnectionMember, listener: Listener)?>(nil)
 
     /// - Throws: ``StoreError`` when the URL, a duration or a variable is invalid.
-    init(_ configuration: SyncConfiguration, environment: StoreEnvironment) throws {
-        do {
-            endpoint = try Endpoint(configuration.url)
+    init(_ configuration: SyncConfiguration, environment: StoreEnvironment, isShortLived: Bool) throws {
+        do throws(TransportError) {
+            var endpoints: [Endpoint] = []
+            for url in configuration.urls { endpoints.append(try Endpoint(url)) }
+            self.endpoints = endpoints
         } catch {
             throw StoreError(.invalidConfiguration, error.message, cause: error)
+        }
+        guard let first = endpoints.first else {
+            throw StoreError(.invalidConfiguration, "there is no URL of a server; SyncConfiguration needs one or more")
+        }
+        if let other = endpoints.first(where: { $0.target != first.target }) {
+            throw StoreError(
+                .invalidConfiguration,
+                "the URLs of a store name one database, and these name '\(first.databaseName)' and "
+                    + "'\(other.databaseName)'")
+        }
+        if let count = configuration.attemptCountMax, count < 1 {
+            throw StoreError(.invalidConfiguration, "attemptCountMax is \(count); it must be above zero, or nil")
         }
         for (name, duration) in [
             ("connectTimeout", configuration.connectTimeout), ("reconnectDelay", configuration.reconnectDelay),
@@ -33,34 +44,63 @@ final class ServerLink: Sendable {
         }
         self.configuration = configuration
         self.environment = environment
+        mayShare = configuration.sharesConnection && !isShortLived && environment.connect == nil
     }
 
-    /// The database that the URL names.
-    var databaseName: String { String(endpoint.target.drop { $0 == "/" }) }
+    /// The database that the URLs name.
+    var databaseName: String { endpoints[0].databaseName }
 
-    /// Begins a connection, and reports its events to `tell`, in order, until ``disconnect()``.
-    func connect(tell: @escaping @Sendable (ClientEvent) -> Void) {
-        let delegate = Delegate(tell: tell)
-        do {
-            let connection: any MessageConnection
-            if let connect = environment.connect {
-                connection = try connect(endpoint, delegate)
-            } else if let loopback = configuration.loopback {
-                connection = loopback.connect(to: endpoint, delegate: delegate)
-            } else {
-                connection = try WebSocketClient.connect(
-                    to: endpoint, options: options, loop: try SharedLoop.loop(), delegate: delegate)
+    /// - Throws: `TransportError` when a session cannot be handed over to the URL.
+    private func endpoint(of server: ServerChoice) throws -> Endpoint {
+        switch server {
+        case .configured(let position): return endpoints[position % endpoints.count]
+        case .handedOver(let url):
+            let endpoint = try Endpoint(url)
+            guard endpoint.usesTLS || !endpoints.contains(where: \.usesTLS) else {
+                throw TransportError(
+                    .invalidURL,
+                    "the server hands the session over to a server without TLS, where this store does not follow")
             }
-            state.withLock { state in
-                state.connection = connection
-                state.delegate = delegate
+            guard endpoint.target == endpoints[0].target else {
+                throw TransportError(.invalidURL, "the server hands the session over to another database")
             }
-        } catch {
-            delegate.silence()
-            let transport = error as? TransportError
-            tell(.closed(reason: transport?.message ?? "\(error)", isTransient: transport?.isTransient ?? false))
+            return endpoint
         }
     }
+
+    /// Begins a connection, or joins one that is there, and reports its events to `tell`, in order, until
+    /// ``disconnect()``.
+    func connect(
+        to server: ServerChoice, as credentials: Credentials, tell: @escaping @Sendable (ClientEvent) -> Void
+    ) {
+        let listener = Listener(tell: tell)
+        do {
+            let endpoint = try endpoint(of: server)
+            let key = mayShare ? ConnectionPool.Key(endpoint, configuration, credentials) : nil
+            let member = try ConnectionPool.shared.join(
+                key, agent: ClientOptions().agent, tell: { listener.say($0) },
+                connect: { try connect(to: endpoint, $0) })
+            state.withLock { $0 = (member, listener) }
+            listener.begin()
+        } catch {
+            let transport = error as? TransportError
+            // A bad address of another server ends nothing: the store returns to those of its configuration.
+            let isTransient = if case .handedOver = server { true } else { transport?.isTransient ?? false }
+            tell(.closed(reason: transport?.message ?? "\(error)", isTransient: isTransient))
+        }
+    }
+
+    private func connect(
+        to endpoint: Endpoint, _ delegate: any MessageConnectionDelegate
+    ) throws -> any MessageConnection {
+        if let connect = environment.connect { return try connect(endpoint, delegate) }
+        if let loopback = configuration.loopback { return loopback.connect(to: endpoint, delegate: delegate) }
+        return try WebSocketClient.connect(
+            to: endpoint, options: options, loop: try SharedLoop.loop(), delegate: delegate)
+    }
+
+    /// Takes the place of the session on the connection that has opened; nil if it is over.
+    func takePlace() -> ConnectionPlace? { state.withLock { $0?.member }?.takePlace() }
 
     private var options: WebSocketClientOptions {
         var options = WebSocketClientOptions()
@@ -81,72 +121,70 @@ final class ServerLink: Sendable {
         return options
     }
 
-    func send(_ frame: [UInt8]) {
-        state.withLock { $0.connection }?.send(SharedBuffer(frame))
+    func send(_ frame: [UInt8]) { state.withLock { $0?.member }?.send(frame) }
+
+    /// How soon a connection that is probed must show that the server is there.
+    private static let probeTimeout: Duration = .seconds(10)
+
+    /// Has the connection end soon if the server is not there any more.
+    func probe() {
+        state.withLock { $0?.member }?.probe(timeout: min(Self.probeTimeout, configuration.heartbeat * 2))
     }
 
-    /// Ends the connection. No further event of it is reported.
+    /// Ends the session on the connection, and the connection with its last. No further event of it is reported.
     func disconnect() {
         let ended = state.withLock { state in
-            defer { state = State() }
+            defer { state = nil }
             return state
         }
-        ended.delegate?.silence()
-        ended.connection?.close()
+        ended?.listener.silence()
+        ended?.member.leave()
     }
 
     /// Reports that the store has handled a received frame.
-    func didHandleFrame() {
-        let (connection, delegate) = state.withLock { ($0.connection, $0.delegate) }
-        if let connection { delegate?.didHandleFrame(connection) }
-    }
+    func didHandleFrame() { state.withLock { $0?.member }?.didHandleFrame() }
 
-    /// Reports the events of one connection, and pauses it while the store has too many frames to handle.
-    private final class Delegate: MessageConnectionDelegate {
-        private static let pendingCountMax = 64
+    /// Reports the events of one connection, from when the link knows it.
+    private final class Listener: Sendable {
+        private enum State {
+            /// The link does not know the connection yet, which may report already.
+            case waiting([ClientEvent])
+            case listening
+            case silent
+        }
 
         private let tell: @Sendable (ClientEvent) -> Void
-        private let isSilent = Atomic<Bool>(false)
-        /// One lock guards the count and the calls to the connection, because a pause that came after its own
-        /// resumption would never end.
-        private let flow = Mutex((pendingCount: 0, isPaused: false))
+        private let state = Mutex(State.waiting([]))
 
         init(tell: @escaping @Sendable (ClientEvent) -> Void) { self.tell = tell }
 
-        func silence() { isSilent.store(true, ordering: .sequentiallyConsistent) }
-
-        private func say(_ event: ClientEvent) {
-            if !isSilent.load(ordering: .sequentiallyConsistent) { tell(event) }
-        }
-
-        func connectionDidOpen(_ connection: any MessageConnection) { say(.opened) }
-
-        func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
-            flow.withLock { flow in
-                flow.pendingCount += 1
-                guard flow.pendingCount >= Self.pendingCountMax, !flow.isPaused else { return }
-                flow.isPaused = true
-                connection.pauseReceiving()
+        /// Reports what has happened so far, and from now on.
+        func begin() {
+            // Under the lock, so that nothing overtakes. What is told is only queued.
+            state.withLock { state in
+                guard case .waiting(let events) = state else { return }
+                state = .listening
+                for event in events { tell(event) }
             }
-            say(.received(Array(message)))
         }
 
-        func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
-            say(
-                .closed(
-                    reason: error?.message ?? "the server closed the connection",
-                    isTransient: error?.isTransient ?? true))
-        }
+        func silence() { state.withLock { $0 = .silent } }
 
-        func didHandleFrame(_ connection: any MessageConnection) {
-            flow.withLock { flow in
-                flow.pendingCount -= 1
-                guard flow.pendingCount <= Self.pendingCountMax / 4, flow.isPaused else { return }
-                flow.isPaused = false
-                connection.resumeReceiving()
+        func say(_ event: ClientEvent) {
+            state.withLock { state in
+                switch state {
+                case .waiting(let events): state = .waiting(events + [event])
+                case .listening: tell(event)
+                case .silent: break
+                }
             }
         }
     }
+}
+
+extension Endpoint {
+    /// The database that the URL names.
+    fileprivate var databaseName: String { String(target.drop { $0 == "/" }) }
 }
 
 /// Holds the event loop that all stores of a process share.

@@ -56,10 +56,15 @@ extension StoreCore {
                 self?.limit(arrival, to: timeout, what)
                 return
             }
-            let problem = try? self?.performAndWait(\.lastProblem)
-            let message = "\(what) within \(timeout)" + (problem.map { ": \($0)" } ?? "")
-            arrival.finish(.failure(SyncError(.timedOut, message)))
+            let error = self?.timedOut(what, timeout) ?? SyncError(.timedOut, "\(what) within \(timeout)")
+            arrival.finish(.failure(error))
         }
+    }
+
+    /// The error of a wait that took too long. It names the last problem of the connection, if one is known.
+    func timedOut(_ what: String, _ timeout: Duration) -> SyncError {
+        let problem = try? performAndWait(\.lastProblem)
+        return SyncError(.timedOut, "\(what) within \(timeout)" + (problem.map { ": \($0)" } ?? ""))
     }
 
     /// - Throws: ``SyncError/Code/noServer`` when the store has no server to wait for.
@@ -79,13 +84,16 @@ extension StoreCore {
     ///   - timeout: the longest wait without progress; nil waits without limit. New rows are progress; a new
     ///     connection, and rows that an earlier connection brought, are not.
     package func synced<Value: Sendable>(
-        _ query: Query, isLocal: Bool = false, timeout: Duration?, _ body: @escaping @Sendable () throws -> Value
+        _ query: Query, isLocal: Bool = false, timeout: Duration?,
+        progress: (@Sendable (SyncProgress) -> Void)? = nil, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         let isLocal = isLocal || query.namesLocalClass(in: schema)
         if !isLocal { try requireServer() }
         let arrival = Arrival<Bool>()
-        let waiter = try await perform { engine in
-            try engine.awaitStatus(query, isLocal: isLocal) { [unowned engine] status in
+        let gate = DeliveryGate()
+        let listener = progress.map { self.progressListener(gate, $0) }
+        let (waiter, watch) = try await perform { engine -> (UInt64, UInt64?) in
+            let waiter = try engine.awaitStatus(query, isLocal: isLocal) { [unowned engine] status in
                 switch status.state {
                 case .complete:
                     arrival.finish(.success(true))
@@ -98,12 +106,36 @@ extension StoreCore {
                     return false
                 }
             }
+            // From the beginning, so that no row is missed.
+            return (waiter, listener.map { engine.watchProgress(.download, .outstanding, of: query, $0) })
         }
-        defer { performLater { try? $0.releaseStatus(query, waiter: waiter) } }
+        defer {
+            gate.close()
+            performLater { engine in
+                if let watch { engine.unwatchProgress(watch) }
+                try? engine.releaseStatus(query, waiter: waiter)
+            }
+        }
         limit(arrival, to: timeout, "the server's answer did not come or go on")
         _ = try await arrival.value()
         try await handlersAreTold(of: query)
+        if listener != nil { await passCallbacks() }
         return try body()
+    }
+
+    /// A listener that hands the newest value to a handler on the store's queue of callbacks, until the gate is closed.
+    private func progressListener(
+        _ gate: DeliveryGate, _ handler: @escaping @Sendable (SyncProgress) -> Void
+    ) -> EventListener<SyncProgress> {
+        let listener = EventListener<SyncProgress>.ofNewest
+        let queue = callbacks
+        listener.begin { [weak listener] in
+            let current = listener
+            queue.async {
+                while let progress = current?.take() { gate.deliver { handler(progress) } }
+            }
+        }
+        return listener
     }
 
     /// Waits until the handlers on the store's queue of callbacks that observe a query have handled an event that says
@@ -160,6 +192,21 @@ extension StoreCore {
         await passCallbacks()
     }
 
+    func uploaded(_ receipt: WriteReceipt, timeout: Duration?) async throws {
+        if case .unstored = receipt.fate {
+            try checkOpen()
+            throw StoreError(.outsideWrite, "the write that this receipt is of was not stored: its body has thrown")
+        }
+        do {
+            try await wait(timeout: timeout, "the server did not acknowledge more") { $0.whenUploaded(receipt, $1) }
+        } catch {
+            // The handlers are told of a rejection first.
+            if case .rejected = receipt.fate { await passCallbacks() }
+            throw error
+        }
+        await passCallbacks()
+    }
+
     func connected(timeout: Duration?) async throws {
         try await wait(timeout: timeout, "no session with the server came about") { $0.whenConnected($1) }
     }
@@ -189,9 +236,9 @@ extension StoreCore {
         try await answer(timeout: timeout) { $0.requestDeployment(of: file, isTrial: isTrial, reply: $1) }
     }
 
-    private typealias Reply = (Result<[UInt8], SyncError>) -> Void
+    typealias Reply = (Result<[UInt8], SyncError>) -> Void
 
-    private func answer(
+    func answer(
         timeout: Duration?, to request: @escaping @Sendable (ClientEngine, @escaping Reply) -> Void
     ) async throws -> String {
         try requireServer()

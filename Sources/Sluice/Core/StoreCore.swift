@@ -18,7 +18,9 @@ package final class StoreCore: Sendable {
     package let configuration: StoreConfiguration
     let callbacks = DispatchQueue(label: "sluice.callbacks")
     let rejections: RejectionCenter
-    let sessions: SessionFeed
+    let sessions = SessionFeed()
+    /// The objects that travel.
+    let transfers = EventFeed<ObjectTransfer> { EventListener(pendingCountMax: 1_000) { $0.omitting($1) } }
     private let queue = DispatchQueue(label: "sluice.store")
     private let confined: Confined
     private let link: ServerLink?
@@ -31,6 +33,9 @@ package final class StoreCore: Sendable {
     private let declaredInverses = Mutex(InverseNames())
     /// Who the user is, and how often a connection was begun or ended: a token that comes later is for another one.
     private let login: Mutex<LoginState>
+
+    /// Reports the changes of the machine's network, as long as it exists.
+    private let networkWatch = Mutex<(any Sendable)?>(nil)
 
     private struct LoginState {
         var credentials: Credentials
@@ -46,10 +51,12 @@ package final class StoreCore: Sendable {
         self.storage = storage
         self.configuration = configuration
         rejections = RejectionCenter(queue: callbacks)
-        sessions = SessionFeed(queue: callbacks)
         let environment = configuration.environment
         login = Mutex(LoginState(credentials: configuration.sync?.credentials ?? .anonymous))
-        link = try configuration.sync.map { try ServerLink($0, environment: environment) }
+        let isShortLived = if case .memory = configuration.location { true } else { false }
+        link = try configuration.sync.map {
+            try ServerLink($0, environment: environment, isShortLived: isShortLived)
+        }
         var options = ClientOptions()
         options.purgesRevokedObjects = configuration.purgesRevokedObjects
         options.keepsRevokedObject = configuration.keepsRevokedObject
@@ -65,8 +72,12 @@ package final class StoreCore: Sendable {
             options.heartbeat = sync.heartbeat
             options.reconnectDelay = sync.reconnectDelay
             options.reconnectDelayMax = sync.reconnectDelayMax
+            options.serverCount = sync.urls.count
+            options.choosesServersAtRandom = sync.urlChoice == .random
+            options.attemptCountMax = sync.attemptCountMax
+            options.cancelsWaitsOnNonFatalErrors = sync.cancelsWaitsOnNonFatalErrors
             options.isReadOnly = sync.access == .readOnly
-            if case .memory = configuration.location { options.isShortLived = true }
+            options.isShortLived = isShortLived
         }
         confined = Confined(
             engine: try ClientEngine(
@@ -75,6 +86,7 @@ package final class StoreCore: Sendable {
                 log: configuration.log?.about(.sync)))
         published = Mutex(storage.schema)
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
+        confined.engine.reportTransfers(while: { [transfers] in transfers.isHeard }, transfers.tell)
         for rejection in confined.engine.unreportedRejections { rejections.report(rejection) }
         confined.engine.onRejection = { [rejections, configuration] rejection in
             configuration.metrics?.writeRejected(code: rejection.reason.code)
@@ -114,6 +126,7 @@ package final class StoreCore: Sendable {
         defer {
             carryOut(confined.engine.takeActions())
             if confined.engine.syncs { sessions.publish(confined.engine.sessionStatus) }
+            confined.engine.reportProgress()
         }
         do { return try body(confined.engine) } catch { throw StoreError.wrapping(error) }
     }
@@ -197,6 +210,7 @@ package final class StoreCore: Sendable {
 
     func start() {
         if configuration.startsSyncing { performLater { $0.handle(.start) } }
+        if configuration.sync != nil { watchSurroundings() }
         if case .file = configuration.location { watchFile() }
         if !configuration.cacheLimits.areNone { sweepCache(after: .seconds(60)) }
     }
@@ -228,8 +242,10 @@ package final class StoreCore: Sendable {
     private func carryOut(_ actions: [ClientAction]) {
         for action in actions {
             switch action {
-            case .connect:
-                connect()
+            case .connect(let server):
+                connect(to: server)
+            case .probe:
+                link?.probe()
             case .disconnect:
                 forgetAttempt()
                 link?.disconnect()
@@ -256,20 +272,20 @@ package final class StoreCore: Sendable {
     private func forgetAttempt() { login.withLock { $0.attempt += 1 } }
 
     /// Connects, once a token is here if one must be fetched.
-    private func connect() {
+    private func connect(to server: ServerChoice) {
         let (credentials, attempt) = login.withLock { login in
             login.attempt += 1
             return (login.credentials, login.attempt)
         }
         guard credentials.areRenewable else {
-            link?.connect { [weak self] event in self?.receive(event) }
+            link?.connect(to: server, as: credentials) { [weak self] event in self?.receive(event) }
             return
         }
         resolve(credentials, attempt) { core, engine, resolved in
             switch resolved {
             case .success(let proofs):
                 engine.handle(.credentials(proofs))
-                core.link?.connect { [weak core] event in core?.receive(event) }
+                core.link?.connect(to: server, as: credentials) { [weak core] event in core?.receive(event) }
             case .failure(let error):
                 // The error itself may name what is secret.
                 engine.handle(.closed(reason: "no token could be had: \(type(of: error))", isTransient: true))
@@ -343,13 +359,22 @@ package final class StoreCore: Sendable {
     }
 
     private func receive(_ event: ClientEvent) {
-        guard case .received(let frame) = event else {
-            if let metrics = configuration.metrics {
-                if case .opened = event { metrics.connected() }
-                if case .closed = event { metrics.disconnected() }
+        switch event {
+        case .received(let frame): receive(frame)
+        case .opened:
+            configuration.metrics?.connected()
+            // The number of the session is taken right before the session asks to be opened.
+            performLater { [self] engine in
+                if let place = link?.takePlace() { engine.handle(.opened(at: place)) }
             }
-            return performLater { $0.handle(event) }
+        case .closed:
+            configuration.metrics?.disconnected()
+            performLater { $0.handle(event) }
+        default: performLater { $0.handle(event) }
         }
+    }
+
+    private func receive(_ frame: [UInt8]) {
         configuration.metrics?.received(byteCount: frame.count)
         let isFirst = frames.withLock { frames in
             frames.append(frame)
@@ -367,6 +392,28 @@ package final class StoreCore: Sendable {
         for _ in batch { link?.didHandleFrame() }
     }
 
+    /// How often a store looks whether the machine was suspended, and for how long it must have been.
+    private static let suspensionCheckInterval: Duration = .seconds(5)
+    private static let suspensionMin: Duration = .seconds(1)
+
+    /// Notices, until the store is closed, that the machine has other addresses or routes, or was suspended.
+    private func watchSurroundings() {
+        let watch = configuration.environment.watchNetwork { [weak self] in
+            self?.performLater { $0.handle(.surroundingsChanged) }
+        }
+        networkWatch.withLock { $0 = watch }
+        watchSuspension(after: configuration.environment.suspendedTime())
+    }
+
+    private func watchSuspension(after known: Duration) {
+        configuration.environment.scheduleUpkeep(Self.suspensionCheckInterval) { [weak self] in
+            guard let self, !isClosed else { return }
+            let time = configuration.environment.suspendedTime()
+            if time - known >= Self.suspensionMin { performLater { $0.handle(.surroundingsChanged) } }
+            watchSuspension(after: time)
+        }
+    }
+
     /// Ends syncing and all subscriptions, after the work that the queue already has. What was written stays, and is
     /// uploaded when the store is next opened. It does not wait, so any thread may release a store.
     ///
@@ -376,7 +423,9 @@ package final class StoreCore: Sendable {
             defer { completion() }
             guard !closed.exchange(true, ordering: .sequentiallyConsistent) else { return }
             run { $0.close() }
+            networkWatch.withLock { $0 = nil }
             sessions.close()
+            transfers.close()
             storage.close()
         }
     }

@@ -13,7 +13,8 @@ extension ClientEngine {
         case .resume: if session.phase == .paused { connect() }
         case .retryAfterFailure: if session.failure != nil { start() }
         case .reconnectNow: reconnectNow()
-        case .opened: greet()
+        case .surroundingsChanged: surroundingsChanged()
+        case .opened(let place): greet(at: place)
         case .closed(let reason, let isTransient): disconnected(reason, isTransient: isTransient)
         case .received(let frame): receive([frame])
         case .reconnect: if session.phase == .waiting { connect() }
@@ -64,26 +65,27 @@ extension ClientEngine {
         let isQueued = faults.recording("what was written before syncing could not be queued") {
             try outbox.queueUnsyncedObjects()
         }
-        if isQueued { session.connect() }
+        if isQueued { session.connect(now: now()) }
     }
 
-    /// Sends the hello, and asks the server to open the session.
-    private func greet() {
+    /// Asks the server to open the session, and says hello unless somebody else does so on this connection.
+    private func greet(at place: ConnectionPlace?) {
         guard session.phase == .connecting, let name = options.databaseName else { return }
         let state = storage.syncState
         let identity = state.map {
             ClientIdentity(databaseID: $0.databaseID, epoch: $0.epoch, clientID: $0.clientID, nonce: $0.nonce)
         }
-        session.greet(
-            at: now(),
-            opening: .init(
-                session: SyncSession.number, path: name, credentials: session.login.presented, identity: identity,
+        session.greet(at: now(), place) { number in
+            .init(
+                session: number, path: name, credentials: session.login.presented, identity: identity,
                 version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
                 options: [
                     options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [], .movesInPages,
                     .omitsKnownSchema,
                 ],
-                variables: session.variables, schema: schemas.request(declaring: !options.isReadOnly)))
+                variables: session.variables, schema: schemas.request(declaring: !options.isReadOnly))
+        }
+        if let greeting = place?.greeting { greeted(greeting) }
     }
 
     func greeted(_ reply: ServerMessage.HelloReply) {
@@ -122,6 +124,7 @@ extension ClientEngine {
             try transactions.run(.local) { _ in try storage.advance(to: opened.version) }
         }
         try offers.beginSession(hasContext: openingContext != nil)
+        messages.beginSession()
         outbox.pump()
         try settleReset()
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
@@ -133,7 +136,7 @@ extension ClientEngine {
     /// under way.
     private func declareWhatCameMeanwhile() {
         guard !options.isReadOnly, !schemas.isReached else { return }
-        session.send([.declare(session: SyncSession.number, schema: schemas.standing)])
+        session.send([.declare(session: session.number, schema: schemas.standing)])
     }
 
     private func storeIdentity(_ opened: ServerMessage.Opened, version: UInt64) throws {
@@ -180,6 +183,26 @@ extension ClientEngine {
         connect()
     }
 
+    /// How long an attempt to connect may have lasted to be given up when the machine's addresses change.
+    private static let attemptTimeMin: Int64 = 2_000_000
+
+    /// Tries to connect now, or finds out whether the connection still holds.
+    private func surroundingsChanged() {
+        switch session.phase {
+        case .waiting: reconnectNow()
+        case .active: session.probe()
+        case .connecting, .opening:
+            // It may wait for an answer to where this machine is no more.
+            guard let began = session.attemptedAt, now().microseconds - began.microseconds >= Self.attemptTimeMin else {
+                return
+            }
+            session.disconnect()
+            comeAgain(atLeast: .zero, because: "the network has changed")
+            reconnectNow()
+        case .stopped, .paused, .failed: break
+        }
+    }
+
     private func disconnected(_ reason: String, isTransient: Bool) {
         switch session.phase {
         case .stopped, .paused, .waiting, .failed: return
@@ -187,7 +210,7 @@ extension ClientEngine {
         }
         log?(.info, "disconnected", [("reason", reason)])
         if isTransient {
-            comeAgain(atLeast: .zero, because: reason)
+            comeAgain(atLeast: .zero, because: reason, isProblem: true)
         } else if !suspectUploads(because: reason) {
             fail(SyncError(.unreachable, reason))
         }
@@ -217,7 +240,8 @@ extension ClientEngine {
         case .retry:
             session.disconnect()
             log?(.info, "the server asks to come again", [("message", failure.message)])
-            comeAgain(atLeast: .milliseconds(Int64(clamping: failure.retryAfter)), because: failure.message)
+            comeAgain(
+                atLeast: .milliseconds(Int64(clamping: failure.retryAfter)), because: failure.message, isProblem: true)
         case .stop where failure.code == .credentialsExpired && session.login.isRenewable:
             // The next connection begins with a new token.
             session.disconnect()
@@ -242,15 +266,33 @@ extension ClientEngine {
     func abandonConnection(_ reason: String) {
         log?(.warning, "leaving the connection", [("reason", reason)])
         session.disconnect()
-        comeAgain(atLeast: .seconds(1), because: reason)
+        comeAgain(atLeast: .seconds(1), because: reason, isProblem: true)
     }
 
-    private func comeAgain(atLeast minimum: Duration, because reason: String) {
+    /// Goes to another server, since this one hands its sessions over.
+    func moved(to url: String) {
+        log?(.info, "the server hands the session over", [("to", url)])
+        endSession()
+        guard session.failure == nil, !session.follow(to: url) else { return }
+        session.disconnect()
+        comeAgain(atLeast: .zero, because: "servers hand this store round in a circle", isProblem: true)
+    }
+
+    /// Connects again, after a wait unless another server is left to try.
+    ///
+    /// - Parameter isProblem: whether it counts as a failed attempt, and may end those who wait.
+    private func comeAgain(atLeast minimum: Duration, because reason: String, isProblem: Bool = false) {
         endSession()
         // The store may have failed on the way.
         guard session.failure == nil else { return }
+        if isProblem, session.isOutOfAttempts {
+            let count = options.attemptCountMax ?? 0
+            let message = "\(count) attempts to connect have failed, and no more are made: \(reason)"
+            return fail(SyncError(.unreachable, message))
+        }
         session.retry(atLeast: minimum, because: reason)
         onSession?(reason)
+        if isProblem, options.cancelsWaitsOnNonFatalErrors { failWaiters(SyncError(.unreachable, reason)) }
     }
 
     /// Ends syncing with an error that trying again would not mend.
@@ -301,12 +343,14 @@ extension ClientEngine {
         sayGoodbye()
         handle(.stop)
         observations.endAll()
+        progress.endAll()
+        messages.endAll()
     }
 
     /// Tells the server that this store ends, if everything written here is acknowledged, so that the server removes
     /// the record of a short-lived store.
     private func sayGoodbye() {
         guard options.isShortLived, session.isActive, outbox.isEmpty else { return }
-        session.send([.close(session: SyncSession.number)])
+        session.send([.close(session: session.number)])
     }
 }

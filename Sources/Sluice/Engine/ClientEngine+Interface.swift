@@ -157,6 +157,20 @@ extension ClientEngine {
         return waiters.add(.uploaded, waiter)
     }
 
+    /// Does the same for one write: `waiter` is called with whether the server has it, or with why the server has
+    /// rejected it.
+    package func whenUploaded(
+        _ receipt: WriteReceipt, _ waiter: @escaping (Result<Bool, SyncError>) -> Bool
+    ) -> UInt64? {
+        whenUploaded { result in
+            switch receipt.fate {
+            case .uploaded: waiter(.success(true))
+            case .rejected(let reason): waiter(.failure(reason))
+            case .waiting, .unstored: waiter(result.map { _ in false })
+            }
+        }
+    }
+
     /// Calls `waiter` with whether the session is open, now and when it opens, or with the error that ended syncing,
     /// until it returns true.
     ///
@@ -168,6 +182,25 @@ extension ClientEngine {
     }
 
     package func cancelWaiter(_ number: UInt64) { waiters.cancel(number) }
+
+    // MARK: Progress
+
+    /// Tells `listener` how far a transfer has come, now and after each event, until ``unwatchProgress(_:)``.
+    ///
+    /// - Parameter query: the query that is watched alone, which somebody holds; nil for all.
+    /// - Returns: the number for ``unwatchProgress(_:)``.
+    func watchProgress(
+        _ direction: SyncProgress.Direction, _ extent: SyncProgress.Extent, of query: Query? = nil,
+        _ listener: EventListener<SyncProgress>
+    ) -> UInt64 {
+        progress.add(direction, extent, query: query?.hash, listener)
+    }
+
+    /// Ends what ``watchProgress(_:_:of:_:)`` began.
+    func unwatchProgress(_ number: UInt64) { progress.remove(number) }
+
+    /// Tells those who watch transfers what the last event has changed.
+    package func reportProgress() { progress.report() }
 
     // MARK: Asking the server
 
@@ -202,6 +235,31 @@ extension ClientEngine {
     ) {
         serverRequests.deployment(file, isTrial: isTrial, reply: reply)
     }
+
+    /// Reports which objects travel.
+    ///
+    /// - Parameters:
+    ///   - isHeard: whether anybody listens.
+    ///   - report: called for each step that has carried objects.
+    package func reportTransfers(while isHeard: @escaping () -> Bool, _ report: @escaping (ObjectTransfer) -> Void) {
+        transfers.isHeard = isHeard
+        transfers.onTransfer = report
+    }
+
+    // MARK: Messages
+
+    /// Sends an ephemeral message to whoever listens to a topic.
+    package func sendMessage(
+        _ payload: [UInt8], to topic: String, reply: @escaping (Result<[UInt8], SyncError>) -> Void
+    ) {
+        serverRequests.message(payload, to: topic, reply: reply)
+    }
+
+    /// Passes messages to a topic on to `listener`, until ``stopListening(_:)``.
+    func listen(to topic: String, _ listener: EventListener<SessionMessage>) -> UInt64 { messages.add(topic, listener) }
+
+    /// Ends what ``listen(to:_:)`` began.
+    func stopListening(_ number: UInt64) { messages.remove(number) }
 
     // MARK: The present state
 

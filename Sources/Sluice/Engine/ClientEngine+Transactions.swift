@@ -4,7 +4,7 @@ internal import SluiceWire
 
 /// What belongs to every transaction, and changes of the schema, which concern every part.
 extension ClientEngine: StoreTransactionsDelegate {
-    var needsChanges: Bool { !observations.isEmpty }
+    var needsChanges: Bool { !observations.isEmpty || transfers.isHeard() }
 
     func transactionDidBegin(_ transaction: StoreTransaction) throws { try outbox.transactionDidBegin(transaction) }
 
@@ -20,6 +20,9 @@ extension ClientEngine: StoreTransactionsDelegate {
         refused.commit()
         if schemas.takeChange() { onSchemaGrowth?(schema) }
         observations.publish(transaction, origin: origin)
+        faults.recording("what has travelled could not be read") {
+            try transfers.report(transaction, isRemote: origin.isRemote)
+        }
         offers.pump()
     }
 
@@ -52,7 +55,7 @@ extension ClientEngine: StoreTransactionsDelegate {
         }
         try schemas.declare(additions, isDeferred: isDeferred)
         if !isDeferred, !additions.synced.classes.isEmpty, session.isActive, !options.isReadOnly {
-            session.send([.declare(session: SyncSession.number, schema: schemas.standing)])
+            session.send([.declare(session: session.number, schema: schemas.standing)])
         }
     }
 

@@ -34,9 +34,13 @@ package final class ClientEngine {
     /// The context that the server named for the session that it opens.
     var openingContext: ServerMessage.Context?
     let observations: Observations
+    private let meter: DownloadMeter
+    let progress: ProgressWatches
     let waiters = SyncWaiters()
     let serverRequests: ServerRequests
     let privileges: PrivilegeAnswers
+    let messages: MessageListeners
+    let transfers: TransferReports
     /// Whether syncing is already stopping for good, so that a failure on the way does not stop it again.
     var isFailing = false
     /// Called when the schema has grown, before anybody else learns of the same commit.
@@ -79,9 +83,10 @@ package final class ClientEngine {
         offers = CachedOffers(storage, session, schemas, active, faults: faults, options: options)
         subscriptions = SubscriptionHolders(
             storage, transactions, session, active, requests, images, offers, options: options, now: now)
+        transfers = TransferReports(storage)
         outbox = Outbox(
             storage, transactions, session, schemas, images, active, acknowledgements, waiters, offers, refused,
-            faults: faults,
+            transfers, faults: faults,
             options: options, now: now, random: random, log: log)
         resets = try ClientResets(storage, options: options, now: now)
         retention = CacheRetention(storage, transactions, active, images, options: options, now: now)
@@ -90,8 +95,11 @@ package final class ClientEngine {
             requests: requests, outbox: outbox, options: options, now: now)
         inbox = FrameInbox(options.dataLimits)
         observations = Observations(storage, session, active, options: options, now: now, log: log)
+        meter = DownloadMeter(requests)
+        progress = ProgressWatches(session, active, outbox, meter)
         serverRequests = ServerRequests(session)
         privileges = PrivilegeAnswers(serverRequests)
+        messages = MessageListeners(session, serverRequests, log: log)
         images.willEvict = { [active] in try active.noteLoss(of: $0, in: storage) }
         transactions.delegate = self
         faults.onLastingFault = { [unowned self] in fail($0) }
@@ -126,7 +134,8 @@ package final class ClientEngine {
         do {
             for frame in frames {
                 guard session.isListening else { return }
-                let messages = try inbox.messages(of: frame)
+                let messages = try inbox.messages(of: frame).filter { $0.session == 0 || $0.session == session.number }
+                meter.note(messages, byteCount: frame.count)
                 if active.awaitsCatchUp || !inbox.canShare(with: messages) { try applyContent() }
                 for message in messages {
                     // A previous message may have ended the session.
@@ -164,7 +173,7 @@ package final class ClientEngine {
         outbox.finishRetiring()
         try checks.check(messages)
         let pageCount = messages.count { if case .page = $0 { true } else { false } }
-        if pageCount > 0 { session.send([.credit(session: SyncSession.number, pages: UInt64(pageCount))]) }
+        if pageCount > 0 { session.send([.credit(session: session.number, pages: UInt64(pageCount))]) }
         for message in messages {
             switch message {
             case .context:
@@ -194,6 +203,8 @@ package final class ClientEngine {
         case .login(let login): session.learn(login, now: now())
         case .digest(let digest): if !inbox.awaitsParts { try checks.check(digest) }
         case .error(let failure): try failed(failure)
+        case .moved(let moved): self.moved(to: moved.url)
+        case .message(let message): messages.receive(message)
         case .report(_, let request, let json): serverRequests.answer(request, .success(json))
         case .reportError(let failure):
             let error = SyncError(SyncError.Code(failure.code), failure.message)

@@ -44,4 +44,6 @@ public struct DatabasePrivileges: OptionSet, Hashable, Sendable {
     public static let reports = DatabasePrivileges(rawValue: 1 << 1)
     /// To read the rules, and to store others.
     public static let rules = DatabasePrivileges(rawValue: 1 << 2)
+    /// To send ephemeral messages to other stores, and to receive theirs.
+    public static let messages = DatabasePrivileges(rawValue: 1 << 3)
 }

@@ -91,8 +91,9 @@ extension Store {
     public func databasePrivileges(timeout: Duration? = nil) async throws -> DatabasePrivileges {
         let answer = try await core.answers(PrivilegeQuestion(), timeout: timeout)
         var privileges: DatabasePrivileges = []
-        for (name, privilege) in [("schema", DatabasePrivileges.schema), ("reports", .reports), ("rules", .rules)]
-        where answer[name] == true { privileges.insert(privilege) }
+        for (name, privilege) in [
+            ("schema", DatabasePrivileges.schema), ("reports", .reports), ("rules", .rules), ("messages", .messages),
+        ] where answer[name] == true { privileges.insert(privilege) }
         return privileges
     }
 }

@@ -4,12 +4,17 @@
 /// one origin that come meanwhile join into the next. When the store is closed the sequence ends; when the task is
 /// cancelled it throws `CancellationError`, so that a loop that ends has seen the end.
 public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
-    fileprivate let results: Results<Element>
+    private let results: Results<Element>
+    private let timeout: Duration?
 
-    init(results: Results<Element>) { self.results = results }
+    /// - Parameter timeout: the longest wait for an event; nil waits without limit.
+    init(results: Results<Element>, timeout: Duration?) {
+        self.results = results
+        self.timeout = timeout
+    }
 
     /// Begins an observation, which keeps the query in sync as long as the iterator exists.
-    public func makeAsyncIterator() -> Iterator { Iterator(results) }
+    public func makeAsyncIterator() -> Iterator { Iterator(results, timeout: timeout) }
 
     /// One observation.
     public struct Iterator: AsyncIteratorProtocol {
@@ -20,8 +25,9 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
 
         private let deliveries: AsyncThrowingStream<Delivery, any Error>
         private let token: NotificationToken?
+        private let limit: WaitLimit?
 
-        init(_ results: Results<Element>) {
+        init(_ results: Results<Element>, timeout: Duration?) {
             let (stream, continuation) = AsyncThrowingStream<Delivery, any Error>.makeStream()
             do {
                 _ = try results.query()
@@ -33,14 +39,28 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
                 token = nil
                 continuation.finish(throwing: error)
             }
+            limit = token == nil ? nil : timeout.map { Self.limit($0, results.core, continuation) }
             deliveries = stream
+        }
+
+        /// Ends the sequence when a wait takes too long.
+        private static func limit(
+            _ timeout: Duration, _ core: StoreCore,
+            _ continuation: AsyncThrowingStream<Delivery, any Error>.Continuation
+        ) -> WaitLimit {
+            WaitLimit(timeout, core.configuration.environment) { [weak core] in
+                let error = core?.timedOut("no change of the results came", timeout)
+                continuation.finish(throwing: error ?? CancellationError())
+            }
         }
 
         /// Waits for the next change; nil when the store was closed.
         ///
-        /// - Throws: `QueryError` or ``StoreError`` when the query cannot be observed; `CancellationError` when the task
-        ///   was cancelled.
+        /// - Throws: `QueryError` or ``StoreError`` when the query cannot be observed; ``SyncError`` when the wait takes
+        ///   longer than ``Results/changes(timeout:)`` allows; `CancellationError` when the task was cancelled.
         public mutating func next() async throws -> Change<Element>? {
+            limit?.begin()
+            defer { limit?.end() }
             for try await delivery in deliveries {
                 delivery.ready()
                 return delivery.change

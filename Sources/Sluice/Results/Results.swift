@@ -3,7 +3,6 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
-internal import Synchronization
 
 /// A query on a store, to fetch or to observe its results. Making one reads nothing and does not contact the server.
 ///
@@ -141,12 +140,20 @@ public struct Results<Element: ResultElement>: Sendable {
     /// A handler of ``observe(on:_:)`` without a queue of its own has handled the event that says that the query is
     /// complete by the time that this returns. So a handler must not block until this returns.
     ///
-    /// - Parameter timeout: the longest wait without progress; nil waits without limit.
+    /// - Parameters:
+    ///   - timeout: the longest wait without progress; nil waits without limit.
+    ///   - progress: told how much of the answer is here, on a serial queue of the store: at once, whenever more has
+    ///     come, and at last with an estimate of 1 before this returns. The estimate never falls. A slow one misses
+    ///     values, and delays nothing.
     /// - Throws: ``SyncError`` when the server rejects the query, when nothing arrives in time, or when the store has
     ///   no server.
-    public func synced(timeout: Duration? = nil) async throws -> [Element] {
+    public func synced(
+        timeout: Duration? = nil, progress: (@Sendable (SyncProgress) -> Void)? = nil
+    ) async throws -> [Element] {
         let query = try observable()
-        return try await core.synced(query, isLocal: Self.isLocal, timeout: timeout) { try fetch() }
+        return try await core.synced(query, isLocal: Self.isLocal, timeout: timeout, progress: progress) {
+            try fetch()
+        }
     }
 
     /// Observes the results, and keeps the query in sync as long as the token exists.
@@ -189,7 +196,13 @@ public struct Results<Element: ResultElement>: Sendable {
 
     /// The changes of the results as a sequence, with the same events as ``observe(on:_:)``. Ending the iteration ends
     /// the observation and keeps the local data.
-    public var changes: Changes<Element> { Changes(results: self) }
+    public var changes: Changes<Element> { Changes(results: self, timeout: nil) }
+
+    /// The changes of the results as ``changes``, for those who wait for an event and not for ever.
+    ///
+    /// - Parameter timeout: the longest wait for the next event, counted only while one waits. After a longer one the
+    ///   sequence throws a ``SyncError`` with the code ``SyncError/Code/timedOut``, and ends.
+    public func changes(timeout: Duration) -> Changes<Element> { Changes(results: self, timeout: timeout) }
 
     /// Whether the elements are known to be of a class that does not sync.
     private static var isLocal: Bool { (try? Element.declaredClass?.schema.get().isLocal) ?? false }
@@ -211,7 +224,7 @@ public struct Results<Element: ResultElement>: Sendable {
         let gate = DeliveryGate()
         let core = core
         let reportsPending = reportsPending
-        let number = ObservationNumber()
+        let number = RegistrationNumber()
         try core.performSoon { engine in
             let id = try engine.observe(
                 query, reportsPending: reportsPending, isPrompt: isPrompt, isLocal: Self.isLocal, end: end
@@ -232,13 +245,4 @@ public struct Results<Element: ResultElement>: Sendable {
             }
         }
     }
-}
-
-/// Holds the number of an observation. The first event may be delivered before the number is known.
-private final class ObservationNumber: Sendable {
-    private let number = Atomic<UInt64>(0)
-
-    var value: UInt64 { number.load(ordering: .sequentiallyConsistent) }
-
-    func set(_ value: UInt64) { number.store(value, ordering: .sequentiallyConsistent) }
 }

@@ -209,6 +209,20 @@ public final class Store: Sendable {
         try await core.uploaded(timeout: timeout)
     }
 
+    /// Waits until the server has acknowledged one write, whatever was written after it.
+    ///
+    /// - Parameters:
+    ///   - receipt: the write's receipt, which its body has returned (``WriteTransaction/receipt``). A write that
+    ///     changed nothing has nothing to wait for.
+    ///   - timeout: the longest wait without an acknowledgement of any write; nil waits without limit. The store goes
+    ///     on uploading after a timeout.
+    /// - Throws: ``SyncError`` with the server's reason when it rejects the write, by which time the handlers of
+    ///   ``onWriteRejected(_:)`` have been told; as ``uploaded(timeout:)``; ``StoreError/Code/outsideWrite`` when the
+    ///   write was not stored, because its body has thrown.
+    public func uploaded(_ receipt: WriteReceipt, timeout: Duration? = nil) async throws {
+        try await core.uploaded(receipt, timeout: timeout)
+    }
+
     /// Starts over after syncing has ended with ``SyncError/Code/resetRequired``, in a mode chosen for this time. The
     /// store connects, and does what the mode says, even if that is the second time. It does nothing if no reset waits.
     ///

@@ -12,7 +12,7 @@ public import Dispatch
 /// try store.session?.resume()                    // and is uploaded
 /// ```
 public struct StoreSession: Sendable {
-    private let hold: StoreHold
+    let hold: StoreHold
 
     init(_ hold: StoreHold) { self.hold = hold }
 
@@ -34,7 +34,7 @@ public struct StoreSession: Sendable {
     /// ends when the store is closed.
     ///
     /// A consumer that is slow gets the last 64 changes apart and the later ones as one.
-    public var changes: SessionChanges { SessionChanges(feed: hold.core.sessions) }
+    public var changes: SessionEvents<SessionChange> { SessionEvents(hold.core.sessions.changes) }
 
     /// Calls `handler` with the status of now, and then with each change of it.
     ///
@@ -45,7 +45,55 @@ public struct StoreSession: Sendable {
     public func observe(
         on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (SessionChange) -> Void
     ) -> HandlerToken {
-        hold.core.sessions.observe(on: queue, handler)
+        hold.core.sessions.changes.observe(on: queue ?? hold.core.callbacks, handler)
+    }
+
+    /// How far a transfer has come, as an asynchronous sequence, beginning with now. Each value is the newest; a consumer
+    /// that is slow misses some. It ends when the store is closed, and for ``SyncProgress/Extent/outstanding`` work when
+    /// that is done, or when syncing stops or fails.
+    ///
+    /// - Parameters:
+    ///   - direction: which way data travels.
+    ///   - extent: whether later work counts too.
+    public func progress(
+        of direction: SyncProgress.Direction, _ extent: SyncProgress.Extent = .indefinitely
+    ) -> SessionEvents<SyncProgress> {
+        SessionEvents(hold.core.progress(direction, extent))
+    }
+
+    /// Calls `handler` with how far a transfer has come, now and whenever that changes, as ``progress(of:_:)`` says.
+    ///
+    /// - Parameters:
+    ///   - direction: which way data travels.
+    ///   - extent: whether later work counts too.
+    ///   - queue: where the handler is called, with one value at a time; nil for a serial queue of the store. It must
+    ///     be serial.
+    ///   - handler: called until the token is stopped or released, or no more comes.
+    public func observeProgress(
+        of direction: SyncProgress.Direction, _ extent: SyncProgress.Extent = .indefinitely,
+        on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (SyncProgress) -> Void
+    ) -> HandlerToken {
+        hold.core.progress(direction, extent).observe(on: queue ?? hold.core.callbacks, handler)
+    }
+
+    /// The objects that travel, as an asynchronous sequence: of uploads when the server has answered them, with the
+    /// reason where it has rejected one; and what the server's changes have created, changed and removed here, whatever
+    /// is observed. It begins with what comes next, and ends when the store is closed.
+    ///
+    /// As long as somebody listens, each change of the server's costs as if somebody observed it. A consumer that is
+    /// slow gets the first 1,000 that wait, and of the others the number of their objects.
+    public var transfers: SessionEvents<ObjectTransfer> { SessionEvents(hold.core.transferSource) }
+
+    /// Calls `handler` with the objects that travel, as ``transfers`` says.
+    ///
+    /// - Parameters:
+    ///   - queue: where the handler is called, with one step at a time; nil for a serial queue of the store. It must
+    ///     be serial.
+    ///   - handler: called until the token is stopped or released, or the store is closed.
+    public func observeTransfers(
+        on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (ObjectTransfer) -> Void
+    ) -> HandlerToken {
+        hold.core.transferSource.observe(on: queue ?? hold.core.callbacks, handler)
     }
 
     /// How far the server's clock was ahead of this machine's when the last session opened; nil before the first one.
@@ -91,53 +139,4 @@ public struct StoreSession: Sendable {
     ///
     /// - Throws: ``StoreError`` when the store is closed.
     public func reconnect() throws { try hold.core.performAndWait { try $0.steer(.reconnectNow) } }
-}
-
-/// The changes of a session's status as an asynchronous sequence. Each iteration listens on its own.
-public struct SessionChanges: AsyncSequence, Sendable {
-    fileprivate let feed: SessionFeed
-
-    init(feed: SessionFeed) { self.feed = feed }
-
-    /// Begins to listen, as long as the iterator exists.
-    public func makeAsyncIterator() -> Iterator { Iterator(feed) }
-
-    /// One listener.
-    public struct Iterator: AsyncIteratorProtocol {
-        /// Removes the listener with the last copy of the iterator.
-        private final class Membership: Sendable {
-            let listener: SessionListener
-            private let feed: SessionFeed
-
-            init(_ feed: SessionFeed) {
-                self.feed = feed
-                listener = feed.listen()
-            }
-
-            deinit { feed.remove(listener) }
-        }
-
-        private let membership: Membership
-        private let wakes: AsyncStream<Void>
-
-        fileprivate init(_ feed: SessionFeed) {
-            membership = Membership(feed)
-            let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-            wakes = stream
-            membership.listener.begin { continuation.yield() }
-        }
-
-        /// Waits for the next change; nil when the store was closed or the task was cancelled.
-        public mutating func next() async -> SessionChange? {
-            if let change = membership.listener.take() { return change }
-            // One wake may stand for changes and the end.
-            if membership.listener.isFinished { return membership.listener.take() }
-            for await _ in wakes {
-                let isFinished = membership.listener.isFinished
-                if let change = membership.listener.take() { return change }
-                if isFinished { return nil }
-            }
-            return nil
-        }
-    }
 }

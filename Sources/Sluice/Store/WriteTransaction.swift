@@ -27,6 +27,17 @@ public struct WriteTransaction: ~Copyable {
         scope = core
     }
 
+    /// What to wait by until the server has this write, when its body has returned: ``Store/uploaded(_:timeout:)``.
+    ///
+    /// ```swift
+    /// let receipt = try await store.write { transaction in
+    ///     try transaction.insert(order)
+    ///     return transaction.receipt
+    /// }
+    /// try await store.uploaded(receipt, timeout: .seconds(10))  // or throws why the server rejects it
+    /// ```
+    public var receipt: WriteReceipt { writer.makeReceipt() }
+
     // MARK: Models and records
 
     /// Adds a new object.

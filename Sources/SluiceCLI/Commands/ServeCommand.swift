@@ -10,6 +10,7 @@ struct ServeCommand: Command {
             .value("listen", "HOST:PORT", "where to listen; 127.0.0.1:9080 by default, port 0 takes a free one"),
             .flag("dev", "development: anybody may log in and add to the schema; loopback addresses only"),
             .value("worker-id", "NAME", "the name of this server in change events; none by default"),
+            .value("hand-over-to", "URL", "send every client on to the server at ws://HOST:PORT or wss://HOST:PORT"),
             .value("tls-certificate", "FILE", "the certificate chain in PEM form, for wss", completion: .files),
             .value("tls-key", "FILE", "the certificate's private key in PEM form", completion: .files),
             .choice("log-level", LogLevel.allCases.map(\.rawValue), "what to log on stderr; info by default"),
@@ -47,6 +48,7 @@ struct ServeCommand: Command {
         try LoginOptions.apply(arguments, to: &configuration)
         try QuotaOptions.apply(arguments, to: &configuration.quotas)
         configuration.workerID = arguments.value("worker-id")
+        configuration.handsOverTo = arguments.value("hand-over-to")
         configuration.log = LogPrinter.sink(
             level: try arguments.choice("log-level", as: LogLevel.self) ?? .info,
             domains: try LogDomains.parse(arguments.value("log-domains") ?? ""))

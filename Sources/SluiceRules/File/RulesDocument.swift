@@ -36,6 +36,8 @@ package enum DatabaseRight: String, Hashable, Sendable, CaseIterable {
     case reports
     /// To read the rules, and to store others.
     case rules
+    /// To send ephemeral messages to other clients, and to receive theirs.
+    case messages
 }
 
 /// What the rules of a class may allow.

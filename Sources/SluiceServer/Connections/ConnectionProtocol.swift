@@ -33,6 +33,8 @@ package struct ConnectionProtocol: Sendable {
     /// The sessions that are open or log in.
     var sessionLogins: [UInt64: SessionLogin] = [:]
     private var lastSession: UInt64 = 0
+    /// The server to which sessions are handed over, without a database; nil while this one serves them.
+    private var otherServer: String?
 
     package init(limits: ServerLimits, dataLimits: DataLimits = .standard, login: any Login) {
         self.dataLimits = dataLimits
@@ -110,6 +112,31 @@ package struct ConnectionProtocol: Sendable {
         return actions
     }
 
+    // MARK: Handing over
+
+    /// Hands the sessions over to another server, and those that will be opened.
+    ///
+    /// - Parameter server: its URL without a database; nil serves sessions here again.
+    package mutating func handOver(to server: String?) -> [Action] {
+        otherServer = server
+        guard let server else { return [] }
+        let sessions = sessionLogins.sorted { $0.key < $1.key }
+        sessionLogins = [:]
+        return sessions.flatMap { number, login -> [Action] in
+            let moved = self.moved(number, login.database, to: server)
+            return login.isOpen ? [.forget(session: number, database: login.database), moved] : [moved]
+        }
+    }
+
+    private func moved(_ session: UInt64, _ database: String, to server: String) -> Action {
+        guard features.contains(.handOver) else {
+            let failure = ServerMessage.Failure(
+                session: session, code: .shuttingDown, message: "this server hands over to \(server)", action: .retry)
+            return .send(Frame.encode(ServerMessage.error(failure)))
+        }
+        return .send(Frame.encode(ServerMessage.moved(.init(session: session, url: "\(server)/\(database)"))))
+    }
+
     /// Records that the database has ended a session.
     package mutating func ended(session: UInt64) { sessionLogins[session] = nil }
 
@@ -144,6 +171,7 @@ package struct ConnectionProtocol: Sendable {
                 open, .unknownDatabase,
                 "'\(open.path.prefix(80))' is no database name: use 1 to 64 letters, digits, '_' and '-'")
         }
+        if let otherServer { return [moved(open.session, open.path, to: otherServer)] }
         var open = open
         open.features = features
         return logIn(open, byteCount: byteCount)

@@ -81,6 +81,7 @@ extension DatabaseEngine {
             case .schema: mayChangeSchema(session)
             case .reports: subscriber.access.has(.reports)
             case .rules: mayDeploy(session) && !session.isReadOnly
+            case .messages: subscriber.access.has(.messages)
             }
         }
     }

@@ -39,6 +39,8 @@ package final class DatabaseEngine {
     /// The rules that the server was started with; nil if it was started without.
     var configuredRules: RulesFile?
     var outbox = Outbox()
+    /// Who listens to ephemeral messages.
+    var topics = MessageTopics()
     var encodedBlockCount: UInt64 = 0
     var sentDigestCount: UInt64 = 0
 
@@ -181,6 +183,8 @@ package final class DatabaseEngine {
         case .variables(_, let values):
             try check(values)
             turn(permissions.choose(values, by: id))
+        case .listen(let request): outbox.send([listen(request, by: session)], to: id)
+        case .message(let message): outbox.send([pass(message, of: session, now: now)], to: id)
         case .hello, .open, .authenticate, .upload:
             throw SessionEnd(.protocolViolation, "this message does not belong in an open session", action: .stop)
         }
@@ -220,6 +224,7 @@ package final class DatabaseEngine {
         guard sessions.remove(id) else { return }
         permissions.close(id)
         cached.close(id)
+        topics.close(id)
         starter.removeAll(of: id)
         for subscription in subscriptions.close(id) { remove(subscription) }
     }

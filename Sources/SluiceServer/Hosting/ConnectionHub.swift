@@ -23,6 +23,8 @@ final class ConnectionHub: Sendable {
     private let revocationCount = Atomic<UInt64>(0)
     private let checking = DispatchQueue(label: "sluice.logins", qos: .utility)
     private let isStopped = Atomic<Bool>(false)
+    /// The server to which sessions are handed over; nil while this one serves them.
+    private let otherServer = Mutex<String?>(nil)
 
     /// How often sessions are looked for whose proof is over.
     private static let expiryTime = DispatchTimeInterval.milliseconds(250)
@@ -82,6 +84,8 @@ final class ConnectionHub: Sendable {
     fileprivate func opened(_ peer: PeerConnection) {
         connections.withLock { $0[peer.id] = peer }
         metrics?.clientConnected()
+        // One that opens while sessions are handed over is either among the others or told here.
+        if let server = otherServer.withLock({ $0 }) { peer.perform { $0.handOver(to: server) } }
         log?(.debug, "connected", [("peer", peer.connection.peerDescription)])
     }
 
@@ -160,6 +164,14 @@ final class ConnectionHub: Sendable {
         log?(
             .debug, "disconnected",
             [("peer", peer.connection.peerDescription), ("reason", error?.message ?? "closed normally")])
+    }
+
+    /// Hands all sessions over to another server, and those that will be opened.
+    ///
+    /// - Parameter server: its URL without a database; nil serves sessions here again.
+    func handOver(to server: String?) {
+        otherServer.withLock { $0 = server }
+        for peer in connections.withLock({ Array($0.values) }) { peer.perform { $0.handOver(to: server) } }
     }
 
     // MARK: Logins
@@ -255,11 +267,20 @@ final class ConnectionHub: Sendable {
                 let buffer = SharedBuffer(frame)
                 let peers = connections.withLock { connections in ids.compactMap { connections[$0] } }
                 for peer in peers { send(buffer, to: peer) }
+            case .offer(let frame, let ids):
+                let buffer = SharedBuffer(frame)
+                let peers = connections.withLock { connections in ids.compactMap { connections[$0] } }
+                for peer in peers where peer.connection.queuedBytes <= Self.offerQueueMax {
+                    peer.connection.send(buffer)
+                }
             case .end(let id):
                 connections.withLock { $0[id.connection] }?.ended(session: id.session)
             }
         }
     }
+
+    /// With more bytes waiting for a connection, messages that may be lost are not added.
+    private static let offerQueueMax = 1 << 20
 
     /// The bytes that may wait for a connection; of several sessions on it the smallest share counts.
     private func queueMax(of peer: PeerConnection) -> Int {

@@ -48,6 +48,9 @@ public struct ServerConfiguration: Sendable {
     public var certificate: Certificate?
     /// The name of this server in change events; nil for none.
     public var workerID: String?
+    /// The server to which all sessions are handed over from the start, as by ``SyncServer/handOver(to:)``; nil serves
+    /// them. For the old address of a server that has moved.
+    public var handsOverTo: String?
     /// The maximum number of connections at a time.
     public var connectionCountMax = 100_000
     /// How long a peer may take to log in after it has connected. Default: 10 s.

@@ -58,6 +58,7 @@ public final class SyncServer: Sendable {
             isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now,
             log: configuration.log?.about(.network),
             metrics: configuration.metrics)
+        if let server = configuration.handsOverTo { try handOver(to: server) }
     }
 
     /// Prepares a server with rules; short for setting ``ServerConfiguration/rules``.
@@ -155,6 +156,30 @@ public final class SyncServer: Sendable {
         } catch {
             throw ServerError(.certificate, error.message, cause: error)
         }
+    }
+
+    /// Hands every session over to another server, and every one that stores ask to open from now on: their stores
+    /// connect there, by themselves and at once. The databases of this server go on for this process.
+    ///
+    /// The other server must have what this one has accepted, such as a copy of the data folder that was made after the
+    /// call; what stores have sent and this server has not acknowledged they send there. Where the other server cannot
+    /// be reached, stores return to their own and try again. Stores of versions that know no handing over connect to
+    /// this server again and again.
+    ///
+    /// - Parameter url: `ws://HOST:PORT` or `wss://…`, without a database; nil serves sessions here again. Stores that
+    ///   use `wss` follow to `wss` only.
+    /// - Throws: ``ServerError`` when the URL is malformed or names a database.
+    public func handOver(to url: String?) throws {
+        guard let url else { return hub.handOver(to: nil) }
+        let endpoint: Endpoint
+        do { endpoint = try Endpoint(url) } catch {
+            throw ServerError(.invalidConfiguration, error.message, cause: error)
+        }
+        guard endpoint.target == "/" else {
+            throw ServerError(
+                .invalidConfiguration, "sessions are handed over to a server, for all databases: '\(url)' has a path")
+        }
+        hub.handOver(to: "\(endpoint.usesTLS ? "wss" : "ws")://\(endpoint.authority)")
     }
 
     /// Ends all sessions of a user at once, also those of other processes' making, and refuses the session tokens and

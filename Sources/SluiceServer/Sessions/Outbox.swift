@@ -6,6 +6,8 @@ package enum DatabaseAction: Sendable {
     case send([UInt8], to: UInt64)
     /// Sends the same encoded frame to many connections.
     case broadcast([UInt8], to: [UInt64])
+    /// Sends the same encoded frame to those of many connections that are not behind; for the others it is lost.
+    case offer([UInt8], to: [UInt64])
     /// Removes the session: nothing more will be sent to it.
     case end(SessionID)
 }

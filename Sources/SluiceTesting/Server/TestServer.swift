@@ -194,6 +194,8 @@ public final class TestServer: Sendable {
         configuration.environment.scheduleUpkeep = { [clock] delay, body in
             clock.schedule(after: delay, isUpkeep: true, body)
         }
+        configuration.environment.watchNetwork = { _ in nil }
+        configuration.environment.suspendedTime = { .zero }
         configuration.environment.connect = { endpoint, delegate in try link.connect(to: endpoint, delegate) }
         configure(&configuration)
         let store = try await Store.open(configuration)

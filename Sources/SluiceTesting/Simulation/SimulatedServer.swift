@@ -212,7 +212,7 @@ final class SimulatedServer {
             switch action {
             case .send(let frame, let connection):
                 if isConnected(connection) { outputs.append(.send(frame, to: connection)) }
-            case .broadcast(let frame, let connections):
+            case .broadcast(let frame, let connections), .offer(let frame, let connections):
                 outputs += connections.filter(isConnected).map { .send(frame, to: $0) }
             case .end(let id): protocols[id.connection]?.ended(session: id.session)
             }

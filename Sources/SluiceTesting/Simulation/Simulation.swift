@@ -181,6 +181,7 @@ package final class Simulation {
         case .reconnect(let delay):
             hangUp(client)
             set(.reconnect, after: delay, for: client)
+        case .probe: break
         case .renew(let delay): if client.isRenewable { set(.renew([]), after: delay, for: client) }
         case .settle(let delay):
             set(.settle, after: delay, for: client)
@@ -274,7 +275,7 @@ package final class Simulation {
         noteMessages { "  client \(index) takes \(Self.describe(item, as: ServerMessage.self))" }
         switch item {
         case .request: break
-        case .opened: try handle(.opened, of: client)
+        case .opened: try handle(.opened(), of: client)
         case .closed:
             client.connection = nil
             network.post(.closed, to: .toServer, of: connection)

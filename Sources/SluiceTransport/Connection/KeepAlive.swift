@@ -15,6 +15,8 @@ package struct KeepAlive: Sendable {
     private var lastWritten: Int64
     private var isPingQueued = false
     private var pingWritten: Int64?
+    /// How long the peer of a probe may send nothing; nil without a probe.
+    private var probeTimeout: Int64?
 
     /// - Parameters:
     ///   - interval: how long a peer may send nothing before it is pinged.
@@ -32,7 +34,21 @@ package struct KeepAlive: Sendable {
     package mutating func didReceive(now: Int64) {
         lastReceived = now
         pingWritten = nil
+        probeTimeout = nil
     }
+
+    /// Begins to find out at once whether the peer is there. The caller sends a ping.
+    ///
+    /// - Parameter timeout: how long the peer may send nothing.
+    package mutating func probe(timeout: Duration, now: Int64) {
+        probeTimeout = min(timeout.nanoseconds, self.timeout)
+        pingWritten = nil
+        isPingQueued = true
+        lastWritten = now
+    }
+
+    /// How long the peer may send nothing after a ping.
+    private var limit: Int64 { probeTimeout ?? timeout }
 
     /// The kernel accepted bytes.
     ///
@@ -48,10 +64,10 @@ package struct KeepAlive: Sendable {
     /// What to do now. Call it at ``deadline`` or later.
     package mutating func tick(now: Int64) -> Action {
         if let pingWritten {
-            return now - pingWritten >= timeout ? .giveUp : .wait
+            return now - pingWritten >= limit ? .giveUp : .wait
         }
         if isPingQueued {
-            return now - max(lastWritten, lastReceived) >= timeout ? .giveUp : .wait
+            return now - max(lastWritten, lastReceived) >= limit ? .giveUp : .wait
         }
         guard now >= lastReceived + interval else { return .wait }
         isPingQueued = true
@@ -61,8 +77,8 @@ package struct KeepAlive: Sendable {
 
     /// When to call ``tick(now:)`` next.
     package var deadline: Int64 {
-        if let pingWritten { return pingWritten + timeout }
-        if isPingQueued { return max(lastWritten, lastReceived) + timeout }
+        if let pingWritten { return pingWritten + limit }
+        if isPingQueued { return max(lastWritten, lastReceived) + limit }
         return lastReceived + interval
     }
 }

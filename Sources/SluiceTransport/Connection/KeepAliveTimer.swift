@@ -25,6 +25,12 @@ final class KeepAliveTimer {
     /// The kernel accepted bytes.
     func didWrite(isQueueEmpty: Bool) { machine.didWrite(now: MonotonicClock.now, isQueueEmpty: isQueueEmpty) }
 
+    /// Begins to find out at once whether the peer is there.
+    func probe(timeout: Duration) {
+        machine.probe(timeout: timeout, now: MonotonicClock.now)
+        schedule()
+    }
+
     /// What to do now.
     func tick() -> KeepAlive.Action {
         defer { schedule() }

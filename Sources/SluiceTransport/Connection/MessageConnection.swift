@@ -29,6 +29,12 @@ package protocol MessageConnection: AnyObject, Sendable {
     /// Closes at once and drops what is queued.
     func abort()
 
+    /// Asks the peer for a sign of life at once, and ends the connection if none comes in time. Does nothing where the
+    /// peer cannot be lost without notice.
+    ///
+    /// - Parameter timeout: how long the peer has for it.
+    func probe(timeout: Duration)
+
     /// Stops receiving until ``resumeReceiving(after:)``, so that the peer feels back pressure. A few messages may
     /// still arrive.
     ///
@@ -54,6 +60,8 @@ package struct PauseReason: OptionSet, Sendable {
 }
 
 extension MessageConnection {
+    package func probe(timeout: Duration) {}
+
     /// Closes normally.
     package func close() { close(code: .normal, reason: "") }
 

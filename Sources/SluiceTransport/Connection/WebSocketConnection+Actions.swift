@@ -71,16 +71,26 @@ extension WebSocketConnection {
         if machine.isPaused { keepAlive?.didReceive() }
         switch keepAlive?.tick() {
         case .wait, nil: break
-        case .ping:
-            enqueue(
-                FrameEncoder.frame(
-                    .ping, payload: UnsafeRawBufferPointer(start: nil, count: 0), maskKey: role.nextMask))
-            write()
+        case .ping: ping()
         case .giveUp:
             fail(
                 TransportError(
                     .peerSilent, "\(peerDescription) sent and took nothing for \(options.pongTimeout) after a ping",
                     isTransient: true))
+        }
+    }
+
+    private func ping() {
+        enqueue(
+            FrameEncoder.frame(.ping, payload: UnsafeRawBufferPointer(start: nil, count: 0), maskKey: role.nextMask))
+        write()
+    }
+
+    package func probe(timeout: Duration) {
+        loop.execute { [self] in
+            guard machine.isOpen, let keepAlive else { return }
+            keepAlive.probe(timeout: timeout)
+            ping()
         }
     }
 

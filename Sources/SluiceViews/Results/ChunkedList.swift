@@ -116,6 +116,31 @@ package struct ChunkedList<Element> {
     }
 }
 
+extension ChunkedList {
+    /// The index of the first element that does not meet a condition, in a list whose elements that meet it come first.
+    /// O(log n), with one call of `isBefore` for each halving.
+    package func partitionIndex(where isBefore: (Element) -> Bool) -> Int {
+        // The last node whose first element meets the condition has the last that does.
+        let branch = branches.partitionIndex { isBefore($0.leaves[0][0]) } - 1
+        guard branch >= 0 else { return 0 }
+        let leaves = branches[branch].leaves
+        let leaf = leaves.partitionIndex { isBefore($0[0]) } - 1
+        return starts[branch] + branches[branch].starts[leaf] + leaves[leaf].partitionIndex(where: isBefore)
+    }
+}
+
+extension Array {
+    fileprivate func partitionIndex(where isBefore: (Element) -> Bool) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(self[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
 extension [Int] {
     /// The last node that starts at or before an index, of nodes that start at these indices; the first if none does.
     fileprivate func place(of index: Int) -> Int {

@@ -49,11 +49,15 @@ package struct ResultEditor: ~Copyable, Sendable {
         return apply(edits)
     }
 
+    /// Whether the list has an entry as it is, so that an edit with it would change nothing.
+    package func holds(_ entry: ResultEntry) -> Bool { entries[entry.object].map { $0.isSame(as: entry) } ?? false }
+
     /// Applies edits. If an object has several, the last counts, except that a touch does not replace an earlier edit.
     ///
     /// - Returns: the change of the visible entries. A few edits cost O(log n) each plus the shifting of one chunk,
     ///   many edits O(n).
     package mutating func apply(_ edits: [ResultEdit]) -> ResultChange {
+        if let change = insert(edits) { return change }
         var last: [ObjectRef: ResultEdit] = [:]
         var objects: [ObjectRef] = []
         for edit in edits {
@@ -67,9 +71,67 @@ package struct ResultEditor: ~Copyable, Sendable {
             guard let edit = last[object] else { continue }
             diff.add(object, edit, oldIndex: index(of: object), isChange: changesContent(edit))
         }
-        update(objects.compactMap { last[$0] }, isBulk: objects.count > 16 && objects.count > list.entries.count / 16)
+        update(objects.compactMap { last[$0] }, isBulk: isBulk(objects.count))
         for index in diff.items.indices { diff.items[index].newIndex = self.index(of: diff.items[index].object) }
         return diff.change(newCount: list.entries.count, newVisible: list.visibleCount)
+    }
+
+    /// Applies edits that do nothing but add objects, as those of a bootstrap do, in less time.
+    ///
+    /// - Returns: nil, and nothing is changed, if there are other edits, or few.
+    private mutating func insert(_ edits: [ResultEdit]) -> ResultChange? {
+        guard isBulk(edits.count) else { return nil }
+        var coming: [ResultEntry] = []
+        coming.reserveCapacity(edits.count)
+        for edit in edits {
+            guard case .upsert(let entry) = edit, entries[entry.object] == nil else { return nil }
+            coming.append(entry)
+        }
+        let oldCount = entries.count
+        entries.reserveCapacity(oldCount + coming.count)
+        for entry in coming { entries[entry.object] = entry }
+        guard entries.count == oldCount + coming.count else {
+            // An object has several edits, of which the last counts.
+            for entry in coming { entries[entry.object] = nil }
+            return nil
+        }
+        let oldVisible = list.visibleCount
+        var change = ResultChange()
+        change.insertions = merge(coming)
+        guard let limit = list.limit else { return change }
+        change.insertions.removeAll { $0 >= limit }
+        // What is pushed beyond the limit was visible before. These are the last of the old ones.
+        let staying = list.visibleCount - change.insertions.count
+        change.deletions = (staying..<oldVisible).map { .init(index: $0, reason: .window) }
+        return change
+    }
+
+    /// Whether so many edits cost less together than one by one.
+    private func isBulk(_ count: Int) -> Bool { count > 16 && count > list.entries.count / 16 }
+
+    /// Merges new entries, in any order, into the list.
+    ///
+    /// - Returns: their indices, ascending.
+    private mutating func merge(_ new: [ResultEntry]) -> [Int] {
+        var coming = new
+        order.sort(&coming)
+        var merged: [ResultEntry] = []
+        merged.reserveCapacity(list.entries.count + coming.count)
+        var indices: [Int] = []
+        indices.reserveCapacity(coming.count)
+        var next = 0
+        func takeComing() {
+            indices.append(merged.count)
+            merged.append(coming[next])
+            next += 1
+        }
+        for entry in list.entries {
+            while next < coming.count, order.precedes(coming[next].position, entry.position) { takeComing() }
+            merged.append(entry)
+        }
+        while next < coming.count { takeComing() }
+        list.entries = ChunkedList(merged)
+        return indices
     }
 
     /// Whether an edit of an object that stays is a modification.

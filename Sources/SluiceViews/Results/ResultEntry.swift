@@ -15,6 +15,15 @@ package final class ResultEntry: Sendable {
         self.row = row
         self.isPending = isPending
     }
+
+    /// Whether another entry shows the same.
+    package func isSame(as other: ResultEntry) -> Bool {
+        self === other
+            || object == other.object && isPending == other.isPending && position.id == other.position.id
+                && position.values.count == other.position.values.count
+                && zip(position.values, other.position.values).allSatisfy { $0.isIdentical(to: $1) }
+                && row.isIdentical(to: other.row)
+    }
 }
 
 /// One edit of a list of results.

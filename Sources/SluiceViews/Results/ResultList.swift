@@ -38,12 +38,6 @@ extension SortOrder {
 extension ChunkedList<ResultEntry> {
     /// The index of the first entry that does not precede `position`.
     func firstIndex(notBefore position: SortPosition, in order: SortOrder) -> Int {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if order.precedes(self[middle].position, position) { low = middle + 1 } else { high = middle }
-        }
-        return low
+        partitionIndex { order.precedes($0.position, position) }
     }
 }

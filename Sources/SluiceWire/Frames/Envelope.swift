@@ -58,6 +58,25 @@ enum Envelope {
         return result
     }
 
+    /// The first bytes of an envelope's content; fewer if it has no more. Nil if it is malformed.
+    static func beginning(of bytes: [UInt8], byteCount: Int) -> [UInt8]? {
+        guard let flags = bytes.first, flags & ~compressedFlag == 0 else { return nil }
+        guard flags & compressedFlag != 0 else { return Array(bytes.dropFirst().prefix(byteCount)) }
+        // The length of the content comes first, seven bits to a byte.
+        guard let end = bytes.dropFirst().firstIndex(where: { $0 < 0x80 }) else { return nil }
+        let compressed = bytes[(end + 1)...]
+        let expanded = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, filled in
+            let size = compressed.withUnsafeBytes { source in
+                LZ4_decompress_safe_partial(
+                    source.baseAddress?.assumingMemoryBound(to: CChar.self),
+                    UnsafeMutableRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: CChar.self),
+                    Int32(compressed.count), Int32(byteCount), Int32(byteCount))
+            }
+            filled = max(0, Int(size))
+        }
+        return expanded.isEmpty ? nil : expanded
+    }
+
     /// Expands the rest of `reader`, whose length comes first.
     private static func expand(_ reader: inout ByteReader) throws(WireError) -> [UInt8] {
         let announced = try reader.varint()

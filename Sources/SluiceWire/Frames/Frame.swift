@@ -44,6 +44,21 @@ package enum Frame {
         }
     }
 
+    /// Reads of a frame no more than which message comes first, and of which session it is.
+    ///
+    /// - Returns: nil if the frame is malformed.
+    package static func first(of bytes: [UInt8]) -> (type: UInt8, session: UInt64)? {
+        // A length, a type and a number take no more.
+        guard let content = Envelope.beginning(of: bytes, byteCount: 24) else { return nil }
+        return try? ByteReader.decode(content, limits: .standard) { reader throws(WireError) in
+            _ = try reader.varint()
+            let type = try reader.byte()
+            let session = try reader.varint()
+            _ = try reader.slice(reader.remaining)
+            return (type, session)
+        }
+    }
+
     /// Reads messages to the end of a frame's content.
     private static func messages<Message: WireMessage>(
         _ type: Message.Type, from reader: inout ByteReader

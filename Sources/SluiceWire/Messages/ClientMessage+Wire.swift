@@ -17,6 +17,8 @@ extension ClientMessage: WireMessage {
         static let cached: UInt8 = 0x0D
         static let deploy: UInt8 = 0x0E
         static let variables: UInt8 = 0x0F
+        static let listen: UInt8 = 0x10
+        static let message: UInt8 = 0x11
     }
 
     package var type: UInt8 {
@@ -36,6 +38,8 @@ extension ClientMessage: WireMessage {
         case .cached: Code.cached
         case .deploy: Code.deploy
         case .variables: Code.variables
+        case .listen: Code.listen
+        case .message: Code.message
         }
     }
 
@@ -49,6 +53,8 @@ extension ClientMessage: WireMessage {
         case .remove(let removal): removal.session
         case .cached(let cached): cached.session
         case .deploy(let deployment): deployment.session
+        case .listen(let listen): listen.session
+        case .message(let message): message.session
         case .authenticate(let session, _), .unsubscribe(let session, _), .upload(let session, _),
             .credit(let session, _), .close(let session), .declare(let session, _), .variables(let session, _):
             session
@@ -86,6 +92,13 @@ extension ClientMessage: WireMessage {
             writer.bool(deployment.isTrial)
             writer.data(deployment.file)
         case .variables(_, let values): values.encode(into: &writer)
+        case .listen(let listen):
+            writer.varint(listen.request)
+            writer.array(listen.topics) { $0.string($1) }
+        case .message(let message):
+            writer.varint(message.request)
+            writer.string(message.topic)
+            writer.data(message.payload)
         }
     }
 
@@ -133,6 +146,16 @@ extension ClientMessage: WireMessage {
                 Deployment(
                     session: session, request: try reader.varint(), isTrial: try reader.bool(),
                     file: try reader.data()))
+        case Code.listen:
+            .listen(
+                Listen(
+                    session: session, request: try reader.varint(),
+                    topics: try reader.array(minimumSize: 1) { reader throws(WireError) in try reader.string() }))
+        case Code.message:
+            .message(
+                Message(
+                    session: session, request: try reader.varint(), topic: try reader.string(),
+                    payload: try reader.data()))
         default: nil
         }
     }

@@ -34,6 +34,11 @@ package enum ClientMessage: Hashable, Sendable {
     /// Replaces the values of `$client` in the server's rules, in an open session; see ``VariableLimits``. Only to a
     /// server that knows ``Features/variables``.
     case variables(session: UInt64, values: ValueMap)
+    /// Names the topics whose messages the session wants, in place of all before; the server answers as a report
+    /// request. Only to a server that knows ``Features/messages``.
+    case listen(Listen)
+    /// Sends a message to whoever listens to a topic now; the server answers as a report request.
+    case message(Message)
     /// Ends a session. Its id is not used again on this connection.
     case close(session: UInt64)
 
@@ -206,6 +211,35 @@ extension ClientMessage {
             self.request = request
             self.className = className
             self.property = property
+        }
+    }
+
+    package struct Listen: Hashable, Sendable {
+        package var session: UInt64
+        /// Chosen by the client, among its report requests; the reply repeats it.
+        package var request: UInt64
+        /// All topics; see ``MessageLimits``.
+        package var topics: [String]
+
+        package init(session: UInt64, request: UInt64, topics: [String]) {
+            self.session = session
+            self.request = request
+            self.topics = topics
+        }
+    }
+
+    package struct Message: Hashable, Sendable {
+        package var session: UInt64
+        /// Chosen by the client, among its report requests; the reply repeats it.
+        package var request: UInt64
+        package var topic: String
+        package var payload: [UInt8]
+
+        package init(session: UInt64, request: UInt64, topic: String, payload: [UInt8]) {
+            self.session = session
+            self.request = request
+            self.topic = topic
+            self.payload = payload
         }
     }
 

@@ -23,10 +23,14 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let elementEdits = Features(rawValue: 1 << 7)
     /// The server reads edits of lists in uploads, and the client reads what blocks say of the elements of lists.
     package static let listEdits = Features(rawValue: 1 << 8)
+    /// The client follows a server that hands its session over: ``ServerMessage/moved(_:)``.
+    package static let handOver = Features(rawValue: 1 << 9)
+    /// The server passes ephemeral messages between the clients of a database: ``ClientMessage/message(_:)``.
+    package static let messages = Features(rawValue: 1 << 10)
     /// All that this version knows.
     package static let all: Features = [
         .resume, .reports, .removal, .creationRuns, .withdrawals, .rules, .variables, .elementEdits,
-        .listEdits,
+        .listEdits, .handOver, .messages,
     ]
 }
 

@@ -15,6 +15,8 @@ extension ServerMessage: WireMessage {
         static let listMembers: UInt8 = 0x8B
         static let reportError: UInt8 = 0x8C
         static let withdrawn: UInt8 = 0x8D
+        static let moved: UInt8 = 0x8E
+        static let message: UInt8 = 0x8F
         /// With the bit that lets a client skip it.
         static let digest: UInt8 = 0xCD
         static let login: UInt8 = 0xCE
@@ -39,6 +41,8 @@ extension ServerMessage: WireMessage {
         case .login: Code.login
         case .context: Code.context
         case .withdrawn: Code.withdrawn
+        case .moved: Code.moved
+        case .message: Code.message
         }
     }
 
@@ -57,6 +61,8 @@ extension ServerMessage: WireMessage {
         case .login(let login): login.session
         case .context(let context): context.session
         case .withdrawn(let withdrawn): withdrawn.session
+        case .moved(let moved): moved.session
+        case .message(let message): message.session
         case .schema(let session, _), .report(let session, _, _), .listMembers(let session, _): session
         }
     }
@@ -91,6 +97,12 @@ extension ServerMessage: WireMessage {
         case .withdrawn(let withdrawn):
             writer.varint(withdrawn.request)
             withdrawn.content.encode(into: &writer)
+        case .moved(let moved): writer.string(moved.url)
+        case .message(let message):
+            writer.string(message.topic)
+            writer.optional(message.userID) { $0.string($1) }
+            writer.zigzag(message.sentAt.microseconds)
+            writer.data(message.payload)
         }
     }
 
@@ -134,6 +146,13 @@ extension ServerMessage: WireMessage {
             .withdrawn(
                 KeptObjects(
                     session: session, request: try reader.varint(), content: try ObjectBlock(from: &reader)))
+        case Code.moved: .moved(Moved(session: session, url: try reader.string()))
+        case Code.message:
+            .message(
+                Message(
+                    session: session, topic: try reader.string(),
+                    userID: try reader.optional { reader throws(WireError) in try reader.string() },
+                    sentAt: Timestamp(microseconds: try reader.zigzag()), payload: try reader.data()))
         default: nil
         }
     }

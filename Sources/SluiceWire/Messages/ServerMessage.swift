@@ -30,6 +30,11 @@ package enum ServerMessage: Hashable, Sendable {
     case rejected(Rejected)
     /// A session or the connection has a problem.
     case error(Failure)
+    /// The server hands a session over to another server, and has ended it. Only to a client that knows
+    /// ``Features/handOver``.
+    case moved(Moved)
+    /// What a client has sent to a topic that this one listens to.
+    case message(Message)
     /// Answers a report request: JSON in UTF-8.
     case report(session: UInt64, request: UInt64, json: [UInt8])
     /// A report request has no answer.
@@ -89,6 +94,37 @@ extension ServerMessage {
             self.rejections = rejections
             self.userID = userID
             self.schema = schema
+        }
+    }
+
+    /// Where a session goes on.
+    package struct Moved: Hashable, Sendable {
+        package var session: UInt64
+        /// The other server's URL, with the database.
+        package var url: String
+
+        package init(session: UInt64, url: String) {
+            self.session = session
+            self.url = url
+        }
+    }
+
+    /// A message that a client has sent to a topic.
+    package struct Message: Hashable, Sendable {
+        package var session: UInt64
+        package var topic: String
+        /// Who has sent it; nil for an anonymous user.
+        package var userID: String?
+        /// When the server passed it on.
+        package var sentAt: Timestamp
+        package var payload: [UInt8]
+
+        package init(session: UInt64, topic: String, userID: String?, sentAt: Timestamp, payload: [UInt8]) {
+            self.session = session
+            self.topic = topic
+            self.userID = userID
+            self.sentAt = sentAt
+            self.payload = payload
         }
     }
 

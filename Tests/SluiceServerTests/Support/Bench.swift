@@ -46,7 +46,8 @@ final class Bench {
     private func messages(_ actions: [DatabaseAction]) throws -> [ServerMessage] {
         try actions.flatMap { action in
             switch action {
-            case .send(let frame, _), .broadcast(let frame, _): try Frame.decode(frame, as: ServerMessage.self)
+            case .send(let frame, _), .broadcast(let frame, _), .offer(let frame, _):
+                try Frame.decode(frame, as: ServerMessage.self)
             case .end: [ServerMessage]()
             }
         }

@@ -113,7 +113,8 @@ final class Herd {
         for action in actions {
             switch action {
             case .send(let frame, let connection): try take(frame, [connection])
-            case .broadcast(let frame, let connections): try take(frame, connections)
+            case .broadcast(let frame, let connections), .offer(let frame, let connections):
+                try take(frame, connections)
             case .end: Issue.record("a session ended")
             }
         }

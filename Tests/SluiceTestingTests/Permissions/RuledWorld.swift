@@ -351,7 +351,7 @@ final class RuledWorld {
             connectionCount += 1
             client.number = connectionCount
             client.connection = ConnectionProtocol(limits: ServerLimits(), login: DevelopmentLogin())
-            client.engine.handle(.opened)
+            client.engine.handle(.opened())
         case .disconnect:
             guard client.connection != nil else { return }
             let sessions = client.connection?.sessions.keys.sorted() ?? []
@@ -360,7 +360,7 @@ final class RuledWorld {
                 deliver(engine.handle([.closed(SessionID(connection: client.number, session: session))], now: now))
             }
         case .reconnect: if client.isReachable { client.engine.handle(.reconnect) }
-        case .renew: break
+        case .renew, .probe: break
         case .settle: client.engine.handle(.settle)
         case .send(let frame):
             let number = client.number
@@ -387,7 +387,8 @@ final class RuledWorld {
         for action in actions {
             switch action {
             case .send(let frame, let connection): receive(frame, connection)
-            case .broadcast(let frame, let connections): for connection in connections { receive(frame, connection) }
+            case .broadcast(let frame, let connections), .offer(let frame, let connections):
+                for connection in connections { receive(frame, connection) }
             case .end(let id):
                 clients.values.first { $0.number == id.connection }?.connection?.ended(session: id.session)
             }

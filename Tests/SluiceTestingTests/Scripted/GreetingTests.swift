@@ -38,7 +38,7 @@ import Testing
     @Test func aSessionThatIsOpenedWithoutHelloIsLeft() throws {
         let server = try ScriptedSession()
         server.engine.handle(.start)
-        server.engine.handle(.opened)
+        server.engine.handle(.opened())
         server.opened(.created)
         #expect(server.actions().contains(.disconnect))
         #expect(server.storage.syncState == nil)

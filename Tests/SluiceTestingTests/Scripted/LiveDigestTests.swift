@@ -47,7 +47,7 @@ struct LiveDigestTests {
 
         func connect() throws {
             client.handle(.start)
-            client.handle(.opened)
+            client.handle(.opened())
             try settle()
         }
 
@@ -78,7 +78,8 @@ struct LiveDigestTests {
         private func deliver(_ actions: [DatabaseAction]) {
             for action in actions {
                 switch action {
-                case .send(let frame, _), .broadcast(let frame, _): client.handle(.received(frame))
+                case .send(let frame, _), .broadcast(let frame, _), .offer(let frame, _):
+                    client.handle(.received(frame))
                 case .end: Issue.record("the server ended the session")
                 }
             }

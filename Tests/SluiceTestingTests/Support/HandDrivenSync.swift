@@ -157,12 +157,12 @@ final class HandDrivenSync {
             announced.operationCountMax = UInt64(limits.operationCount)
             clients[index].connection = ConnectionProtocol(
                 limits: announced, dataLimits: limits, login: DevelopmentLogin())
-            clients[index].engine.handle(.opened)
+            clients[index].engine.handle(.opened())
         case .disconnect:
             violations.append("client \(index) left: \(clients[index].engine.lastProblem ?? "")")
             disconnect(index)
         case .reconnect: clients[index].engine.handle(.reconnect)
-        case .renew: break
+        case .renew, .probe: break
         case .settle: clients[index].engine.handle(.settle)
         case .send(let frame):
             clients[index].sentByteCount += frame.count
@@ -197,7 +197,7 @@ final class HandDrivenSync {
         for action in actions {
             switch action {
             case .send(let frame, let connection): receive(frame, Int(connection))
-            case .broadcast(let frame, let connections):
+            case .broadcast(let frame, let connections), .offer(let frame, let connections):
                 for connection in connections { receive(frame, Int(connection)) }
             case .end(let id): clients[Int(id.connection)].connection?.ended(session: id.session)
             }

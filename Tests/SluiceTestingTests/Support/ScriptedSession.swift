@@ -50,7 +50,7 @@ final class ScriptedSession {
     ) {
         engine.handle(.start)
         engine.handle(.reconnect)
-        engine.handle(.opened)
+        engine.handle(.opened())
         receive([
             .hello(.init(version: version, features: features, time: Self.now, limits: limits, agent: "script"))
         ])

@@ -3,6 +3,7 @@
     import Sluice
     import SluiceServer
     import SluiceTesting
+    import Synchronization
     import Testing
 
     @Model struct Item {
@@ -46,6 +47,62 @@
                 if change.state == .complete { return change.results.count }
             }
             return -1
+        }
+
+        @Test func progressReceiptsTransfersAndMessagesAreAsTheGuideSays() async throws {
+            final class Bar: Sendable {
+                let estimate = Mutex(0.0)
+                func set(_ estimate: Double) { self.estimate.withLock { $0 = estimate } }
+            }
+            let bar = Bar()
+            let session = try #require(store.session)
+            try await store.connected()
+            let other = try await server.open([Item.self])
+            try await other.connected()
+            let order = Item(name: "nut", price: 1)
+            let receipt = try await store.write { transaction in
+                try transaction.insert(order)
+                return transaction.receipt
+            }
+            try await store.uploaded(receipt, timeout: .seconds(10))
+            do {
+                for await progress in session.progress(of: .upload, .outstanding) { bar.set(progress.estimate) }
+                // here everything that was written before is on the server
+                let token = session.observeProgress(of: .download) { progress in bar.set(progress.estimate) }
+                let items = try await store.objects(Item.self).synced(progress: { bar.set($0.estimate) })
+                #expect(items.count == 1 && bar.estimate.withLock { $0 } == 1)
+                token.stop()
+            }
+            let (told, continuation) = AsyncStream<ObjectTransfer>.makeStream()
+            let watching = session.observeTransfers { continuation.yield($0) }
+            do {
+                let token = session.observeTransfers { transfer in
+                    for object in transfer.objects { print(object.identity, object.error?.message ?? "is there") }
+                }
+                try await store.write { try $0.increment(order, \.stock, by: 1) }
+                for await transfer in told where transfer.direction == .upload {
+                    #expect(transfer.objects.count == 1)
+                    break
+                }
+                token.stop()
+            }
+            watching.stop()
+            let (heard, messages) = AsyncStream<SessionMessage>.makeStream()
+            let listening = try #require(other.session).observeMessages(to: "room/7") { messages.yield($0) }
+            do {
+                let token = session.observeMessages(to: "room/7") { print($0.userID ?? "someone", $0.text) }
+                try await session.send("is typing", to: "room/7")  // returns to how many stores it was passed
+                while try await session.send("is typing", to: "room/7") == 0 {
+                    server.clock.advance(by: .milliseconds(100))
+                }
+                token.stop()
+            }
+            for await message in heard {
+                #expect(message.text == "is typing")
+                break
+            }
+            listening.stop()
+            await other.close()
         }
 
         @Test func aSessionIsSeenAndSteeredAsTheGuideSays() async throws {

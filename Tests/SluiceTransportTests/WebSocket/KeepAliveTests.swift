@@ -53,4 +53,27 @@ import Testing
         #expect(keepAlive.deadline == 290 * second)
         #expect(keepAlive.tick(now: 290 * second) == .giveUp)
     }
+
+    @Test func aProbedPeerIsGivenUpSoonerUnlessItShowsThatItIsThere() {
+        for isThere in [false, true] {
+            var keepAlive = make()
+            keepAlive.probe(timeout: .seconds(10), now: 5 * second)
+            #expect(keepAlive.deadline == 15 * second)
+            keepAlive.didWrite(now: 6 * second, isQueueEmpty: true)
+            #expect(keepAlive.tick(now: 15 * second) == .wait)
+            if isThere { keepAlive.didReceive(now: 15 * second) }
+            #expect(keepAlive.tick(now: 16 * second) == (isThere ? .wait : .giveUp))
+            // Later pings have the whole time.
+            if isThere {
+                #expect(keepAlive.tick(now: 75 * second) == .ping)
+                #expect(keepAlive.deadline == 195 * second)
+            }
+        }
+    }
+
+    @Test func aProbeNeverTakesLongerThanAPing() {
+        var keepAlive = make()
+        keepAlive.probe(timeout: .seconds(1_000), now: 0)
+        #expect(keepAlive.deadline == 120 * second)
+    }
 }

@@ -531,6 +531,11 @@ def read_message(reader):
         message |= {"message": reader.string(), "position": reader.optional(reader.varint)}
     elif code == 0x8D:
         message |= {"type": "withdrawn", "request": reader.varint(), "rows": read_block(reader)}
+    elif code == 0x8E:
+        message |= {"type": "moved", "url": reader.string()}
+    elif code == 0x8F:
+        message |= {"type": "message", "topic": reader.string(), "user": reader.optional(reader.string)}
+        message |= {"sentAt": reader.zigzag(), "payload": reader.bytes()}
     elif code == 0xCD:
         message |= {"type": "digest", "subscription": reader.varint(), "version": reader.varint()}
         message |= {"digest": reader.raw(16)}
@@ -813,6 +818,11 @@ def render_message(message):
     if kind == "withdrawn":
         keys = ";".join(f"{row['class']} {render(row['key'])}" for row in message["rows"])
         return f"{text} {message['request']} {keys}"
+    if kind == "moved":
+        return f"{text} {message['url'].encode().hex()}"
+    if kind == "message":
+        user = "none" if message["user"] is None else message["user"].encode().hex()
+        return f"{text} {message['topic'].encode().hex()} {user} {message['sentAt']} {bytes(message['payload']).hex()}"
     if kind == "listMembers":
         return f"{text} {message['subscription']}"
     if kind in ("opened", "schema"):

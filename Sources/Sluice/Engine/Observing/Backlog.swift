@@ -24,6 +24,17 @@ struct Backlog {
 
     var isEmpty: Bool { stretches.isEmpty }
 
+    /// The last edit of an object that waits; nil if there is none.
+    func lastEdit(of object: ObjectRef) -> ResultEdit? {
+        var touch: ResultEdit?
+        for stretch in stretches.reversed() {
+            guard let edit = stretch.edits[object] else { continue }
+            guard case .touch = edit else { return edit }
+            touch = edit
+        }
+        return touch
+    }
+
     /// The objects with waiting edits.
     var objects: [ObjectRef] { stretches.flatMap(\.edits.objects) }
 
@@ -72,6 +83,9 @@ struct Backlog {
 struct EditSet {
     private(set) var objects: [ObjectRef] = []
     private var edits: [ObjectRef: ResultEdit] = [:]
+
+    /// The edit of an object; nil if there is none.
+    subscript(object: ObjectRef) -> ResultEdit? { edits[object] }
 
     /// The edits, in the order in which their objects were first added.
     var all: [ResultEdit] { objects.compactMap { edits[$0] } }

@@ -43,7 +43,7 @@ final class Observations {
         _ subscription: Subscription, reportsPending: Bool, isPrompt: Bool, end: @escaping () -> Void,
         deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
-        let entries = try entries(of: subscription)
+        let entries = try reader(of: subscription).entriesWithStanding()
         lastNumber += 1
         let observer = Observer(
             id: lastNumber, subscription: subscription, reportsPending: reportsPending, isPrompt: isPrompt,
@@ -90,9 +90,8 @@ final class Observations {
         for observer in observers { index.insert(observer, schema: storage.schema) }
     }
 
-    private func entries(of subscription: Subscription) throws -> [ResultEntry] {
-        try ResultReader(subscription.judge, in: storage, subscription: subscription.record)
-            .entriesWithStanding()
+    private func reader(of subscription: Subscription) -> ResultReader {
+        ResultReader(subscription.judge, in: storage, subscription: subscription.record)
     }
 
     // MARK: Publishing
@@ -138,12 +137,17 @@ final class Observations {
 
     /// The edits that lead to the results of a subscription that has become complete or ceased to be.
     private func rebuilt(_ observer: Observer, _ settlement: ObserverSettlement) throws -> [ResultEdit] {
-        let entries = try entries(of: observer.subscription)
-        let kept = Set(entries.map(\.object))
+        var kept: Set<ObjectRef> = []
+        var edits: [ResultEdit] = []
+        // Most are in memory as they are, and are not read twice at a time.
+        try reader(of: observer.subscription).forEachEntryWithStanding { entry in
+            kept.insert(entry.object)
+            if !observer.isUpToDate(entry) { edits.append(.upsert(entry)) }
+        }
         let gone = try observer.objects.filter { !kept.contains($0) }.map { object in
             let isHere = try storage.isPresent(object)
             return ResultEdit.remove(object, settlement.reason(object, observer.subscription, isHere: isHere))
         }
-        return gone + entries.map { .upsert($0) }
+        return gone + edits
     }
 }

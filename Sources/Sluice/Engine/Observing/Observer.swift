@@ -56,6 +56,16 @@ final class Observer {
         pool?.contains(object) ?? results.contains(object) || !backlog.isEmpty
     }
 
+    /// Whether an edit with this entry would change nothing, after those that wait.
+    func isUpToDate(_ entry: ResultEntry) -> Bool {
+        guard pool == nil else { return false }
+        switch backlog.lastEdit(of: entry.object) {
+        case nil, .touch: return results.holds(entry)
+        case .upsert(let last): return last.isSame(as: entry)
+        case .remove: return false
+        }
+    }
+
     /// Every object in memory, including those beyond the limit.
     var objects: [ObjectRef] {
         (pool.map { Array($0.objects) } ?? results.list.entries.map(\.object)) + backlog.objects

@@ -27,6 +27,16 @@ package final class LocalWriter {
     /// What is known of the classes that were written, by position.
     private var traits: [ClassTraits?]
 
+    /// What its author may wait by until the server has it; nil if it was not asked for.
+    private(set) var receipt: WriteReceipt?
+
+    /// Makes the receipt of the transaction, or returns the one that was made.
+    func makeReceipt() -> WriteReceipt {
+        let receipt = receipt ?? WriteReceipt()
+        self.receipt = receipt
+        return receipt
+    }
+
     /// Who edits lists.
     private let author: () -> ListEdits.Author
 

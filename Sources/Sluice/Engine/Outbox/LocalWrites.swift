@@ -51,8 +51,10 @@ final class LocalWrites {
 
     /// Runs a local write transaction: either all of it is stored and queued for upload, or nothing.
     ///
-    /// - Returns: the result of `body`, and what is to be uploaded; nil if nothing is.
-    func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> (result: Result, written: OutboxEntry?) {
+    /// - Returns: the result of `body`, what is to be uploaded, nil if nothing is, and the receipt if one was made.
+    func write<Result>(
+        _ body: (LocalWriter) throws -> Result
+    ) throws -> (result: Result, written: OutboxEntry?, receipt: WriteReceipt?) {
         guard !options.isReadOnly || storage.schema.hasLocalClasses else { throw StoreError.readOnlySync }
         return try transactions.run(.local) { transaction in
             let writer = LocalWriter(
@@ -63,7 +65,7 @@ final class LocalWrites {
                 return ListEdits.Author(origin: self.elementIDs.origin, time: max(1, time), ids: self.elementIDs)
             }
             let result = try body(writer)
-            return (result, try enqueue(writer))
+            return (result, try enqueue(writer), writer.receipt)
         }
     }
 

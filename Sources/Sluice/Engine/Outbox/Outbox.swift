@@ -21,6 +21,8 @@ final class Outbox {
     private let uploads: Uploads
     private let retirement: Retirement
     private let postponed: PostponedAcknowledgements
+    private let receipts = WriteReceipts()
+    private let transfers: TransferReports
     /// Called for each write that the server rejected, once its reversal is stored.
     var onRejection: ((WriteRejection) -> Void)?
 
@@ -28,7 +30,7 @@ final class Outbox {
         _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ images: ObjectImages, _ active: ActiveSubscriptions,
         _ acknowledgements: Acknowledgements, _ waiters: SyncWaiters, _ offers: CachedOffers, _ refused: RefusedWrites,
-        faults: FaultRecorder, options: ClientOptions,
+        _ transfers: TransferReports, faults: FaultRecorder, options: ClientOptions,
         now: @escaping () -> Timestamp, random: @escaping () -> UInt64, log: LogSink?
     ) {
         self.storage = storage
@@ -37,13 +39,14 @@ final class Outbox {
         self.waiters = waiters
         self.faults = faults
         self.now = now
+        self.transfers = transfers
         self.acknowledgements = acknowledgements
         hasRecord = !options.isReadOnly && !options.isShortLived
         writes = LocalWrites(
             storage, transactions, session, images, refused, options: options, now: now, random: random)
         uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
         retirement = Retirement(
-            storage, schema, images, Holdings(storage, active), acknowledgements, offers, refused,
+            storage, schema, images, Holdings(storage, active), acknowledgements, offers, refused, transfers,
             keepsRefused: options.keepsRefusedWrites)
         postponed = PostponedAcknowledgements(session, active, acknowledgements, uploads)
     }
@@ -52,6 +55,12 @@ final class Outbox {
 
     /// The highest sequence that has left the outbox; 0 if none has.
     var retiredSequence: UInt64 { storage.lastSequence - UInt64(storage.outboxCount) }
+
+    /// The sequence of the last transaction that was written; 0 if there is none.
+    var lastSequence: UInt64 { storage.lastSequence }
+
+    /// What the server has acknowledged since the store was opened.
+    var uploaded: TransferAmount { uploads.acknowledged }
 
     /// The highest sequence that the server is known to have.
     var acknowledgedSequence: UInt64 { max(acknowledgements.sequence, retiredSequence) }
@@ -66,7 +75,8 @@ final class Outbox {
 
     /// Runs a local write transaction, and uploads it.
     func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result {
-        let (result, written) = try writes.write(body)
+        let (result, written, receipt) = try writes.write(body)
+        if let receipt { receipts.add(receipt, sequence: written?.changeset.sequence) }
         uploads.pump(with: written)
         return result
     }
@@ -182,7 +192,10 @@ final class Outbox {
             acknowledgements.forgetRejections()
             uploads.forget(through: acknowledgements.sequence)
         }
-        for report in retirement.takeReports() { onRejection?(report) }
+        let (reports, verdicts) = retirement.takeReports()
+        receipts.reject(verdicts)
+        receipts.settle(through: retiredSequence)
+        for report in reports { onRejection?(report) }
     }
 
     // MARK: Postponing
@@ -218,7 +231,14 @@ final class Outbox {
         try retire(transaction)
     }
 
-    func transactionDidCommit() { postponed.forget() }
+    func transactionDidCommit() {
+        postponed.forget()
+        receipts.reject(retirement.verdicts)
+        receipts.settle(through: retiredSequence)
+    }
 
-    func transactionDidRollBack() { _ = retirement.takeReports() }
+    func transactionDidRollBack() {
+        _ = retirement.takeReports()
+        transfers.rollBack()
+    }
 }

@@ -12,15 +12,19 @@ final class Retirement {
     private let acknowledgements: Acknowledgements
     private let offers: CachedOffers
     private let refused: RefusedWrites
+    private let transfers: TransferReports
     private let keepsRefused: Bool
     /// The properties that are hidden from the user, as far as the open transaction has asked for them.
     private var hidden: [Int: PropertySet] = [:]
     /// The rejected writes that the open transaction has reverted.
     private var unreported: [WriteRejection] = []
+    /// Why transactions were rejected, by sequence; for those who wait for one.
+    private(set) var verdicts: [UInt64: SyncError] = [:]
 
     init(
         _ storage: any ClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ holdings: Holdings,
-        _ acknowledgements: Acknowledgements, _ offers: CachedOffers, _ refused: RefusedWrites, keepsRefused: Bool
+        _ acknowledgements: Acknowledgements, _ offers: CachedOffers, _ refused: RefusedWrites,
+        _ transfers: TransferReports, keepsRefused: Bool
     ) {
         self.storage = storage
         self.schema = schema
@@ -29,13 +33,18 @@ final class Retirement {
         self.acknowledgements = acknowledgements
         self.offers = offers
         self.refused = refused
+        self.transfers = transfers
         self.keepsRefused = keepsRefused
     }
 
-    /// The rejected writes that were reverted since the last call.
-    func takeReports() -> [WriteRejection] {
-        defer { unreported = [] }
-        return unreported
+    /// The rejected writes that were reverted since the last call, and the reason of each rejected transaction by its
+    /// sequence.
+    func takeReports() -> (reports: [WriteRejection], verdicts: [UInt64: SyncError]) {
+        defer {
+            unreported = []
+            verdicts = [:]
+        }
+        return (unreported, verdicts)
     }
 
     // MARK: Acknowledged
@@ -53,10 +62,16 @@ final class Retirement {
         let changesets = try storage.removeFromOutbox(through: acknowledgements.sequence)
         for changeset in changesets {
             guard let rejection = rejections[changeset.sequence] else {
-                if images.hasLost { try note(reportsOfLost(changeset)) }
+                if images.hasLost { try note(reportsOfLost(changeset), of: changeset) }
+                transfers.note(changeset)
                 continue
             }
-            try note(reports(of: rejection, changeset), keeping: keepsRefused ? changeset.operations : [])
+            let reports = reports(of: rejection, changeset)
+            try note(reports, of: changeset, keeping: keepsRefused ? changeset.operations : [])
+            transfers.note(changeset) { [storage] object in
+                let identity = Identity(className: storage.schema[object.classIndex].name, key: object.key)
+                return (reports.first { $0.object == identity } ?? reports.first)?.reason
+            }
             rejectedObjects.formUnion(changeset.operations.map(\.object))
         }
         let accepted = OperationsByObject(changesets.lazy.filter { rejections[$0.sequence] == nil })
@@ -70,6 +85,7 @@ final class Retirement {
     /// Removes acknowledged changesets from the outbox of a store without subscriptions. What was written stays.
     private func retireUnasked() throws {
         let changesets = try storage.removeFromOutbox(through: acknowledgements.sequence)
+        for changeset in changesets { transfers.note(changeset) }
         let hasImages = try storage.hasBaseImages
         guard storage.outboxCount > 0 || hasImages else { return }
         let accepted = OperationsByObject(changesets)
@@ -133,8 +149,11 @@ final class Retirement {
     // MARK: Rejected
 
     /// Stores reports, in the open transaction, until somebody is told of them.
-    private func note(_ reports: [WriteRejection], keeping operations: [ObjectOperation] = []) throws {
+    private func note(
+        _ reports: [WriteRejection], of changeset: Changeset, keeping operations: [ObjectOperation] = []
+    ) throws {
         guard !reports.isEmpty || !operations.isEmpty else { return }
+        verdicts[changeset.sequence] = reports.first?.reason
         unreported += try refused.add(reports, keeping: operations)
     }
 
@@ -179,7 +198,8 @@ final class Retirement {
                         object: Identity(
                             className: storage.schema[operation.object.classIndex].name, key: operation.object.key),
                         reason: reason, rejectedValues: values(of: [operation]))
-                })
+                }, of: changeset)
+            transfers.note(changeset) { _ in reason }
             for operation in changeset.operations {
                 if try !storage.hasPending(operation.object) { try storage.setBaseImage(nil, of: operation.object) }
             }

@@ -15,6 +15,10 @@ final class Uploads {
     /// The highest sequence that was sent in this session.
     private(set) var sentSequence: UInt64 = 0
     private var underWay = UploadsUnderWay()
+    /// What was under way when the last session ended, of which the next says how much has arrived.
+    private var unanswered = UploadsUnderWay()
+    /// What the server has acknowledged since the store was opened.
+    private(set) var acknowledged = TransferAmount()
     /// Why the server accepts no uploads in this session, which the outbox keeps; nil if it does.
     private(set) var problem: SyncError?
 
@@ -33,10 +37,15 @@ final class Uploads {
     // MARK: The session
 
     /// - Parameter acknowledged: the last changeset that the server has.
-    func beginSession(at acknowledged: UInt64) { sentSequence = acknowledged }
+    func beginSession(at sequence: UInt64) {
+        sentSequence = sequence
+        acknowledged += unanswered.remove(through: sequence)
+        unanswered = UploadsUnderWay()
+    }
 
     func endSession() {
         sentSequence = 0
+        if underWay.range != nil { unanswered = underWay }
         underWay = UploadsUnderWay()
         problem = nil
     }
@@ -57,7 +66,7 @@ final class Uploads {
     }
 
     func noteAcknowledged(_ sequence: UInt64) {
-        underWay.remove(through: sequence)
+        acknowledged += underWay.remove(through: sequence)
         quarantine.noteAcknowledged(sequence)
     }
 
@@ -153,7 +162,7 @@ final class Uploads {
             needed = try schema.needed(for: changeset, areComplete: areComplete)
         }
         guard let needed else { return false }
-        session.send([.declare(session: SyncSession.number, schema: needed)])
+        session.send([.declare(session: session.number, schema: needed)])
         return true
     }
 
@@ -162,7 +171,7 @@ final class Uploads {
         var uploads = batch.uploads
         batch = UploadBatch()
         func sealed() -> Result<[UInt8], SyncError> {
-            session.limits.frame(uploading: uploads.map(\.bytes), session: SyncSession.number)
+            session.limits.frame(uploading: uploads.map(\.bytes), session: session.number)
         }
         switch sealed() {
         case .success(let frame): session.send(frame: frame)

@@ -58,13 +58,20 @@ struct UploadsUnderWay {
     }
 
     /// Removes the acknowledged uploads. Amortised O(1) for each upload.
-    mutating func remove(through sequence: UInt64) {
+    ///
+    /// - Returns: how much they were.
+    @discardableResult
+    mutating func remove(through sequence: UInt64) -> TransferAmount {
+        let before = size
         while head < uploads.count, uploads[head].sequence <= sequence {
             size = size - uploads[head].size
             head += 1
         }
-        guard head > uploads.count / 2 else { return }
-        uploads.removeFirst(head)
-        head = 0
+        let removed = before - size
+        if head > uploads.count / 2 {
+            uploads.removeFirst(head)
+            head = 0
+        }
+        return TransferAmount(rowCount: removed.operationCount, byteCount: removed.data.byteCount)
     }
 }

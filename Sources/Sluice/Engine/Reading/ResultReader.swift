@@ -145,13 +145,17 @@ struct ResultReader {
 
     /// All matches, regardless of limit and stages, which know whether writes of them are pending.
     func entriesWithStanding() throws -> [ResultEntry] {
-        let pending = Set(try pendingObjects())
         var entries: [ResultEntry] = []
-        try forEachResult { object, row in
-            entries.append(
-                try judge.entry(object, row, isPending: !pending.isEmpty && pending.contains(object), in: state))
-        }
+        try forEachEntryWithStanding { entries.append($0) }
         return entries
+    }
+
+    /// Calls `body` with all matches, regardless of limit and stages, which know whether writes of them are pending.
+    func forEachEntryWithStanding(_ body: (ResultEntry) throws -> Void) throws {
+        let pending = Set(try pendingObjects())
+        try forEachResult { object, row in
+            try body(judge.entry(object, row, isPending: !pending.isEmpty && pending.contains(object), in: state))
+        }
     }
 
     /// Calls `body` with the results of a query without sort, limit and stages.

@@ -1,3 +1,4 @@
+internal import SluiceModel
 package import SluiceWire
 
 /// An event for a client's session.
@@ -14,12 +15,17 @@ package enum ClientEvent: Sendable {
     case retryAfterFailure
     /// The wait before the next attempt is cut short, and the waits begin with the shortest again.
     case reconnectNow
+    /// The machine has other addresses or routes than before, or was suspended: what seemed out of reach may be in
+    /// reach, and the other way round.
+    case surroundingsChanged
     /// What to present to the server from the next session on.
     case credentials([SluiceWire.Credentials])
     /// What to present in the session that is open, and from then on.
     case renew([SluiceWire.Credentials])
     /// The requested connection is open.
-    case opened
+    ///
+    /// - Parameter place: what the session has of it; nil for a connection of its own, on which it says hello.
+    case opened(at: ConnectionPlace? = nil)
     /// The connection has ended or could not be opened.
     case closed(reason: String, isTransient: Bool)
     /// A whole frame arrived.
@@ -32,8 +38,10 @@ package enum ClientEvent: Sendable {
 
 /// What a client's session wants done.
 package enum ClientAction: Sendable, Equatable {
-    case connect
+    case connect(ServerChoice)
     case disconnect
+    /// Finds out soon whether the server is still there.
+    case probe
     case send([UInt8])
     /// Sends ``ClientEvent/reconnect`` after this delay.
     case reconnect(after: Duration)
@@ -41,4 +49,25 @@ package enum ClientAction: Sendable, Equatable {
     case renew(after: Duration)
     /// Sends ``ClientEvent/settle`` after this delay.
     case settle(after: Duration)
+}
+
+/// Which server a client's session wants to connect to.
+package enum ServerChoice: Sendable, Equatable {
+    /// One of those that the configuration names, by position.
+    case configured(Int)
+    /// The one that a server has handed the session over to, by its URL.
+    case handedOver(String)
+}
+
+/// What a session has of a connection that it may share with others.
+package struct ConnectionPlace: Sendable {
+    /// The session's number on the connection.
+    package var session: UInt64
+    /// What the server has answered to the hello, with its time of now; nil as long as it has not.
+    package var greeting: ServerMessage.HelloReply?
+    /// How long the answer to the hello took, or takes so far.
+    package var wait: Duration
+
+    /// When the server was asked for its time, if the answer comes now.
+    func asked(before now: Timestamp) -> Timestamp { now.advanced(by: .zero - wait) }
 }

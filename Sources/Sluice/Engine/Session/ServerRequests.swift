@@ -15,14 +15,14 @@ final class ServerRequests {
     func report(_ topic: ReportTopic, reply: @escaping Reply) {
         request(.reports, orElse: "the server gives no reports", reply) { number in
             .reportRequest(
-                .init(session: SyncSession.number, request: number, topic: topic.wire, argument: topic.argument))
+                .init(session: session.number, request: number, topic: topic.wire, argument: topic.argument))
         }
     }
 
     /// Asks the server to remove a class, or a property, from its schema.
     func removal(ofClass className: String, property: String?, reply: @escaping Reply) {
         request(.removal, orElse: "the server removes nothing from its schema", reply) { number in
-            .remove(.init(session: SyncSession.number, request: number, className: className, property: property))
+            .remove(.init(session: session.number, request: number, className: className, property: property))
         }
     }
 
@@ -31,7 +31,21 @@ final class ServerRequests {
     /// - Parameter isTrial: whether it only says what they would change.
     func deployment(_ file: [UInt8], isTrial: Bool, reply: @escaping Reply) {
         request(.rules, orElse: "the server takes no rules from clients", reply) { number in
-            .deploy(.init(session: SyncSession.number, request: number, isTrial: isTrial, file: file))
+            .deploy(.init(session: session.number, request: number, isTrial: isTrial, file: file))
+        }
+    }
+
+    /// Tells the server to which topics this store listens.
+    func listen(to topics: [String], reply: @escaping Reply) {
+        request(.messages, orElse: "the server passes no messages between stores", reply) { number in
+            .listen(.init(session: session.number, request: number, topics: topics))
+        }
+    }
+
+    /// Sends an ephemeral message.
+    func message(_ payload: [UInt8], to topic: String, reply: @escaping Reply) {
+        request(.messages, orElse: "the server passes no messages between stores", reply) { number in
+            .message(.init(session: session.number, request: number, topic: topic, payload: payload))
         }
     }
 

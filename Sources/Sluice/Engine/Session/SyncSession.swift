@@ -32,8 +32,8 @@ final class SyncSession {
         case refused(SyncError)
     }
 
-    /// The number of the only session of the connection.
-    static let number: UInt64 = 1
+    /// The number of the session on its connection.
+    private(set) var number: UInt64 = 1
 
     /// What is presented to the server.
     var login: ClientLogin
@@ -42,7 +42,13 @@ final class SyncSession {
     private let options: ClientOptions
     private let log: LogSink?
     private let random: () -> UInt64
-    private var backoff: ReconnectBackoff
+    private var round: ServerRound
+    /// Where the server has handed this store over to; nil if it has not, or if that could not be reached.
+    private var handOver: String?
+    /// How often the store was handed over since a session last opened.
+    private var handOverCount = 0
+    /// When the attempt to connect began.
+    private(set) var attemptedAt: Timestamp?
     private var actions: [ClientAction] = []
     private(set) var phase = Phase.stopped
     /// Whether the server has sent its hello.
@@ -68,7 +74,7 @@ final class SyncSession {
         self.random = random
         self.log = log
         limits = FrameLimits(options)
-        backoff = ReconnectBackoff(initial: options.reconnectDelay, maximum: options.reconnectDelayMax)
+        round = ServerRound(options)
     }
 
     var isActive: Bool { phase == .active }
@@ -90,17 +96,29 @@ final class SyncSession {
 
     // MARK: Beginning
 
-    func connect() {
+    func connect(now: Timestamp) {
         begin(.connecting)
-        actions.append(.connect)
+        attemptedAt = now
+        var generator = RandomSource(random)
+        actions.append(.connect(handOver.map { .handedOver($0) } ?? .configured(round.next(using: &generator))))
     }
 
-    /// Says hello, and asks the server to open the session.
-    func greet(at now: Timestamp, opening message: ClientMessage.Open) {
+    /// Whether as many attempts have failed in a row as the configuration allows.
+    var isOutOfAttempts: Bool { options.attemptCountMax.map { round.failureCount + 1 >= $0 } ?? false }
+
+    /// Asks the server to open the session.
+    ///
+    /// - Parameters:
+    ///   - now: this device's clock.
+    ///   - place: what the session has of a connection on which somebody else says hello; nil to say it.
+    func greet(at now: Timestamp, _ place: ConnectionPlace?, opening message: (_ number: UInt64) -> ClientMessage.Open)
+    {
         phase = .opening
-        askedAt = now
+        number = place?.session ?? 1
+        askedAt = place.map { $0.asked(before: now) } ?? now
         logVariables()
-        send([.hello(.init(features: options.features, agent: options.agent)), .open(message)])
+        let hello = ClientMessage.hello(.init(features: options.features, agent: options.agent))
+        send((place == nil ? [hello] : []) + [.open(message(number))])
     }
 
     /// Records the server's protocol version, features and limits.
@@ -133,7 +151,8 @@ final class SyncSession {
     func activate() {
         phase = .active
         lastProblem = nil
-        backoff.reset()
+        handOverCount = 0
+        round.reset()
     }
 
     // MARK: Variables
@@ -148,7 +167,7 @@ final class SyncSession {
         guard isListening else { return false }
         logVariables()
         guard isActive, features.contains(.variables) else { return true }
-        send([.variables(session: Self.number, values: variables)])
+        send([.variables(session: number, values: variables)])
         return false
     }
 
@@ -171,7 +190,7 @@ final class SyncSession {
     /// Presents other credentials in the session that is open, and from then on.
     func renew(_ credentials: [SluiceWire.Credentials]) {
         login.replace(credentials)
-        if isActive { send([.authenticate(session: Self.number, credentials: credentials)]) }
+        if isActive { send([.authenticate(session: number, credentials: credentials)]) }
     }
 
     /// Takes in what the server says about the login, and asks for new credentials before it ends.
@@ -191,6 +210,9 @@ final class SyncSession {
         reportBehindUploads = (report, acknowledged)
     }
 
+    /// Notes what the server has answered to a wish, which it does not grant.
+    func note(message: String) { lastProblem = message }
+
     /// Why uploads are not acknowledged, as far as it is known: a server that takes none ends sessions from time to time
     /// to try again, and what it reported holds until it acknowledges something.
     ///
@@ -209,34 +231,57 @@ final class SyncSession {
     /// Forgets the connection. The engine connects again only when it is told to.
     func stop() {
         begin(.stopped)
-        backoff.reset()
+        round.reset()
         disconnect()
     }
 
     /// Forgets the connection for now.
     func pause() {
         begin(.paused)
-        backoff.reset()
+        round.reset()
         disconnect()
     }
 
     /// Lets the waits between attempts begin with the shortest again.
-    func resetBackoff() { backoff.reset() }
+    func resetBackoff() { round.resetBackoff() }
 
     /// Forgets the connection, and asks for another after a delay.
     func retry(atLeast minimum: Duration, because reason: String) {
         var generator = RandomSource(random)
-        let delay = backoff.delay(using: &generator)
+        let delay = round.delay(using: &generator)
+        // A server that a session was open with may come back; one that could not be reached is not asked again.
+        if !isActive { handOver = nil }
         begin(.waiting)
         lastProblem = reason
         actions.append(.reconnect(after: max(delay, minimum)))
     }
 
+    /// How often a store lets itself be handed over before a session opens.
+    private static let handOverCountMax = 5
+
+    /// Forgets the connection, and goes to another server at once, since this one wants it.
+    ///
+    /// - Returns: false, and nothing happens, if servers hand the store round in a circle.
+    func follow(to url: String) -> Bool {
+        guard handOverCount < Self.handOverCountMax else { return false }
+        handOverCount += 1
+        handOver = url
+        begin(.waiting)
+        lastProblem = "the server hands over to another"
+        actions.append(.reconnect(after: .zero))
+        return true
+    }
+
     /// Forgets the connection, and does not come again.
     func fail(_ error: SyncError) {
         begin(.failed(error))
+        round.reset()
+        handOver = nil
         disconnect()
     }
+
+    /// Has the connection find out soon whether the server is still there.
+    func probe() { actions.append(.probe) }
 
     func disconnect() { actions.append(.disconnect) }
 

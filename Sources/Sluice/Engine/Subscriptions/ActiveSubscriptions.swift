@@ -24,6 +24,8 @@ final class ActiveSubscriptions {
     /// Whether nothing is awaited from the server: it has completed or rejected every subscription, in this session.
     var isSettled: Bool { unsettled.isEmpty && !awaitsCatchUp }
     var values: some Sequence<Subscription> { byQuery.values }
+    /// The subscriptions that the server has neither completed nor rejected. O(their number).
+    var unsettledValues: some Sequence<Subscription> { unsettled.lazy.compactMap { self.byID[$0] } }
     /// The subscriptions that the server is asked for.
     var synced: some Collection<Subscription> { byQuery.values.lazy.filter { !$0.isLocal } }
 

@@ -138,6 +138,6 @@ final class CachedOffers {
         lastNumber += 1
         var content = ObjectBlock()
         for object in objects { content.append(object, version: 0, role: .member) }
-        session.send([.cached(.init(session: SyncSession.number, request: lastNumber, content: content))])
+        session.send([.cached(.init(session: session.number, request: lastNumber, content: content))])
     }
 }

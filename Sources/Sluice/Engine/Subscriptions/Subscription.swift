@@ -33,6 +33,8 @@ final class Subscription {
     var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
     /// How many rows and departures the server has sent since the last request.
     var arrivedCount = 0
+    /// What the server has sent of it in pages, since it has holders.
+    var received = TransferAmount()
     /// The targets of links in a bootstrap. The server sends each of them before the bootstrap is complete, unless it
     /// does not exist.
     var linkTargets: Set<ObjectRef> = []

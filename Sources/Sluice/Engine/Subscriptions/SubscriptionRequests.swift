@@ -89,7 +89,7 @@ final class SubscriptionRequests {
         try demote(subscription, to: .pending)
         subscription.record.version = 0
         let message = try message(for: subscription)
-        session.send([.unsubscribe(session: SyncSession.number, subscription: number), message])
+        session.send([.unsubscribe(session: session.number, subscription: number), message])
         waiters.notify(of: subscription)
     }
 
@@ -97,7 +97,7 @@ final class SubscriptionRequests {
     func end(_ subscription: Subscription) {
         guard let number = subscription.wireID else { return }
         requested[number] = nil
-        if session.isActive { session.send([.unsubscribe(session: SyncSession.number, subscription: number)]) }
+        if session.isActive { session.send([.unsubscribe(session: session.number, subscription: number)]) }
     }
 
     /// Notes that the server cannot serve a subscription.
@@ -154,7 +154,7 @@ final class SubscriptionRequests {
         }
         return .subscribe(
             .init(
-                session: SyncSession.number, subscription: number, query: subscription.query.canonicalText,
+                session: session.number, subscription: number, query: subscription.query.canonicalText,
                 resume: canResume ? resume(subscription, at: version) : nil))
     }
 
@@ -209,7 +209,7 @@ final class SubscriptionRequests {
             session.send([
                 .members(
                     .init(
-                        session: SyncSession.number, subscription: number, isContinued: isContinued,
+                        session: session.number, subscription: number, isContinued: isContinued,
                         content: content))
             ])
             content = ObjectBlock()

@@ -1,0 +1,57 @@
+internal import SluiceModel
+internal import SluiceRules
+internal import SluiceWire
+
+/// Ephemeral messages between the clients of a database.
+extension DatabaseEngine {
+    /// Notes what a session listens to.
+    func listen(_ request: ClientMessage.Listen, by session: ServerSession) -> ServerMessage {
+        if let problem = MessageLimits.problem(withTopics: request.topics) {
+            return .failure(of: request.request, in: session, .limitExceeded, problem)
+        }
+        guard mayExchangeMessages(session.id) || request.topics.isEmpty else {
+            return .failure(of: request.request, in: session, .permissionDenied, Self.messageRefusal)
+        }
+        topics.listen(session.id, to: request.topics)
+        return .report(session: session.id.session, request: request.request, json: Array("{}".utf8))
+    }
+
+    /// Passes a message on to whoever listens to its topic.
+    func pass(_ message: ClientMessage.Message, of session: ServerSession, now: Timestamp) -> ServerMessage {
+        if let problem = MessageLimits.problem(withTopic: message.topic, payload: message.payload) {
+            return .failure(of: message.request, in: session, .limitExceeded, problem)
+        }
+        guard mayExchangeMessages(session.id) else {
+            return .failure(of: message.request, in: session, .permissionDenied, Self.messageRefusal)
+        }
+        guard topics.charge(session.id, now: now) else {
+            return .failure(
+                of: message.request, in: session, .limitExceeded,
+                "a store sends at most \(MessageLimits.rateMax) messages in a second")
+        }
+        // Who may not receive messages any more listens in vain.
+        let listeners = topics.listeners(of: message.topic, except: session.id).filter(mayExchangeMessages)
+        for (number, sessions) in Dictionary(grouping: listeners, by: \.session).sorted(by: { $0.key < $1.key }) {
+            let passed = ServerMessage.Message(
+                session: number, topic: message.topic, userID: session.user.id, sentAt: now, payload: message.payload)
+            outbox.append([.offer(Frame.encode(ServerMessage.message(passed)), to: sessions.map(\.connection))])
+        }
+        return .report(
+            session: session.id.session, request: message.request,
+            json: Array(JSONText.object([("sessions", .number(UInt64(listeners.count)))]).text.utf8))
+    }
+
+    private func mayExchangeMessages(_ id: SessionID) -> Bool {
+        !permissions.hasRules || permissions.binding(of: id).has(.messages)
+    }
+
+    private static let messageRefusal = "the database's rules do not give this user the right 'messages'"
+}
+
+extension ServerMessage {
+    fileprivate static func failure(
+        of request: UInt64, in session: ServerSession, _ code: ErrorCode, _ message: String
+    ) -> ServerMessage {
+        .reportError(.init(session: session.id.session, request: request, code: code, message: message, position: nil))
+    }
+}

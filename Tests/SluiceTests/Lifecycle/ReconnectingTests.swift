@@ -1,0 +1,388 @@
+import Dispatch
+import Sluice
+import SluiceModel
+import SluiceServer
+import SluiceTesting
+import SluiceTransport
+import SluiceWire
+import Synchronization
+import Testing
+
+#if SLUICE_MACROS
+    /// When and where a store connects again (rows O7, O14, O54, S27 to S31, C8 to C10, C54).
+    @Suite(.timeLimit(.minutes(10))) struct ReconnectingTests {
+        /// What a store sees of the world: servers that can be reached or not, and a network that changes.
+        private final class World: Sendable {
+            struct State {
+                var attempts: [String] = []
+                var reachable: Set<String> = []
+                var suspended = Duration.zero
+                var changed: (@Sendable () -> Void)?
+                var watcherCount = 0
+            }
+
+            /// A connection that is never answered, and says when it is probed.
+            final class Silent: MessageConnection {
+                let id = ConnectionID(rawValue: 1)
+                let peerDescription = "silent"
+                var queuedBytes: Int { 0 }
+                func send(_ message: SharedBuffer) {}
+                func admit() {}
+                func close(code: CloseCode, reason: String) {}
+                func abort() {}
+                func pauseReceiving(for reason: PauseReason) {}
+                func resumeReceiving(after reason: PauseReason) {}
+            }
+
+            final class Watch: Sendable {
+                private let world: World
+                init(_ world: World) { self.world = world }
+                deinit { world.state.withLock { $0.watcherCount -= 1 } }
+            }
+
+            let state = Mutex(State())
+            let clock = ManualClock()
+
+            var attempts: [String] { state.withLock { $0.attempts } }
+
+            func open(
+                _ urls: [String], movingTo other: String? = nil,
+                _ configure: (inout SyncConfiguration) -> Void = { _ in }
+            ) async throws -> Store {
+                var sync = SyncConfiguration(urls: urls)
+                configure(&sync)
+                var configuration = StoreConfiguration(models: lifecycleModels, sync: sync)
+                configuration.environment.now = { [clock] in clock.timestamp }
+                configuration.environment.random = { 0 }
+                configuration.environment.schedule = { [clock] delay, body in clock.schedule(after: delay, body) }
+                configuration.environment.scheduleUpkeep = { [clock] delay, body in
+                    clock.schedule(after: delay, isUpkeep: true, body)
+                }
+                configuration.environment.suspendedTime = { self.state.withLock { $0.suspended } }
+                configuration.environment.watchNetwork = { changed in
+                    self.state.withLock { state in
+                        state.changed = changed
+                        state.watcherCount += 1
+                    }
+                    return Watch(self)
+                }
+                configuration.environment.connect = { endpoint, delegate in
+                    let isFirst = self.state.withLock { $0.attempts.isEmpty }
+                    if let other, isFirst {
+                        self.state.withLock { $0.attempts.append(endpoint.host) }
+                        let mover = Mover(other, delegate)
+                        delegate.connectionDidOpen(mover)
+                        return mover
+                    }
+                    try self.state.withLock { state in
+                        state.attempts.append(endpoint.host)
+                        guard state.reachable.contains(endpoint.host) else {
+                            throw TransportError(.unreachable, "\(endpoint.host) is away", isTransient: true)
+                        }
+                    }
+                    return Silent()
+                }
+                return try await Store.open(configuration)
+            }
+
+            /// Waits until as many attempts were made.
+            func attempts(_ count: Int) async throws -> [String] {
+                while attempts.count < count { try await Task.sleep(for: .milliseconds(1)) }
+                return attempts
+            }
+
+            /// Waits until as many attempts were made, moving the clock by steps.
+            func attempts(_ count: Int, advancing step: Duration) async throws {
+                while attempts.count < count {
+                    clock.advance(by: step)
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+            }
+
+            /// Waits until the store waits for a time.
+            func timer() async throws {
+                while clock.timerCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            }
+
+            /// Waits until a session waits for its next attempt.
+            func waiting(_ store: Store) async throws {
+                let session = try #require(store.session)
+                for await change in session.changes where change.new.activity == .offline { break }
+            }
+        }
+
+        private let world = World()
+
+        // MARK: Attempts
+
+        @Test func everyServerIsTriedBeforeTheStoreWaits() async throws {
+            let store = try await world.open(["ws://a/cars", "ws://b/cars", "ws://c/cars"]) {
+                $0.reconnectDelay = .seconds(8)
+            }
+            // Attempts that follow at once do so through a timer of no time.
+            try await world.attempts(3, advancing: .zero)
+            #expect(world.attempts == ["a", "b", "c"])
+            try await world.timer()
+            world.clock.advance(by: .seconds(7))
+            #expect(world.attempts.count == 3)
+            world.clock.advance(by: .seconds(1))
+            try await world.attempts(6, advancing: .zero)
+            #expect(world.attempts == ["a", "b", "c", "a", "b", "c"])
+            // The second wait is longer.
+            try await world.timer()
+            world.clock.advance(by: .seconds(15))
+            #expect(world.attempts.count == 6)
+            await store.close()
+        }
+
+        @Test func serversAreTriedInARandomOrderWhereTheConfigurationSaysSo() async throws {
+            var orders: Set<[String]> = []
+            for seed in UInt64(1)...12 {
+                var generator = SeededGenerator(seed: seed)
+                var options = ClientOptions()
+                options.serverCount = 3
+                options.choosesServersAtRandom = true
+                var round = ServerRound(options)
+                var order: [String] = []
+                for _ in 0..<3 {
+                    order.append("\(round.next(using: &generator))")
+                    _ = round.delay(using: &generator)
+                }
+                #expect(order.sorted() == ["0", "1", "2"], "each is tried once in a round")
+                orders.insert(order)
+            }
+            #expect(orders.count > 2)
+        }
+
+        @Test func theURLsOfAStoreNameOneDatabase() async throws {
+            for urls in [[], ["ws://a/cars", "ws://b/planes"], ["ws://a/cars", "http://b/cars"]] {
+                await #expect {
+                    _ = try await world.open(urls)
+                } throws: { ($0 as? StoreError)?.code == .invalidConfiguration }
+            }
+            await #expect {
+                _ = try await world.open(["ws://a/cars"]) { $0.attemptCountMax = 0 }
+            } throws: { ($0 as? StoreError)?.code == .invalidConfiguration }
+        }
+
+        @Test func aStoreGivesUpAfterAsManyAttemptsAsItMayMakeAndBeginsAnewWhenItIsStarted() async throws {
+            let store = try await world.open(["ws://a/cars"]) { $0.attemptCountMax = 3 }
+            let waiting = Task { try await store.connected() }
+            let session = try #require(store.session)
+            for round in 1...2 {
+                _ = try await world.attempts(3 * round - 2)
+                while session.state == .active {
+                    world.clock.advance(by: .seconds(1))
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+                #expect(world.attempts.count == 3 * round)
+                guard case .failed(let error) = session.state else {
+                    Issue.record("the session has not given up: \(session.status)")
+                    return
+                }
+                #expect(error.code == .unreachable && error.message.contains("3 attempts"))
+                world.clock.advance(by: .seconds(1_000))
+                #expect(world.attempts.count == 3 * round)
+                if round == 1 {
+                    await #expect { try await waiting.value } throws: { ($0 as? SyncError)?.code == .unreachable }
+                    try session.start()
+                }
+            }
+            await store.close()
+        }
+
+        // MARK: Surroundings
+
+        @Test func aStoreThatWaitsConnectsAtOnceWhenTheNetworkChanges() async throws {
+            let store = try await world.open(["ws://a/cars"])
+            _ = try await world.attempts(1)
+            try await world.waiting(store)
+            world.state.withLock { $0.changed }?()
+            _ = try await world.attempts(2)
+            #expect(world.state.withLock { $0.watcherCount } == 1)
+            await store.close()
+            while world.state.withLock({ $0.watcherCount }) > 0 { try await Task.sleep(for: .milliseconds(1)) }
+        }
+
+        @Test func aStoreThatWaitsConnectsAtOnceWhenTheMachineWasSuspended() async throws {
+            let store = try await world.open(["ws://a/cars"]) {
+                $0.reconnectDelay = .seconds(3_600); $0.reconnectDelayMax = .seconds(3_600)
+            }
+            _ = try await world.attempts(1)
+            try await world.waiting(store)
+            world.clock.advance(by: .seconds(60))
+            #expect(world.attempts.count == 1)
+            world.state.withLock { $0.suspended = .seconds(1_800) }
+            world.clock.advance(by: .seconds(5))
+            _ = try await world.attempts(2)
+            // It is noticed once.
+            try await world.waiting(store)
+            world.clock.advance(by: .seconds(60))
+            #expect(world.attempts.count == 2)
+            await store.close()
+        }
+
+        @Test func anAttemptThatHangsBeginsAnewWhenTheNetworkChanges() async throws {
+            world.state.withLock { $0.reachable = ["a"] }
+            let store = try await world.open(["ws://a/cars"])
+            _ = try await world.attempts(1)
+            world.state.withLock { $0.changed }?()
+            // It has just begun.
+            #expect(try store.core.performAndWait { $0.isConnecting })
+            #expect(world.attempts.count == 1)
+            world.clock.advance(by: .seconds(3))
+            world.state.withLock { $0.changed }?()
+            _ = try await world.attempts(2)
+            await store.close()
+        }
+
+        @Test func aPausedStoreStaysSoWhenTheNetworkChanges() async throws {
+            let store = try await world.open(["ws://a/cars"])
+            _ = try await world.attempts(1)
+            try #require(store.session).pause()
+            world.state.withLock { $0.changed }?()
+            #expect(try store.core.performAndWait { $0.sessionStatus.state } == .paused)
+            #expect(world.attempts.count == 1)
+            await store.close()
+        }
+
+        // MARK: Handing over
+
+        private func serve(_ network: LoopbackNetwork, _ host: String, handingOverTo other: String? = nil) throws
+            -> SyncServer
+        {
+            var configuration = ServerConfiguration(host: host, isDevelopment: true)
+            configuration.loopback = network
+            configuration.handsOverTo = other
+            let server = try SyncServer(configuration)
+            try server.start()
+            return server
+        }
+
+        private func open(_ network: LoopbackNetwork, _ url: String, clock: ManualClock? = nil) async throws -> Store {
+            var sync = SyncConfiguration(url: url)
+            sync.loopback = network
+            var configuration = StoreConfiguration(models: lifecycleModels, sync: sync)
+            if let clock { configuration.environment.schedule = { clock.schedule(after: $0, $1) } }
+            return try await Store.open(configuration)
+        }
+
+        @Test func storesFollowAServerThatHandsItsSessionsOver() async throws {
+            let network = LoopbackNetwork()
+            let old = try serve(network, "old")
+            let new = try serve(network, "new")
+            let store = try await open(network, "ws://old/cars")
+            try await store.connected()
+            try old.handOver(to: "ws://new")
+            let reader = try await open(network, "ws://new/cars")
+            try await store.write { try $0.insert(Garage(code: "A", city: "Nice")) }
+            try await store.uploaded()
+            #expect(try await reader.objects(Garage.self).synced().map(\.city) == ["Nice"])
+            while old.connectionCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(new.connectionCount == 2)
+            // Those that come later follow too, until the old server serves again.
+            let late = try await open(network, "ws://old/cars")
+            #expect(try await late.objects(Garage.self).synced().count == 1)
+            try old.handOver(to: nil)
+            let stranger = try await open(network, "ws://old/cars")
+            #expect(try await stranger.objects(Garage.self).synced().isEmpty)
+            for url in ["ws://new/cars", "new", "http://new"] {
+                #expect(throws: ServerError.self) { try old.handOver(to: url) }
+            }
+            for store in [store, reader, late, stranger] { await store.close() }
+            for server in [old, new] { await server.stop() }
+        }
+
+        /// A server that hands the first session over, and is away afterwards.
+        private final class Mover: MessageConnection {
+            let id = ConnectionID(rawValue: 1)
+            let peerDescription = "mover"
+            var queuedBytes: Int { 0 }
+            private let url: String
+            private let delegate: any MessageConnectionDelegate
+            private let sentCount = Mutex(0)
+
+            init(_ url: String, _ delegate: any MessageConnectionDelegate) {
+                self.url = url
+                self.delegate = delegate
+            }
+
+            func send(_ message: SharedBuffer) {
+                let count = sentCount.withLock { count in
+                    count += 1
+                    return count
+                }
+                // The second frame asks to open the session.
+                guard count == 2 else { return }
+                let hello = ServerMessage.hello(
+                    .init(
+                        version: 1, features: .all, time: Timestamp(microseconds: 0), limits: ServerLimits(),
+                        agent: "mover"))
+                let moved = ServerMessage.moved(.init(session: 1, url: url))
+                DispatchQueue.global().async { [self] in
+                    for frame in [Frame.encode(hello), Frame.encode(moved)] {
+                        frame.withUnsafeBytes { delegate.connection(self, didReceive: $0) }
+                    }
+                }
+            }
+
+            func admit() {}
+            func close(code: CloseCode, reason: String) {}
+            func abort() {}
+            func pauseReceiving(for reason: PauseReason) {}
+            func resumeReceiving(after reason: PauseReason) {}
+        }
+
+        @Test(arguments: [
+            ("wss://a/cars", "wss://b/cars", true), ("ws://a/cars", "wss://b/cars", true),
+            ("wss://a/cars", "ws://b/cars", false), ("ws://a/cars", "ws://b/planes", false),
+            ("ws://a/cars", "http://b/cars", false), ("ws://a/cars", "", false),
+        ])
+        func aStoreFollowsNeitherToAServerWithoutTLSNorToAnotherDatabase(
+            from url: String, to other: String, follows: Bool
+        ) async throws {
+            let store = try await world.open([url], movingTo: other)
+            try await world.attempts(3, advancing: .seconds(1))
+            #expect(world.attempts.prefix(2) == (follows ? ["a", "b"] : ["a", "a"]))
+            #expect(world.attempts[2] == "a", "it returns to its own server")
+            await store.close()
+        }
+
+        @Test func aStoreReturnsToItsOwnServerWhenTheOtherCannotBeReached() async throws {
+            let network = LoopbackNetwork()
+            let old = try serve(network, "old", handingOverTo: "ws://gone")
+            let store = try await open(network, "ws://old/cars")
+            let session = try #require(store.session)
+            for await change in session.changes where change.new.activity == .offline { break }
+            try old.handOver(to: nil)
+            while session.connection != .connected {
+                try session.reconnect()
+                await Task.yield()
+            }
+            await store.close()
+            await old.stop()
+        }
+
+        @Test func aStoreIsNotHandedRoundInACircleWithoutAWait() async throws {
+            let network = LoopbackNetwork()
+            let clock = ManualClock()
+            let one = try serve(network, "one", handingOverTo: "ws://two")
+            let two = try serve(network, "two", handingOverTo: "ws://one")
+            let store = try await open(network, "ws://one/cars", clock: clock)
+            let session = try #require(store.session)
+            while session.status.problem?.contains("circle") != true {
+                clock.advance(by: .zero)
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            #expect(session.activity == .offline)
+            // It waits as long as no time passes.
+            for _ in 0..<20 {
+                clock.advance(by: .zero)
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            #expect(session.activity == .offline)
+            await store.close()
+            for server in [one, two] { await server.stop() }
+        }
+    }
+#endif
