@@ -220,6 +220,8 @@ package final class SharedConnection: MessageConnectionDelegate {
 
     package func connectionDidOpen(_ connection: any MessageConnection) {
         let members = state.withLock { state in
+            // What `connect` has returned may do more than the connection within it that reports.
+            let connection = state.connection ?? connection
             connection.send(SharedBuffer(hello))
             state.askedAt = uptime()
             state.connection = connection

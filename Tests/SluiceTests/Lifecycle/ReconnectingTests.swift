@@ -6,6 +6,7 @@ import SluiceTesting
 import SluiceTransport
 import SluiceWire
 import Synchronization
+import TestSupport
 import Testing
 
 #if SLUICE_MACROS
@@ -53,7 +54,7 @@ import Testing
                 configure(&sync)
                 var configuration = StoreConfiguration(models: lifecycleModels, sync: sync)
                 configuration.environment.now = { [clock] in clock.timestamp }
-                configuration.environment.random = { 0 }
+                configuration.environment.random = { 1 }
                 configuration.environment.schedule = { [clock] delay, body in clock.schedule(after: delay, body) }
                 configuration.environment.scheduleUpkeep = { [clock] delay, body in
                     clock.schedule(after: delay, isUpkeep: true, body)
@@ -87,21 +88,16 @@ import Testing
 
             /// Waits until as many attempts were made.
             func attempts(_ count: Int) async throws -> [String] {
-                while attempts.count < count { try await Task.sleep(for: .milliseconds(1)) }
+                try await wait(for: "\(count) attempts") { attempts.count >= count }
                 return attempts
             }
 
             /// Waits until as many attempts were made, moving the clock by steps.
             func attempts(_ count: Int, advancing step: Duration) async throws {
-                while attempts.count < count {
-                    clock.advance(by: step)
-                    try await Task.sleep(for: .milliseconds(1))
+                try await wait(for: "\(count) attempts") {
+                    if attempts.count < count { clock.advance(by: step) }
+                    return attempts.count >= count
                 }
-            }
-
-            /// Waits until the store waits for a time.
-            func timer() async throws {
-                while clock.timerCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
             }
 
             /// Waits until a session waits for its next attempt.
@@ -122,14 +118,14 @@ import Testing
             // Attempts that follow at once do so through a timer of no time.
             try await world.attempts(3, advancing: .zero)
             #expect(world.attempts == ["a", "b", "c"])
-            try await world.timer()
+            try await world.clock.timers(1)
             world.clock.advance(by: .seconds(7))
             #expect(world.attempts.count == 3)
             world.clock.advance(by: .seconds(1))
             try await world.attempts(6, advancing: .zero)
             #expect(world.attempts == ["a", "b", "c", "a", "b", "c"])
             // The second wait is longer.
-            try await world.timer()
+            try await world.clock.timers(1)
             world.clock.advance(by: .seconds(15))
             #expect(world.attempts.count == 6)
             await store.close()
@@ -138,7 +134,7 @@ import Testing
         @Test func serversAreTriedInARandomOrderWhereTheConfigurationSaysSo() async throws {
             var orders: Set<[String]> = []
             for seed in UInt64(1)...12 {
-                var generator = SeededGenerator(seed: seed)
+                var generator = SluiceTesting.SeededGenerator(seed: seed)
                 var options = ClientOptions()
                 options.serverCount = 3
                 options.choosesServersAtRandom = true
@@ -171,9 +167,9 @@ import Testing
             let session = try #require(store.session)
             for round in 1...2 {
                 _ = try await world.attempts(3 * round - 2)
-                while session.state == .active {
-                    world.clock.advance(by: .seconds(1))
-                    try await Task.sleep(for: .milliseconds(1))
+                try await wait(for: "the last attempt") {
+                    if session.state == .active { world.clock.advance(by: .seconds(1)) }
+                    return session.state != .active
                 }
                 #expect(world.attempts.count == 3 * round)
                 guard case .failed(let error) = session.state else {
@@ -201,7 +197,7 @@ import Testing
             _ = try await world.attempts(2)
             #expect(world.state.withLock { $0.watcherCount } == 1)
             await store.close()
-            while world.state.withLock({ $0.watcherCount }) > 0 { try await Task.sleep(for: .milliseconds(1)) }
+            try await wait(for: "the end of the watch") { world.state.withLock { $0.watcherCount } == 0 }
         }
 
         @Test func aStoreThatWaitsConnectsAtOnceWhenTheMachineWasSuspended() async throws {
@@ -278,7 +274,7 @@ import Testing
             try await store.write { try $0.insert(Garage(code: "A", city: "Nice")) }
             try await store.uploaded()
             #expect(try await reader.objects(Garage.self).synced().map(\.city) == ["Nice"])
-            while old.connectionCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
+            try await wait(for: "the end of the connections") { old.connectionCount == 0 }
             #expect(new.connectionCount == 2)
             // Those that come later follow too, until the old server serves again.
             let late = try await open(network, "ws://old/cars")
@@ -370,16 +366,15 @@ import Testing
             let two = try serve(network, "two", handingOverTo: "ws://one")
             let store = try await open(network, "ws://one/cars", clock: clock)
             let session = try #require(store.session)
-            while session.status.problem?.contains("circle") != true {
+            try await wait(for: "the end of the circle") {
                 clock.advance(by: .zero)
-                try await Task.sleep(for: .milliseconds(1))
+                return session.status.problem?.contains("circle") == true
             }
             #expect(session.activity == .offline)
             // It waits as long as no time passes.
-            for _ in 0..<20 {
-                clock.advance(by: .zero)
-                try await Task.sleep(for: .milliseconds(1))
-            }
+            try await clock.timers(1)
+            clock.advance(by: .zero)
+            try await store.core.perform { _ in }
             #expect(session.activity == .offline)
             await store.close()
             for server in [one, two] { await server.stop() }

@@ -1,9 +1,11 @@
 import Foundation
 import Sluice
+import SluiceModel
 import SluiceServer
 import SluiceTransport
 import SluiceWire
 import Synchronization
+import TestSupport
 import Testing
 
 #if SLUICE_MACROS
@@ -59,7 +61,7 @@ import Testing
             #expect(try await stores[1].serverStatus().sessions == 1)
             #expect(server.connectionCount == 1)
             for store in stores { await store.close() }
-            while server.connectionCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
+            try await wait(for: "the end of the connection") { server.connectionCount == 0 }
             await server.stop()
             try? FileManager.default.removeItem(atPath: folder)
         }
@@ -134,8 +136,10 @@ import Testing
             }
         }
 
-        private func shared(_ socket: Socket) throws -> SharedConnection {
-            let connection = SharedConnection(agent: "test") { _ in }
+        private func shared(
+            _ socket: Socket, uptime: @escaping @Sendable () -> Duration = { .zero }
+        ) throws -> SharedConnection {
+            let connection = SharedConnection(agent: "test", uptime: uptime) { _ in }
             try connection.begin { _ in socket }
             connection.connectionDidOpen(socket)
             #expect(socket.take().count == 1, "the hello is said once")
@@ -164,6 +168,25 @@ import Testing
             socket.state.withLock { $0.queued = 0 }
             connection.connectionDidDrain(socket)
             #expect((next + socket.take()).contains([2]), "it does not wait for all of the other")
+        }
+
+        @Test func whoJoinsLaterLearnsTheServersTimeOfNow() throws {
+            let uptime = Mutex(Duration.seconds(100))
+            let socket = Socket()
+            let connection = try shared(socket) { uptime.withLock { $0 } }
+            uptime.withLock { $0 = .seconds(103) }
+            let first = try #require(connection.join { _ in }?.takePlace())
+            #expect(first.greeting == nil && first.wait == .seconds(3), "the answer takes as long so far")
+            let time = Timestamp(microseconds: 1_700_000_000_000_000)
+            let hello = Frame.encode(
+                ServerMessage.hello(
+                    .init(version: 1, features: .all, time: time, limits: ServerLimits(), agent: "test")))
+            uptime.withLock { $0 = .seconds(104) }
+            hello.withUnsafeBytes { connection.connection(socket, didReceive: $0) }
+            uptime.withLock { $0 = .seconds(3_604) }
+            let second = try #require(connection.join { _ in }?.takePlace())
+            #expect(second.greeting?.time == Timestamp(microseconds: time.microseconds + 3_500_000_000))
+            #expect(second.wait == .seconds(4), "the answer took as long")
         }
 
         @Test func sessionsAreOpenedInTheOrderOfTheirNumbers() throws {

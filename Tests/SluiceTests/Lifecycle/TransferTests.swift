@@ -63,6 +63,15 @@ import Testing
             #expect(await transfers.next() == nil)
         }
 
+        @Test func whatNoQueryConcernsIsToldWithoutAWaitForTheClock() async throws {
+            let server = try TestServer()
+            let alice = try await server.open()
+            try await alice.connected()
+            var transfers = try #require(alice.session).transfers.makeAsyncIterator()
+            try await alice.write { try $0.insert(Vehicle(vin: "a", plate: "")) }
+            #expect(await transfers.next()?.objects.map(\.identity.key) == [.string("a")])
+        }
+
         @Test func aListenerThatTakesNothingIsToldHowMuchItHasMissed() {
             let listener = EventListener<ObjectTransfer>(pendingCountMax: 2) { $0.omitting($1) }
             let object = ObjectTransfer.Object(identity: Identity(className: "A", key: .int(1)))

@@ -94,9 +94,11 @@ import Testing
             try await alice.connected()
             server.cut(alice)
             let receipt = try await insert("a", into: alice)
+            // By then the store waits for its next attempt to connect.
+            try await server.settled()
             let count = server.clock.timerCount
             let waiting = Task { try await alice.uploaded(receipt, timeout: .seconds(10)) }
-            try await server.timers(count + 1)
+            try await server.clock.timers(count + 1)
             server.clock.advance(by: .seconds(10))
             await #expect { try await waiting.value } throws: { ($0 as? SyncError)?.code == .timedOut }
             server.restore(alice)
@@ -108,6 +110,7 @@ import Testing
         @Test func whoWaitsForAnEventTooLongIsToldSoWithTheReason() async throws {
             try await alice.connected()
             server.cut(alice)
+            try await server.settled()
             let count = server.clock.timerCount
             var changes = alice.objects(Vehicle.self).changes(timeout: .seconds(30)).makeAsyncIterator()
             #expect(try await changes.next()?.state == .pending)
@@ -115,7 +118,7 @@ import Testing
                 var changes = alice.objects(Person.self).changes(timeout: .seconds(30)).makeAsyncIterator()
                 while let change = try await changes.next() { #expect(change.state == .pending) }
             }
-            try await server.timers(count + 2)
+            try await server.clock.timers(count + 2)
             server.clock.advance(by: .seconds(29))
             // The time of the first sequence does not run while nobody waits for it.
             server.clock.advance(by: .seconds(2))
@@ -171,13 +174,6 @@ import Testing
             for _ in 0..<3 { try session.reconnect() }
             server.restore(alice)
             try await waiting.value
-        }
-    }
-
-    extension TestServer {
-        /// Waits until so many timers are set.
-        func timers(_ count: Int) async throws {
-            while clock.timerCount < count { try await Task.sleep(for: .milliseconds(1)) }
         }
     }
 #endif

@@ -3,6 +3,7 @@ import Sluice
 import SluiceModel
 import SluiceTesting
 import SluiceWire
+import Synchronization
 import Testing
 
 #if SLUICE_MACROS
@@ -107,6 +108,32 @@ import Testing
                 }
             }
             #expect(try store.objects(LocalDraft.self).count() == 1 && store.objects(SyncedNote.self).count() == 1)
+        }
+
+        @Test func nothingOfALocalClassIsWaitedForOrToldAsATransfer() async throws {
+            let session = try #require(store.session)
+            var transfers = session.transfers.makeAsyncIterator()
+            let token = try store.objects(LocalDraft.self).observe { _ in }
+            server.cut(store)
+            let receipt = try await store.write { tx in
+                try tx.insert(draft("1"))
+                return tx.receipt
+            }
+            try await store.uploaded(receipt)
+            let told = Mutex<[Double]>([])
+            _ = try await store.objects(LocalDraft.self).synced { progress in
+                told.withLock { $0.append(progress.estimate) }
+            }
+            #expect(told.withLock { $0 } == [1])
+            for await progress in session.progress(of: .download, .outstanding) { #expect(progress.isComplete) }
+            server.restore(store)
+            try await store.write { tx in
+                try tx.insert(draft("2"))
+                try tx.insert(SyncedNote(id: "n"))
+            }
+            try await store.uploaded()
+            #expect(await transfers.next()?.objects.map(\.identity.className) == ["SyncedNote"])
+            token.stop()
         }
 
         @Test func aRejectedTransactionKeepsItsLocalPart() async throws {

@@ -204,9 +204,10 @@ final class Outbox {
     ///
     /// - Returns: false, and nothing is noted, if they have to be applied now.
     func postpones(_ messages: [ServerMessage]) -> Bool {
-        guard waiters.isEmpty(.uploaded), let acknowledged = postponed.note(messages, retired: retiredSequence) else {
-            return false
-        }
+        // Who waits for uploads, or wants to be told of them, is told at once.
+        guard waiters.isEmpty(.uploaded), !transfers.isHeard(),
+            let acknowledged = postponed.note(messages, retired: retiredSequence)
+        else { return false }
         note(acknowledged: acknowledged)
         return true
     }
