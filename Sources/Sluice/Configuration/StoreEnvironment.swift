@@ -19,6 +19,8 @@ package struct StoreEnvironment: Sendable {
     /// Calls the function when the machine's addresses or routes have changed, as long as what is returned exists; nil
     /// where that cannot be noticed.
     package var watchNetwork: @Sendable (@escaping @Sendable () -> Void) -> (any Sendable)?
+    /// How long something has run, on a clock that nobody sets and that goes on while the machine is suspended.
+    package var uptime: @Sendable () -> Duration
     /// How long the machine was suspended since it was started, in all.
     package var suspendedTime: @Sendable () -> Duration
 
@@ -26,7 +28,8 @@ package struct StoreEnvironment: Sendable {
     package static let system = StoreEnvironment(
         now: { Timestamp(Date()) }, random: { .random(in: .min ... .max) },
         schedule: delayed, scheduleUpkeep: delayed, connect: nil,
-        watchNetwork: { NetworkMonitor.shared?.watch($0) }, suspendedTime: { SuspensionClock.suspendedTime })
+        watchNetwork: { NetworkMonitor.shared?.watch($0) }, uptime: SharedConnection.systemUptime,
+        suspendedTime: { SuspensionClock.suspendedTime })
 
     private static let delayed: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { delay, body in
         let nanoseconds = delay / .nanoseconds(1)

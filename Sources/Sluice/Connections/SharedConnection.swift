@@ -59,7 +59,7 @@ package final class SharedConnection: MessageConnectionDelegate {
     ///   - uptime: a time that nobody sets, which goes on while the machine is suspended.
     ///   - isOver: called, perhaps more than once, when nobody is to join any more.
     package init(
-        agent: String, uptime: @escaping @Sendable () -> Duration = SharedConnection.systemUptime,
+        agent: String, uptime: @escaping @Sendable () -> Duration,
         isOver: @escaping @Sendable (SharedConnection) -> Void
     ) {
         self.uptime = uptime

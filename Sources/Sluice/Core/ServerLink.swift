@@ -78,7 +78,7 @@ final class ServerLink: Sendable {
             let endpoint = try endpoint(of: server)
             let key = mayShare ? ConnectionPool.Key(endpoint, configuration, credentials) : nil
             let member = try ConnectionPool.shared.join(
-                key, agent: ClientOptions().agent, tell: { listener.say($0) },
+                key, agent: ClientOptions().agent, uptime: environment.uptime, tell: { listener.say($0) },
                 connect: { try connect(to: endpoint, $0) })
             state.withLock { $0 = (member, listener) }
             listener.begin()

@@ -75,12 +75,9 @@ extension SQLConditionBuilder {
         rows.conditions.append("\(sql: element).owner = \(sql: alias)._row")
         rows.value = "\(sql: element).value"
         if case .link(let target) = path.type { rows.value = presentRow(rows.value, target, nextAlias()) }
-        rows.order = ["\(sql: element).position"]
-        if let isShown = isShown(element, property, path.leafClass) {
-            rows.conditions.append(isShown)
-            // The places of what shows are without gaps.
-            rows.order = ["row_number() OVER (ORDER BY \(sql: element).position) - 1"]
-        }
+        // What is stored ascends, with gaps: between the elements of an edited list, and where one does not show.
+        rows.order = ["row_number() OVER (ORDER BY \(sql: element).position) - 1"]
+        if let isShown = isShown(element, property, path.leafClass) { rows.conditions.append(isShown) }
         return rows
     }
 }

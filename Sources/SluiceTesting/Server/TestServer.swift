@@ -195,6 +195,7 @@ public final class TestServer: Sendable {
             clock.schedule(after: delay, isUpkeep: true, body)
         }
         configuration.environment.watchNetwork = { _ in nil }
+        configuration.environment.uptime = { [clock] in clock.elapsed }
         configuration.environment.suspendedTime = { .zero }
         configuration.environment.connect = { endpoint, delegate in try link.connect(to: endpoint, delegate) }
         configure(&configuration)
