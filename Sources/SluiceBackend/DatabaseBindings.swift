@@ -1,5 +1,7 @@
+internal import Glibc
 internal import Sluice
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceServer
 internal import SluiceStorage
 internal import Synchronization
@@ -27,14 +29,41 @@ final class DatabaseBindings: Sendable {
     }
 }
 
-/// What a transaction asks of the database that it writes to.
-final class WriteScope: TransactionScope {
+/// What reading and writing a database asks of it.
+///
+/// Sound as `Sendable`: the writer is there only while the body of a transaction runs, and is used on its thread alone,
+/// which each use checks.
+final class WriteScope: TransactionScope, ResultScope, @unchecked Sendable {
     private let bindings: DatabaseBindings
-    private let schema: Schema
+    let schema: Schema
+    let inverses: InverseNames
+    /// The writer of the open transaction.
+    private var openWriter: LocalWriter?
+    /// The thread of its body; 0 for none.
+    private let thread = Atomic<UInt>(0)
 
-    init(_ bindings: DatabaseBindings, schema: Schema) {
+    init(_ bindings: DatabaseBindings, schema: Schema, inverses: InverseNames = InverseNames()) {
         self.bindings = bindings
         self.schema = schema
+        self.inverses = inverses
+    }
+
+    /// Lets results be read through a writer while `body` runs.
+    func open<Result>(_ writer: LocalWriter, _ body: () throws -> Result) rethrows -> Result {
+        openWriter = writer
+        thread.store(UInt(pthread_self()), ordering: .releasing)
+        defer {
+            thread.store(0, ordering: .releasing)
+            openWriter = nil
+        }
+        return try body()
+    }
+
+    func writer() throws -> (writer: LocalWriter, isAlone: Bool) {
+        guard thread.load(ordering: .acquiring) == UInt(pthread_self()), let openWriter else {
+            throw StoreError.outsideWrite
+        }
+        return (openWriter, true)
     }
 
     func classIndex(of className: String) throws -> Int {

@@ -94,7 +94,8 @@ public final class ServerDatabase: Sendable {
     /// synced to disk, and every read that begins afterwards sees it.
     ///
     /// It reads the state that it writes to: no other transaction comes between, so what it decides by what it has read
-    /// is right. Transactions run one at a time, in the order of the calls, on the queue that also serves clients: one
+    /// is right. Its queries find what it has written, too; the first after a write costs about as much as that write
+    /// again. Transactions run one at a time, in the order of the calls, on the queue that also serves clients: one
     /// that takes long delays everybody. A caller that awaits each write is slowed down to what the disk takes.
     ///
     /// - Parameter body: as in `Store.write(_:)`. It runs once.
@@ -124,6 +125,7 @@ public final class ServerDatabase: Sendable {
         actingAs user: String?, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         let (bindings, limits, countMax) = (bindings, access.limits, access.operationCountMax)
+        let inverses = inverses
         let ids = ObjectIDGenerator.process
         return try await access.write(as: user) { objects, time in
             let writer = LocalWriter(
@@ -131,8 +133,8 @@ public final class ServerDatabase: Sendable {
             ) {
                 ListEdits.Author(origin: ids.origin, time: max(1, time.microseconds), ids: ids)
             }
-            let result = try body(
-                WriteTransaction(writer: writer, core: WriteScope(bindings, schema: objects.schema)))
+            let scope = WriteScope(bindings, schema: objects.schema, inverses: inverses)
+            let result = try scope.open(writer) { try body(WriteTransaction(writer: writer, core: scope)) }
             guard writer.operations.count <= countMax else {
                 throw StoreError(
                     .transactionTooLarge,

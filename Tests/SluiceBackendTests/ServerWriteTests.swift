@@ -52,6 +52,47 @@ struct ServerWriteTests {
         #expect(try await after.status().version == 20)
     }
 
+    @Test func aTransactionAsksQueriesThatFindWhatItHasWritten() async throws {
+        let nyc = try await server.database(models: models)
+        for number in 1...5 { try await nyc.putFlight("F\(number)", delay: number) }
+        let versionBefore = try await nyc.status().version
+        let found = try await nyc.write { transaction in
+            let late = transaction.objects(Flight.self).where { $0.delay >= 3 }.sorted(by: \.delay, ascending: false)
+            #expect(try late.fetch().map(\.id) == ["F5", "F4", "F3"])
+            try transaction.insert(Flight(id: "F9", delay: 9))
+            try transaction.update(Flight(id: "F1")) { $0.delay = 7 }
+            try transaction.delete(Flight.self, key: "F4")
+            #expect(try late.fetch().map(\.id) == ["F9", "F1", "F5", "F3"])
+            #expect(try late.count() == 4)
+            #expect(try late.first()?.id == "F9")
+            #expect(try transaction.update(all: late.limit(2)) { $0.gate = "B1" } == 2)
+            #expect(try transaction.delete(all: transaction.objects(Flight.self).where { $0.delay == 2 }) == 1)
+            #expect(try transaction.records("Flight WHERE gate == 'B1'").count() == 2)
+            return late
+        }
+        #expect(throws: StoreError.self) { try found.fetch() }
+        let flights = try await nyc.objects(Flight.self).sorted(by: \.id).fetch()
+        #expect(flights.map(\.id) == ["F1", "F3", "F5", "F9"])
+        #expect(flights.map(\.gate) == ["B1", nil, nil, "B1"])
+        #expect(try await nyc.status().version == versionBefore + 1)
+    }
+
+    @Test func whatATransactionWroteOnTrialIsGoneWhenItThrows() async throws {
+        struct Changed: Error {}
+        let nyc = try await server.database(models: models)
+        try await nyc.putFlight("F1", delay: 1)
+        await #expect(throws: Changed.self) {
+            try await nyc.write { transaction in
+                try transaction.insert(Flight(id: "F2", delay: 2))
+                #expect(try transaction.objects(Flight.self).count() == 2)
+                throw Changed()
+            }
+        }
+        #expect(try await nyc.objects(Flight.self).fetch().map(\.id) == ["F1"])
+        try await nyc.putFlight("F2", delay: 3)
+        #expect(try await nyc.objects(Flight.self).count() == 2)
+    }
+
     @Test func aTransactionReadsWhatItWroteAndLeavesNothingWhenItThrows() async throws {
         struct Changed: Error {}
         let nyc = try await server.database(models: models)

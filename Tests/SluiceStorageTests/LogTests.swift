@@ -121,6 +121,28 @@ struct LogTests {
         #expect(storage.logStart == 70)
     }
 
+    @Test func entriesThatWereAcceptedBeforeATimeAreDropped() throws {
+        let driven = try Driven(seed: 5)
+        for _ in 0..<4 { try driven.storage.write { for _ in 0..<5 { try driven.upload() } } }
+        func trim(_ time: Int64?) throws -> Int {
+            try driven.storage.trimLog(
+                keepingVersions: .max, keepingBytes: .max, acceptedSince: time.map { Timestamp(microseconds: $0) },
+                entriesMax: .max)
+        }
+        var accepted: [Int64] = []
+        try driven.storage.forEachLogEntry(after: 0) { entry in
+            accepted.append(entry.acceptedAt.microseconds)
+            return true
+        }
+        try #require(accepted.count == 20 && accepted == accepted.sorted())
+        #expect(try trim(nil) == 0)
+        #expect(try trim(accepted[0]) == 0)
+        let dropped = accepted.filter { $0 < accepted[12] }.count
+        #expect(try trim(accepted[12]) == dropped)
+        #expect(driven.storage.logStart == UInt64(dropped))
+        #expect(try trim(accepted[19] + 1) == 20 - dropped)
+    }
+
     @Test func historyTellsAssignmentsFromAdditionsAndStartsAgainWithEachIncarnation() throws {
         let storage = try Garage.server()
         let object = Garage.carRef("A")

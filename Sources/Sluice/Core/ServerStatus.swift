@@ -90,7 +90,9 @@ extension ServerStatus: CustomStringConvertible {
     /// whether it is damaged.
     public var description: String {
         let objects = classes.map { "\($0.name) \($0.count.map(String.init) ?? "?")" }.joined(separator: ", ")
-        let state = "[\(objects)], \(sessions) sessions, \(subscriptions) subscriptions"
+        let state =
+            "[\(objects)], \(BoundedText.count(sessions, "session")), "
+            + BoundedText.count(subscriptions, "subscription")
         return "\(database) at version \(version): \(state)" + (damage.isEmpty ? "" : ", damaged")
     }
 }
@@ -107,7 +109,7 @@ public struct ServerSubscription: Sendable, Hashable, Codable, CustomStringConve
     public let bootstrapping: UInt64
 
     /// One line: the query and the number of its subscriptions.
-    public var description: String { "\(query): \(subscribers) subscribers" }
+    public var description: String { "\(BoundedText.cut(query)): \(BoundedText.count(subscribers, "subscriber"))" }
 }
 
 extension StoreCore {

@@ -6,10 +6,9 @@ extension StoreError {
         .readOnly,
         "the store was opened to read only; sync with access .readWrite to write, or write to a class that is local")
 
-    /// What a query in a transaction on a server's database throws.
-    static let noQueries = StoreError(
-        .insideWrite,
-        "a transaction on a server's database has no queries; read the database's objects before the transaction")
+    /// What a snapshot of results throws in a transaction on a server's database.
+    static let noSnapshot = StoreError(
+        .insideWrite, "results in a transaction on a server's database have no snapshots; fetch them")
 
     /// A write that is larger than a server would accept.
     init(_ excess: LimitExcess) {

@@ -1,12 +1,17 @@
-internal import SluiceWire
+package import SluiceWire
 
 extension SyncError.Code {
-    init(_ code: ErrorCode) {
+    package init(_ code: ErrorCode) {
         self =
             switch code {
             case .invalidQuery: .invalidQuery
             case .unknownName: .unknownName
-            case .incompatibleSchema: .schema
+            case .incompatibleSchema, .schemaChanged: .schema
+            case .clientReset: .resetRequired
+            case .unknownDatabase: .unknownDatabase
+            case .inUse: .inUse
+            case .invalidRules: .invalidRules
+            case .unknownReport: .unknownReport
             case .authenticationFailed, .credentialsExpired: .notAuthenticated
             case .permissionDenied: .notPermitted
             case .protocolViolation, .unsupportedVersion: .protocolViolation

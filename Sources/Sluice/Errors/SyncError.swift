@@ -18,6 +18,14 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let invalidQuery = Code(description: "invalidQuery")
         /// The query names a class or property that the server does not know.
         public static let unknownName = Code(description: "unknownName")
+        /// The server has no database of the URL's name, and makes none.
+        public static let unknownDatabase = Code(description: "unknownDatabase")
+        /// What is to be removed from the server's schema holds something, or something leads to it.
+        public static let inUse = Code(description: "inUse")
+        /// The file of rules is not well formed, or asks for what the server does not enforce.
+        public static let invalidRules = Code(description: "invalidRules")
+        /// The server is of a version that does not know the report.
+        public static let unknownReport = Code(description: "unknownReport")
         /// Client and server disagree about a class.
         public static let schema = Code(description: "schema")
         /// The server rejected the login.

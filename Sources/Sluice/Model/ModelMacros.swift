@@ -33,10 +33,10 @@
     @attached(extension, conformances: Model)
     public macro Model(_ syncing: ModelSyncing) = #externalMacro(module: "SluiceMacros", type: "ModelMacro")
 
-    /// Makes a struct a class of the store, as ``Model(_:)``, under a name, and says whether its objects sync.
+    /// Makes a struct a class of the store, as `Model(_:)` does, under a name, and says whether its objects sync.
     /// - Parameters:
     ///   - name: the class's name in schemas and queries.
-    ///   - syncing: `.local` for a class that does not sync, see ``Model(_:)``.
+    ///   - syncing: `.local` for a class that does not sync, see `Model(_:)`.
     @attached(
         member,
         names: named(className), named(modelDefinition), named(objectMetadata), named(keyedMetadata), named(init),

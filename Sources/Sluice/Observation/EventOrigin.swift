@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import SluiceModel
 
 /// What an event comes from.
 public enum EventOrigin: Sendable, Hashable {
@@ -34,4 +35,14 @@ public enum Freshness: Sendable, Hashable {
     /// - Parameter since: when the connection ended in which the server last confirmed them; nil if that was not in
     ///   this process, or never.
     case cached(since: Date?)
+}
+
+extension Freshness: CustomStringConvertible {
+    /// `confirmed`, `cached`, or `cached since` a time in UTC.
+    public var description: String {
+        switch self {
+        case .confirmed: "confirmed"
+        case .cached(let since): "cached" + (since.map { " since \(Timestamp($0))" } ?? "")
+        }
+    }
 }

@@ -11,5 +11,7 @@ public struct StoreSubscription: Sendable, Hashable {
 
 extension StoreSubscription: CustomStringConvertible {
     /// One line: the query, its status and the number of its holders.
-    public var description: String { "\(query): \(status), \(holderCount) holders" }
+    public var description: String {
+        "\(BoundedText.cut(query)): \(status), \(BoundedText.count(holderCount, "holder"))"
+    }
 }

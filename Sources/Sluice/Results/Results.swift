@@ -13,15 +13,15 @@ internal import SluiceViews
 /// only as long as its body runs. They cannot be observed.
 public struct Results<Element: ResultElement>: Sendable {
     /// Keeps the store open as long as results of it, or their tokens, exist.
-    /// Nil for results of a transaction that has no queries.
+    /// Nil for results of a transaction on a database of a server in this process.
     private let hold: StoreHold?
     private let refinement: QueryDescription<Element>
     /// The write that the results were made in; nil for results of the store.
-    private let scope: WriteScope?
+    private let scope: (any ResultScope)?
     /// Whether observers hear of writes that begin or cease to be pending.
     private var reportsPending = false
 
-    init(hold: StoreHold?, description: QueryDescription<Element>, in scope: WriteScope? = nil) {
+    init(hold: StoreHold?, description: QueryDescription<Element>, in scope: (any ResultScope)? = nil) {
         self.hold = hold
         refinement = description
         self.scope = scope
@@ -29,9 +29,9 @@ public struct Results<Element: ResultElement>: Sendable {
 
     /// The store that the results are of.
     ///
-    /// - Precondition: ``query()`` does not throw.
+    /// - Precondition: the results are of a store.
     package var core: StoreCore {
-        guard let hold else { preconditionFailure(StoreError.noQueries.message) }
+        guard let hold else { preconditionFailure("results of a transaction on a server's database have no store") }
         return hold.core
     }
 
@@ -55,8 +55,8 @@ public struct Results<Element: ResultElement>: Sendable {
 
     /// The query, checked against the store's schema.
     package func query() throws -> Query {
-        guard let hold else { throw StoreError.noQueries }
-        return try refinement.query(in: hold.core.schema, inverses: hold.core.inverses)
+        if let scope { return try refinement.query(in: scope.schema, inverses: scope.inverses) }
+        return try refinement.query(in: core.schema, inverses: core.inverses)
     }
 
     /// The query in its canonical form. Queries that mean the same have the same text.
@@ -88,19 +88,26 @@ public struct Results<Element: ResultElement>: Sendable {
     func forEachDecoder(_ body: (borrowing RowDecoder) throws -> Void) throws -> [Int]? {
         let query = try query()
         guard query.object == nil, !query.isPartial, query.sort.isEmpty else {
-            try core.forEachDecoder(Element.self, read { try $0.sortedEntries() }, body)
+            try ResultEntry.forEachDecoder(of: read { try $0.sortedEntries() }, elementBinding, body)
             return nil
         }
         // Results without sort, limit and stages are decoded as they are read.
-        let binding = try core.binding(of: Element.self, classIndex: query.classIndex)
+        let binding = try elementBinding(query.classIndex)
         return try read { try $0.forEachDecoder(binding, body) }
+    }
+
+    private func elementBinding(_ classIndex: Int) throws -> ElementBinding {
+        try scope?.binding(of: Element.self, classIndex: classIndex)
+            ?? core.binding(of: Element.self, classIndex: classIndex)
     }
 
     /// Reads the results that are here now, and decodes each object only when it is asked for. Costs as ``fetch()``,
     /// without the decoding.
     ///
-    /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
+    /// - Throws: `QueryError`; ``StoreError`` when the store is closed, or in a transaction on a database of a server in
+    ///   this process, of which there are no snapshots.
     public func snapshot() throws -> ResultsSnapshot<Element> {
+        guard hold != nil else { throw StoreError.noSnapshot }
         let list = try read { try $0.results() }
         return ResultsSnapshot(list: list, core: core)
     }

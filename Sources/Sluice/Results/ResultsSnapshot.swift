@@ -86,20 +86,10 @@ extension StoreCore {
     ) throws -> [Element] {
         var elements: [Element] = []
         elements.reserveCapacity(entries.count)
-        try forEachDecoder(type, entries) { elements.append(try Element(from: $0)) }
-        return elements
-    }
-
-    func forEachDecoder<Element: ResultElement>(
-        _ type: Element.Type, _ entries: some Collection<ResultEntry>, _ body: (borrowing RowDecoder) throws -> Void
-    ) throws {
-        var binding: ElementBinding?
-        for entry in entries {
-            let known = binding.flatMap { $0.classIndex == entry.object.classIndex ? $0 : nil }
-            let current = try known ?? self.binding(of: type, classIndex: entry.object.classIndex)
-            binding = current
-            try withExtendedLifetime(current) { try body(RowDecoder(entry.row, current)) }
+        try ResultEntry.forEachDecoder(of: entries, { try self.binding(of: type, classIndex: $0) }) {
+            elements.append(try Element(from: $0))
         }
+        return elements
     }
 
     func decode<Element: ResultElement>(_ type: Element.Type, _ entry: ResultEntry) throws -> Element {
@@ -109,5 +99,23 @@ extension StoreCore {
     func fetch<Element: ResultElement>(_ type: Element.Type, _ object: ObjectRef) throws -> Element? {
         guard let row = try read({ try $0.row(object) }) else { return nil }
         return try Element.decode(row, binding(of: type, classIndex: object.classIndex))
+    }
+}
+
+extension ResultEntry {
+    /// Calls `body` with what decodes each entry.
+    ///
+    /// - Parameter binding: how rows of a class are decoded.
+    static func forEachDecoder(
+        of entries: some Collection<ResultEntry>, _ binding: (_ classIndex: Int) throws -> ElementBinding,
+        _ body: (borrowing RowDecoder) throws -> Void
+    ) throws {
+        var last: ElementBinding?
+        for entry in entries {
+            let known = last.flatMap { $0.classIndex == entry.object.classIndex ? $0 : nil }
+            let current = try known ?? binding(entry.object.classIndex)
+            last = current
+            try withExtendedLifetime(current) { try body(RowDecoder(entry.row, current)) }
+        }
     }
 }

@@ -5,8 +5,7 @@ internal import SluiceQuery
 extension WriteTransaction {
     /// All objects of a model's class as this transaction sees them, to refine as those of ``Store/objects(_:)``.
     ///
-    /// They can be read as long as the body of the write runs, each time anew. They cannot be observed. A transaction
-    /// on a database of a server in this process has no queries; reading them throws.
+    /// They can be read as long as the body of the write runs, each time anew. They cannot be observed.
     public func objects<Element: Model>(_ type: Element.Type) -> Results<Element> {
         results(QueryDescription(className: Element.className))
     }
@@ -106,7 +105,6 @@ extension WriteTransaction {
 
     private func forEach<Element>(_ results: Results<Element>, _ body: (ObjectRef, Row) throws -> Void) throws {
         let query = try results.query()
-        guard let scope else { throw StoreError.noQueries }
         try writer.forEach(scope.read(query) { try $0.sortedEntries() }, body)
     }
 }

@@ -5,10 +5,10 @@ public struct WriteTransaction: ~Copyable {
     let writer: LocalWriter
     /// What is written to.
     let core: any TransactionScope
-    /// The store, for queries of it; nil in a transaction of something else.
+    /// The store; nil in a transaction of something else.
     let hold: StoreHold?
     /// How results that are made in this transaction are read.
-    let scope: WriteScope?
+    let scope: any ResultScope
     private let recent = RecentBinding()
 
     /// Makes a transaction of a store.
@@ -19,12 +19,12 @@ public struct WriteTransaction: ~Copyable {
         self.scope = scope
     }
 
-    /// Makes a transaction of something else, which has no queries.
-    package init(writer: LocalWriter, core: any TransactionScope) {
+    /// Makes a transaction of something else than a store.
+    package init(writer: LocalWriter, core: any TransactionScope & ResultScope) {
         self.writer = writer
         self.core = core
         hold = nil
-        scope = nil
+        scope = core
     }
 
     /// What to wait by until the server has this write, when its body has returned: ``Store/uploaded(_:timeout:)``.

@@ -9,6 +9,11 @@ enum BoundedText {
         return count <= countMax ? text : "\(text.prefix(countMax)) … (\(count - countMax) more characters)"
     }
 
+    /// A number of things: `1 session`, `2 sessions`.
+    static func count(_ count: some BinaryInteger, _ noun: String) -> String {
+        "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
+
     /// Names, of which the first are shown.
     static func list(_ names: some Collection<String>, countMax: Int = 10) -> String {
         let rest = names.count - countMax

@@ -14,6 +14,11 @@ struct ServeCommand: Command {
             .value("tls-certificate", "FILE", "the certificate chain in PEM form, for wss", completion: .files),
             .value("tls-key", "FILE", "the certificate's private key in PEM form", completion: .files),
             .choice("log-level", LogLevel.allCases.map(\.rawValue), "what to log on stderr; info by default"),
+            .value(
+                "log-domains", LogDomains.placeholder, "levels of single domains, such as network=warning,login=off"),
+            .value(
+                "metrics-file", "FILE", "where to write metrics, every 10 s, in Prometheus' text format",
+                completion: .files),
         ] + LoginOptions.options + QuotaOptions.options,
         notes: [
             "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0. SIGHUP has it read the certificate again; connections stay.",
@@ -26,6 +31,7 @@ struct ServeCommand: Command {
         ])
 
     private let configuration: ServerConfiguration
+    private let metricsFile: MetricsFile?
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         guard let folder = arguments.value("data") else {
@@ -43,7 +49,13 @@ struct ServeCommand: Command {
         try QuotaOptions.apply(arguments, to: &configuration.quotas)
         configuration.workerID = arguments.value("worker-id")
         configuration.handsOverTo = arguments.value("hand-over-to")
-        configuration.log = LogPrinter.sink(level: try arguments.choice("log-level", as: LogLevel.self) ?? .info)
+        configuration.log = LogPrinter.sink(
+            level: try arguments.choice("log-level", as: LogLevel.self) ?? .info,
+            domains: try LogDomains.parse(arguments.value("log-domains") ?? ""))
+        metricsFile = arguments.value("metrics-file").map {
+            MetricsFile(metrics: MetricsText(), path: $0, log: configuration.log)
+        }
+        configuration.metrics = metricsFile?.metrics
         self.configuration = configuration
     }
 
@@ -73,8 +85,11 @@ struct ServeCommand: Command {
         let scheme = configuration.certificate == nil ? "ws" : "wss"
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
         StandardOutput.shared.write(line: "listening on \(scheme)://\(host):\(port)")
+        let writing = metricsFile.map { file in Task { await file.keepCurrent() } }
         for await _ in terminations {}
         await server.stop()
+        writing?.cancel()
+        metricsFile?.write()
     }
 
     private static let hint =

@@ -28,7 +28,7 @@ package struct ListIdentity: Hashable, Sendable {
 
         /// Adds an element if it continues the run.
         fileprivate mutating func append(_ id: ObjectID, _ place: ElementPlace) -> Bool {
-            guard id == self.id(count), let distance = firstPlace.distance(to: place),
+            guard id == self.id(count), id.low > firstID.low, let distance = firstPlace.distance(to: place),
                 count == 1 || distance == self.distance &* Int64(count)
             else { return false }
             if count == 1 { self.distance = distance }
@@ -110,7 +110,7 @@ package struct ListIdentity: Hashable, Sendable {
             guard next.firstID.low - run.firstID.low >= UInt64(run.count) else { return false }
         }
         // A run beyond the last number begins again with the first.
-        return sorted.allSatisfy { $0.firstID.low <= .max - UInt64($0.count) }
+        return sorted.allSatisfy { $0.firstID.low <= .max - UInt64($0.count - 1) }
     }
 
     /// Calls `body` with each element's id and place, in order.

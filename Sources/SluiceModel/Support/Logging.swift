@@ -32,6 +32,8 @@ public struct LogDomain: Hashable, Sendable, CustomStringConvertible {
     public static let login = LogDomain(description: "login")
     /// A server's databases.
     public static let database = LogDomain(description: "database")
+
+    package static let all: [LogDomain] = [.store, .sync, .network, .login, .database]
 }
 
 /// One log line: a fixed message and variable metadata, so that sinks can filter and count.

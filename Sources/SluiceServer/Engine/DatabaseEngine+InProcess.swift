@@ -28,7 +28,7 @@ extension DatabaseEngine {
     ///   of it is stored then.
     package func write<Result>(
         by handle: UInt64, as userID: String? = nil, now: Timestamp,
-        _ body: (any ObjectReading, HybridTimestamp) throws -> (Result, [ObjectOperation])
+        _ body: (any TrialStorage, HybridTimestamp) throws -> (Result, [ObjectOperation])
     ) throws -> Result {
         if let damage = database.storage.damage { throw ServerError(writing: database.name, because: damage) }
         if let error = database.storage.obstacle { throw ServerError(writing: database.name, because: error) }
@@ -36,7 +36,7 @@ extension DatabaseEngine {
         let latest = database.storage.latestTimestamp?.microseconds ?? .min
         // Later than everything that the transaction could see, so that nobody's earlier write wins over it.
         let timestamp = HybridTimestamp(microseconds: max(now.microseconds, latest == .max ? latest : latest + 1))
-        let (result, operations) = try body(database.storage, timestamp)
+        let (result, operations) = try trying { try body($0, timestamp) }
         guard !operations.isEmpty else { return result }
         let session = userID == nil ? SessionID.server : .actingServer
         if let userID {
@@ -62,6 +62,12 @@ extension DatabaseEngine {
         case .failed(let error, _): throw ServerError(writing: database.name, because: error)
         }
         return result
+    }
+
+    /// Runs what may write on trial, and undoes that.
+    private func trying<Result>(_ body: (any TrialStorage) throws -> Result) rethrows -> Result {
+        defer { database.storage.endTrial() }
+        return try body(database.storage)
     }
 
     /// Adds classes, properties and indexes to the schema.

@@ -65,7 +65,7 @@ package final class DatabaseAccess: Sendable {
     /// Runs a transaction, see ``DatabaseEngine/write(by:as:now:_:)``.
     package func write<Result: Sendable>(
         as userID: String?,
-        _ body: @escaping @Sendable (any ObjectReading, HybridTimestamp) throws -> (Result, [ObjectOperation])
+        _ body: @escaping @Sendable (any TrialStorage, HybridTimestamp) throws -> (Result, [ObjectOperation])
     ) async throws -> Result {
         let handle = handle
         return try await worker.perform { engine, now in try engine.write(by: handle, as: userID, now: now, body) }

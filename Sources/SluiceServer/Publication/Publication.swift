@@ -27,14 +27,16 @@ struct Publication {
     mutating func add(_ delta: ViewDelta, of view: SharedView) throws {
         let subscriptions = view.subscriptions
         guard subscriptions.contains(where: \.isComplete) else { return }
-        concerned.add(try encode(delta, in: view.query.context), for: subscriptions.lazy.filter(\.isComplete))
+        let encoded = try encode(delta, in: view.query.context, isSteady: true)
+        concerned.add(encoded, for: subscriptions.lazy.filter(\.isComplete))
     }
 
     /// Adds a change for one subscription.
     ///
     /// - Parameter context: what the subscription's reader may read after the commit.
     mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription, in context: ReadContext) throws {
-        concerned.add(try encode(delta, in: context), for: CollectionOfOne(subscription))
+        let encoded = try encode(delta, in: context, isSteady: context.isEverything)
+        concerned.add(encoded, for: CollectionOfOne(subscription))
     }
 
     /// Adds what a session is told of its context, in the message that brings what the new context changes.
@@ -52,18 +54,21 @@ struct Publication {
                 version: group.delta.version, progress: 0, kind: kind, content: ViewBlock()))
     }
 
-    private mutating func encode(_ delta: ViewDelta, in context: ReadContext) throws -> EncodedParts {
+    /// - Parameter isSteady: whether the reader may read what it might before the commit, apart from whole objects.
+    private mutating func encode(
+        _ delta: ViewDelta, in context: ReadContext, isSteady: Bool
+    ) throws -> EncodedParts {
         // A large change is less likely to equal another, and costs more to look up.
         let isShareable = delta.memberCount <= 64
-        let shown = ShownDelta(delta: delta, context: context.veilsLinks ? context.id : nil)
+        let shown = ShownDelta(delta: delta, context: context.veilsLinks ? context.id : nil, isSteady: isSteady)
         if isShareable, let same = knownDeltas.find(shown) { return same }
-        let parts = try encode(delta, in: context, isShareable: isShareable)
+        let parts = try encode(delta, in: context, isSteady: isSteady, isShareable: isShareable)
         if isShareable { knownDeltas.add(parts, for: shown) }
         return parts
     }
 
     private mutating func encode(
-        _ delta: ViewDelta, in context: ReadContext, isShareable: Bool
+        _ delta: ViewDelta, in context: ReadContext, isSteady: Bool, isShareable: Bool
     ) throws -> EncodedParts {
         let (storage, limits) = (database.storage, database.limits)
         var builder = ViewBlockBuilder(
@@ -74,8 +79,9 @@ struct Publication {
             let change = group.delta.change(of: object.object)
             guard let row = try change.map(\.new) ?? storage.row(object.object) else { return }
             let shown = try context.shown(row, ofClass: object.object.classIndex, in: storage)
-            // Who may read everything has what was there before.
-            let edits = role == .member && context.isEverything ? change?.listEdits(object.changed) : nil
+            // Who held the object has what was there before, except of links that may come and go with their targets.
+            let veiled = PropertySet(context.veiledLinks(ofClass: object.object.classIndex).map(\.property))
+            let edits = role == .member && isSteady ? change?.listEdits(object.changed.subtracting(veiled)) : nil
             try builder.add(
                 shown, of: object.object.classIndex, properties: object.changed, role: role, edits: edits ?? [:])
         }
@@ -164,6 +170,7 @@ private struct ShownDelta: Hashable {
     let delta: ViewDelta
     /// What the reader may read, where links show only with their targets; nil where equal changes are shown alike.
     let context: ObjectID?
+    let isSteady: Bool
 }
 
 extension ObjectDelta {

@@ -7,6 +7,10 @@ final class Housekeeping {
     let indexes: IndexKeeper
     private var expiry = ClientExpiry()
     private var lastTrimmedVersion: UInt64 = 0
+    /// When the age of the log was last looked at.
+    private var lastTrimmedAt = Timestamp(microseconds: .min)
+    /// How often the age of the log is looked at, in microseconds.
+    private static let agePeriod: Int64 = 3_600_000_000
 
     init(_ database: Database) {
         self.database = database
@@ -21,7 +25,7 @@ final class Housekeeping {
         guard database.isWritable else { return }
         indexes.step(now: now)
         expireClients(connected: connected, now: now)
-        trimLog()
+        trimLog(now: now)
     }
 
     private func expireClients(connected: () -> [UInt64], now: Timestamp) {
@@ -35,14 +39,20 @@ final class Housekeeping {
         }
     }
 
-    private func trimLog() {
+    private func trimLog(now: Timestamp) {
         let (storage, limits) = (database.storage, database.limits)
-        guard storage.version >= lastTrimmedVersion + 10_000 else { return }
+        let looksAtAge =
+            limits.logAgeMax != nil
+            && (lastTrimmedAt.microseconds == .min || now.microseconds - lastTrimmedAt.microseconds >= Self.agePeriod)
+        guard storage.version >= lastTrimmedVersion + 10_000 || looksAtAge else { return }
         lastTrimmedVersion = storage.version
+        lastTrimmedAt = now
+        let earliest = limits.logAgeMax.map { Timestamp(microseconds: now.microseconds - $0) }
         do {
             _ = try database.appending {
                 try storage.trimLog(
-                    keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount, entriesMax: 20_000)
+                    keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount,
+                    acceptedSince: earliest, entriesMax: 20_000)
             }
         } catch {
             database.noteFailure("the log could not be trimmed", error)

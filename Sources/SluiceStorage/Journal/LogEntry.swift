@@ -5,6 +5,8 @@ package struct LogEntry: Hashable, Sendable {
     /// The version that the transaction made.
     package var version: UInt64
     package var clientID: UInt64
+    /// The client's number of the transaction; 0 where that is not known, or has none.
+    package var sequence: UInt64
     package var userID: String?
     /// When the client made the transaction, by its hybrid clock.
     package var timestamp: HybridTimestamp
@@ -14,9 +16,10 @@ package struct LogEntry: Hashable, Sendable {
     package var changes: [LogChange]
 
     package init(
-        version: UInt64, clientID: UInt64, userID: String?, timestamp: HybridTimestamp, acceptedAt: Timestamp,
-        changes: [LogChange]
+        version: UInt64, clientID: UInt64, sequence: UInt64 = 0, userID: String?, timestamp: HybridTimestamp,
+        acceptedAt: Timestamp, changes: [LogChange]
     ) {
+        self.sequence = sequence
         self.version = version
         self.clientID = clientID
         self.userID = userID

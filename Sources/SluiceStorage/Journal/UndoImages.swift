@@ -85,7 +85,8 @@ extension LogEntry {
     /// The entry of a transaction, without its changes.
     init(_ transaction: JournalTransaction, version: UInt64, of group: JournalGroup) {
         self.init(
-            version: version, clientID: transaction.clientID, userID: transaction.userID,
+            version: version, clientID: transaction.clientID, sequence: transaction.sequence,
+            userID: transaction.userID,
             timestamp: transaction.timestamp, acceptedAt: group.acceptedAt, changes: [])
     }
 }

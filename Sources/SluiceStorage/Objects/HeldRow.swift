@@ -4,9 +4,6 @@ internal import SluiceWire
 /// The row of a class whose lists were edited last, as it is stored, so that the next edit neither reads nor writes all
 /// elements. Whatever else writes a row of the class drops it.
 struct HeldRow {
-    /// A list with fewer elements is written anew in no time.
-    static let elementCountMin = 32
-
     let id: Int64
     let row: Row
     /// The numbers that order the rows of the elements, for those lists whose rows each begin a run or continue one.
@@ -39,7 +36,7 @@ extension ObjectTables {
         try deleteElements(of: column, ofRow: id, table)
         try insertElements(of: row, column, ofRow: id, table)
         guard column.hasIdentities, case .list(let elements) = row.values[column.property],
-            elements.count >= HeldRow.elementCountMin
+            elements.count >= heldElementCountMin
         else { return nil }
         return elements.indices.map(HeldRow.roomyPosition)
     }

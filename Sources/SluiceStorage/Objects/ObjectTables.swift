@@ -11,6 +11,9 @@ final class ObjectTables {
     private var tables: [ClassTable] = []
     /// How many rows a statement stores at the most. Tests use fewer.
     var rowsPerStatementMax = 1_024
+    /// How many elements a list has at the least for its rows to be remembered. A shorter one is written anew in no time.
+    /// Tests use fewer.
+    var heldElementCountMin = 32
 
     /// Opens the tables of a database, which must be those of `schema`.
     init(_ connection: SQLiteConnection, schema: Schema) throws {

@@ -235,6 +235,12 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         set { tables.rowsPerStatementMax = newValue }
     }
 
+    /// How many elements a list has at the least for edits to write single rows. Tests use fewer.
+    package var heldElementCountMin: Int {
+        get { tables.heldElementCountMin }
+        set { tables.heldElementCountMin = newValue }
+    }
+
     /// Fails writes on purpose, for tests of recovery.
     package var faults: FaultPlan? {
         get { connection.faults }

@@ -1,25 +1,31 @@
-internal import SluiceModel
+package import SluiceModel
 
 /// Dropping old entries. Which ones is decided once and stands in the journal, so every engine drops the same.
 extension SQLiteServerStorage {
     @discardableResult
-    package func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int {
+    package func trimLog(
+        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int
+    ) throws -> Int {
         let start = log.start
         let version = try versionToTrim(
-            keepingVersions: keepingVersions, keepingBytes: keepingBytes, entriesMax: entriesMax)
+            keepingVersions: keepingVersions, keepingBytes: keepingBytes, acceptedSince: time, entriesMax: entriesMax)
         guard version > start else { return 0 }
         try transaction { try perform(.trim(version: version)) }
         return Int(version - start)
     }
 
     /// The version up to which whole groups can be dropped.
-    private func versionToTrim(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> UInt64 {
+    private func versionToTrim(
+        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int
+    ) throws -> UInt64 {
         let isBytesOver = log.byteCount > keepingBytes
-        guard isBytesOver || log.version - log.start > keepingVersions else { return log.start }
+        let earliest = time?.microseconds ?? .min
+        guard isBytesOver || log.version - log.start > keepingVersions || time != nil else { return log.start }
         var result = log.start
         var byteCount = log.byteCount
-        func drops(through version: UInt64, _ length: Int) -> Bool {
-            let isOver = byteCount > keepingBytes || log.version - version >= keepingVersions
+        func drops(through version: UInt64, _ length: Int, acceptedAt: Int64) -> Bool {
+            let isOver =
+                byteCount > keepingBytes || log.version - version >= keepingVersions || acceptedAt < earliest
             guard isOver, result == log.start || version - log.start <= UInt64(clamping: entriesMax) else {
                 return false
             }
@@ -28,14 +34,16 @@ extension SQLiteServerStorage {
             return true
         }
         let sources = [
-            (log.hasFormat1, "SELECT version, length(changes) FROM _log ORDER BY version"),
-            (hasJournal, "SELECT version, length(record) + length(undo) FROM _journal ORDER BY position"),
+            (log.hasFormat1, "SELECT version, length(changes), accepted FROM _log ORDER BY version"),
+            (hasJournal, "SELECT version, length(record) + length(undo), accepted FROM _journal ORDER BY position"),
         ]
         for (isThere, sql) in sources where isThere {
             let isAtEnd = try connection.withStatement(sql) { statement in
                 while try statement.step() {
                     let version = UInt64(clamping: statement.int(0))
-                    guard drops(through: version, Int(statement.int(1))) else { return true }
+                    guard drops(through: version, Int(statement.int(1)), acceptedAt: statement.int(2)) else {
+                        return true
+                    }
                 }
                 return false
             }

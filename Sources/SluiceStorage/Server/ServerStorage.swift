@@ -1,2 +1,2 @@
 /// One database of a server.
-package protocol ServerStorage: JournaledStorage, ClientRecords, StorageUpkeep {}
+package protocol ServerStorage: JournaledStorage, ClientRecords, StorageUpkeep, TrialStorage {}

@@ -1,3 +1,4 @@
+package import SluiceModel
 package import SluiceViews
 
 /// What keeps a database's file in order, apart from what it holds: damage and obstacles, limits of work, indexes,
@@ -53,10 +54,13 @@ package protocol StorageUpkeep: QueryPlanning {
     /// - Parameters:
     ///   - keepingVersions: the most entries to keep.
     ///   - keepingBytes: the most bytes of entries to keep.
+    ///   - time: groups that were accepted earlier are dropped; nil for none because of their age.
     ///   - entriesMax: the most entries to drop in this call, if the first group has no more.
     /// - Returns: the number of entries dropped.
     @discardableResult
-    func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int
+    func trimLog(
+        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int
+    ) throws -> Int
 
     /// All indexes of objects, except those of keys.
     func indexes() throws -> [QueryExplanation.Index]
@@ -81,4 +85,13 @@ package protocol StorageUpkeep: QueryPlanning {
 
     /// Writes a copy of the database to a new file, which appears whole or not at all. Between transactions only.
     func copy(toFile path: String) throws
+}
+
+extension StorageUpkeep {
+    /// Drops the oldest groups whatever their age.
+    @discardableResult
+    package func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int {
+        try trimLog(
+            keepingVersions: keepingVersions, keepingBytes: keepingBytes, acceptedSince: nil, entriesMax: entriesMax)
+    }
 }

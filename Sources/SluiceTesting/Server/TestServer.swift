@@ -132,7 +132,7 @@ public final class TestServer: Sendable {
     }
 
     /// Stops the server and starts it without its data, as after a restore from nothing. Its history is then another
-    /// one than its stores know: they do what their ``StoreConfiguration/clientReset`` says.
+    /// one than its stores know: they do what their `StoreConfiguration.clientReset` says.
     ///
     /// - Throws: what starting a server throws.
     public func restartWithoutData() async throws {

@@ -187,10 +187,11 @@ final class ServerState: ViewSource {
 /// The states of the server, version by version, and the transactions that led to them. It is kept apart from the
 /// server and survives the server's crashes.
 final class ServerHistory {
-    /// One accepted transaction. Client and timestamp identify it, since a client's clock never repeats a time.
+    /// One accepted transaction. The client's number of it identifies it; times do not, since the server cuts those that
+    /// are far ahead. The server's own transactions have no numbers, and go by their versions.
     struct Write: Hashable {
         let clientID: UInt64
-        let timestamp: HybridTimestamp
+        let sequence: UInt64
     }
 
     private(set) var latest: ServerState
@@ -223,7 +224,8 @@ final class ServerHistory {
             }
             next += 1
             fresh.append(entry)
-            let write = Write(clientID: entry.clientID, timestamp: entry.timestamp)
+            let write = Write(
+                clientID: entry.clientID, sequence: entry.clientID == 0 ? entry.version : entry.sequence)
             accepted[write, default: 0] += 1
             if accepted[write, default: 0] > 1 { repeated = entry }
             return true

@@ -9,7 +9,6 @@ final class SimulatedClient {
     /// A committed local transaction.
     struct Write {
         let sequence: UInt64
-        let timestamp: HybridTimestamp
         /// Whether the server must reject the transaction.
         let isRejected: Bool
     }
@@ -102,6 +101,7 @@ final class SimulatedClient {
 
     private func open(_ handedOver: (any ClientStorage)?) throws {
         let storage = try handedOver ?? SQLiteClientStorage.open(path.map { .file($0) } ?? .memory)
+        (storage as? SQLiteClientStorage)?.heldElementCountMin = 1
         if handedOver == nil || version > 0 {
             _ = try storage.transaction { try storage.merge(declared(), sides: ("the store", "the models")) }
         }
@@ -186,7 +186,7 @@ final class SimulatedClient {
         try storage.forEachOutboxChangeset(after: before) { changeset in
             ledger.append(
                 Write(
-                    sequence: changeset.sequence, timestamp: changeset.timestamp,
+                    sequence: changeset.sequence,
                     isRejected: changeset.operations.count > options.operationCountMax))
             return true
         }

@@ -80,7 +80,10 @@ final class SimulatedServer {
     }
 
     private static func open(_ path: String?) throws -> any ServerStorage {
-        try SQLiteServerStorage.open(path.map { .file($0) } ?? .memory, databaseID: ObjectID(high: 7, low: 7))
+        let storage = try SQLiteServerStorage.open(
+            path.map { .file($0) } ?? .memory, databaseID: ObjectID(high: 7, low: 7))
+        storage.heldElementCountMin = 1
+        return storage
     }
 
     private static func engine(

@@ -195,6 +195,52 @@ extension Simulation {
         }
     }
 
+    /// Inserts, moves, sets or erases an element of a list by its position.
+    ///
+    /// - Returns: false if the object has no list here.
+    private func editList(
+        of object: ObjectRef, _ row: Row, _ writer: LocalWriter, _ generator: inout SeededGenerator
+    ) throws -> Bool {
+        let properties = writer.schema[object.classIndex].properties
+        let lists = properties.indices.filter {
+            properties[$0].type.container == .list && !properties[$0].isRetired && !row.absent.contains($0)
+        }
+        guard !lists.isEmpty, case let index = generator.pick(lists), case .list(let values) = row.values[index] else {
+            return false
+        }
+        let sample = SimulationWorld.value(properties[index], clientCount: clients.count, &generator)
+        guard case .list(let samples) = sample else { return false }
+        let placeCount = values.count + (samples.isEmpty ? 0 : 1)
+        guard placeCount > 0 else { return false }
+        let position = generator.below(placeCount)
+        let kind = values.isEmpty || position == values.count ? 0 : generator.below(4)
+        let destination = generator.below(max(1, values.count))
+        guard !samples.isEmpty || kind > 1 else { return false }
+        var expected = values
+        switch kind {
+        case 0: expected.insert(contentsOf: samples, at: position)
+        case 1: expected[position] = samples[0]
+        case 2: expected.insert(expected.remove(at: position), at: destination)
+        default: expected.remove(at: position)
+        }
+        note("  edits list \(index) of \(object.key): \(kind) at \(position), \(destination)")
+        try writer.edit(index, of: object) { list, author in
+            switch kind {
+            case 0: .inserting(samples, at: position, in: list, by: author)
+            case 1: .setting(position, to: samples[0], in: list)
+            case 2: .moving(from: position, to: destination, in: list, by: author)
+            default: .erasing(position..<position + 1, in: list)
+            }
+        } or: { _ in
+            expected
+        }
+        // The author sees what the operation says.
+        guard let shown = try writer.row(object)?.values[index], shown.isIdentical(to: .list(expected)) else {
+            throw SimulationFailure("edit \(kind) at \(position), \(destination) of \(values) should make \(expected)")
+        }
+        return true
+    }
+
     private func operate(
         _ writer: LocalWriter, _ classIndex: Int, _ client: SimulatedClient, _ generator: inout SeededGenerator
     ) throws {
@@ -208,6 +254,9 @@ extension Simulation {
         }
         let object = ObjectRef(classIndex, key)
         let current = try writer.row(object)
+        // Not drawn from the generator, so that old seeds keep their meaning.
+        var aside = generator
+        if let current, aside.chance(20), try editList(of: object, current, writer, &aside) { return }
         if current == nil ? generator.chance(8) : generator.chance(15) {
             note("  deletes \(declared.name) \(key)")
             return try writer.delete(object)

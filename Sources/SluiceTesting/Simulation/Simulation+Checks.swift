@@ -243,7 +243,7 @@ extension Simulation {
     /// Whether the server accepted a client's transaction exactly once, or never if it had to reject it.
     private func has(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
         guard let clientID = client.clientID else { return false }
-        let count = server.history.accepted[.init(clientID: clientID, timestamp: write.timestamp)]
+        let count = server.history.accepted[.init(clientID: clientID, sequence: write.sequence)]
         return count == (mustBeRejected(write, of: client) ? nil : 1)
     }
 

@@ -1,8 +1,8 @@
 /// A decoder or parser of bytes from strangers. For any bytes, it neither traps nor hangs nor allocates out of
 /// proportion; what it accepts it can encode and decode again.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-    case query, clientMessages, serverMessages, values, journal, webSocket, http, csv, jsonLines, tokens, keySets,
-        rules, schemaFiles
+    case query, clientMessages, serverMessages, values, lists, journal, webSocket, http, csv, jsonLines, tokens,
+        keySets, rules, schemaFiles
 
     /// Feeds an input to the target, and traps if the target breaks its promise.
     package func run(_ bytes: [UInt8]) {
@@ -11,6 +11,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .clientMessages: MessageTarget.runClient(bytes)
         case .serverMessages: MessageTarget.runServer(bytes)
         case .values: ValueTarget.run(bytes)
+        case .lists: ListTarget.run(bytes)
         case .journal: JournalTarget.run(bytes)
         case .webSocket: WebSocketTarget.run(bytes)
         case .http: HTTPTarget.run(bytes)

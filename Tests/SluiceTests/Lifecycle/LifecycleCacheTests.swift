@@ -20,11 +20,8 @@ import Testing
             Vehicle(vin: vin, name: vin, plate: String(repeating: "p", count: 1_000))
         }
 
-        /// Lets time pass, and the store look after its cache.
-        private func pass(_ time: Duration, _ store: Store) throws {
-            server.clock.advance(by: time)
-            try store.core.performAndWait { _ in }
-        }
+        /// Lets time pass, and the store look after its cache whenever that is due.
+        private func pass(_ time: Duration) async throws { try await server.advance(by: time) }
 
         private func vins(_ store: Store) throws -> [String] {
             try store.objects(Vehicle.self).sorted(by: \.vin).fetch().map(\.vin)
@@ -38,15 +35,15 @@ import Testing
             try await observed.complete()
             _ = try await store.objects(Vehicle.self).where { $0.name.in(["left", "late"]) }.synced()
             try await store.upload([vehicle("written")])
-            try pass(.seconds(1_800), store)
+            try await pass(.seconds(1_800))
             _ = try await store.objects(Vehicle.self).where { $0.name == "late" }.synced()
             #expect(try vins(store) == ["late", "left", "observed", "written"])
-            try pass(.seconds(1_900), store)
+            try await pass(.seconds(1_900))
             // Everything is on the server still; "written" was found cached a minute after the store was opened.
             #expect(try vins(store) == ["late", "observed", "written"])
             server.cut(store)
             try await store.write { try $0.update(Vehicle(vin: "late", plate: "")) { $0.price = 7 } }
-            try pass(.seconds(20_000), store)
+            try await pass(.seconds(20_000))
             #expect(try vins(store) == ["late", "observed"])
             server.restore(store)
             try await store.uploaded()
@@ -59,12 +56,12 @@ import Testing
             let store = try await open(CacheLimits(byteCountMax: 5_000))
             for vin in ["v3", "v1", "v2", "v0", "v5", "v4"] {
                 _ = try await store.objects(Vehicle.self).where { $0.name == vin }.synced()
-                try pass(.seconds(1), store)
+                try await pass(.seconds(1))
             }
             #expect(try vins(store).count == 6)
             let observed = try EventRecorder(store.objects(Vehicle.self).where { $0.vin == "v3" })
             try await observed.complete()
-            try pass(.seconds(700), store)
+            try await pass(.seconds(700))
             // About 1,230 bytes each: four fit, besides the one that is observed.
             #expect(try vins(store) == ["v0", "v2", "v3", "v4", "v5"])
         }
@@ -77,14 +74,15 @@ import Testing
             server.cut(store)
             let recorder = try EventRecorder(store.objects(Vehicle.self).where { $0.vin == "a" })
             try await recorder.event { $0.results.count == 1 }
-            try pass(.seconds(4_000), store)
+            try await pass(.seconds(4_000))
             #expect(try vins(store) == ["a"])
         }
 
         @Test func withoutLimitsNothingGoes() async throws {
             let store = try await server.open()
             try await store.upload([vehicle("a")])
-            try pass(.seconds(10_000_000), store)
+            server.clock.advance(by: .seconds(10_000_000))
+            try await server.settled()
             #expect(try vins(store) == ["a"])
         }
 
@@ -102,12 +100,12 @@ import Testing
             let store = try await server.open(lifecycleModels, path: path) { $0.cacheLimits = limits }
             let recorder = try EventRecorder(store.objects(Vehicle.self))
             try await recorder.complete()
-            try pass(.seconds(10_000), store)
+            try await pass(.seconds(10_000))
             await store.close()
             let again = try await server.open(lifecycleModels, path: path) { $0.cacheLimits = limits }
-            try pass(.seconds(1_800), again)
+            try await pass(.seconds(1_800))
             #expect(try vins(again) == ["a"])
-            try pass(.seconds(3_600), again)
+            try await pass(.seconds(3_600))
             #expect(try vins(again).isEmpty)
         }
     }

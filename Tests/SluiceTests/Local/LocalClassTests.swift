@@ -163,6 +163,8 @@ import Testing
             try await recorder.event { $0.isInitial }
             recorder.token.stop()
             #expect(try store.objects(LocalDraft.self).count() == 1)
+            let staying = try EventRecorder(store.objects(LocalDraft.self))
+            try await staying.event { $0.isInitial }
             #expect(try await store.purgeUnsubscribed() == 1)
             #expect(try store.objects(SyncedNote.self).count() == 0)
             try await store.write { try $0.insert(SyncedNote(id: "m")) }
@@ -173,6 +175,23 @@ import Testing
             server.clock.advance(by: .seconds(10_000))
             try await store.core.perform { _ in }
             #expect(try store.objects(LocalDraft.self).fetch() == [draft("1")])
+            try await server.settled()
+            #expect(staying.events.count == 1)
+        }
+
+        @Test func aCopyHasLocalObjectsToo() async throws {
+            let path = FileManager.default.temporaryDirectory.path + "/sluice-local-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            try await store.write { tx in
+                try tx.insert(draft("1"))
+                try tx.insert(SyncedNote(id: "n"))
+            }
+            try await store.uploaded()
+            try await store.writeCopy(to: path, as: .synced)
+            let copy = try await server.open(Self.models, path: path)
+            #expect(try copy.objects(LocalDraft.self).count() == 1)
+            #expect(copy.schema.classSchema(named: "LocalDraft")?.isLocal == true)
+            await copy.close()
         }
 
         @Test func aStoreThatOnlyReadsWritesItsLocalClasses() async throws {

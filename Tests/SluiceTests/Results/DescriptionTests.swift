@@ -1,3 +1,4 @@
+import Foundation
 import Sluice
 import SluiceModel
 import SluiceTesting
@@ -88,6 +89,21 @@ import Testing
             let lines = try "\(results.snapshot())".split(separator: "\n")
             #expect(lines.count == 3 && lines[0] == "2 objects")
             #expect(lines[1].contains(#"vin: "a""#) || lines[2].contains(#"vin: "a""#))
+        }
+
+        @Test func freshnessAndCountsReadWell() async throws {
+            #expect("\(Freshness.confirmed)" == "confirmed" && "\(Freshness.cached(since: nil))" == "cached")
+            #expect(
+                "\(Freshness.cached(since: Date(timeIntervalSince1970: 0)))"
+                    == "cached since \(Timestamp(microseconds: 0))")
+            let token = try store.objects(Garage.self).observe { _ in }
+            try await server.settled()
+            #expect(try store.subscriptions().map { "\($0)" } == ["Garage: complete, 1 holder"])
+            #expect(
+                "\(try await store.serverStatus())"
+                    == "test at version 1: [Vehicle 2, Person 0, Garage 0, Memo 0], 1 session, 1 subscription")
+            #expect(try await store.serverSubscriptions().map { "\($0)" } == ["Garage: 1 subscriber"])
+            token.stop()
         }
 
         @Test func aRecordShowsItsValuesByName() throws {

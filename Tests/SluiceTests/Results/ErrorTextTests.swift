@@ -2,6 +2,7 @@ import Foundation
 import Sluice
 import SluiceModel
 import SluiceTesting
+import SluiceWire
 import Testing
 
 #if SLUICE_MACROS
@@ -20,6 +21,22 @@ import Testing
                 try await body()
                 return "no error"
             } catch { return "\(error)" }
+        }
+
+        /// A program can compare every code that a server may send.
+        @Test func everyCodeOfAServerIsPublic() throws {
+            let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+            func names(_ file: String, _ pattern: Regex<(Substring, Substring)>) throws -> [String] {
+                try String(contentsOfFile: "\(root)/Sources/\(file)", encoding: .utf8).matches(of: pattern)
+                    .map { String($0.1) }
+            }
+            let sent = try names(
+                "SluiceWire/Messages/ErrorCode.swift", #/static let \w+ = ErrorCode\(rawValue: "(\w+)"\)/#)
+            let known = try names("Sluice/Errors/SyncError.swift", #/public static let (\w+) = Code/#)
+            try #require(sent.count > 15 && known.count > 15)
+            for code in sent {
+                #expect(known.contains(SyncError.Code(ErrorCode(rawValue: code)).description), "\(code)")
+            }
         }
 
         @Test func aClassThatTheStoreLacks() async {

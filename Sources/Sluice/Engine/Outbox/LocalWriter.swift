@@ -68,11 +68,8 @@ package final class LocalWriter {
     /// Makes the reader of a query's results as this transaction sees them.
     ///
     /// - Parameter isAlone: whether the store has no server.
-    ///
-    /// - Throws: ``StoreError/noQueries``.
     func resultReader(_ query: Query, isAlone: Bool) throws -> ResultReader {
-        guard let reader = transaction.reader else { throw StoreError.noQueries }
-        return reader.resultReader(query, isAlone: isAlone, written: self)
+        try transaction.reader.resultReader(query, isAlone: isAlone, written: isAlone ? nil : self)
     }
 
     /// The results of a query as this transaction sees them, in order and within the limit.

@@ -32,7 +32,7 @@ final class StoreTransaction: TransactionTarget {
     func row(_ object: ObjectRef) throws -> Row? { try storage.row(object) }
 
     /// The store as the transaction sees it.
-    var reader: (any ClientReading)? { storage }
+    var reader: any ClientReading { storage }
 
     /// Stores an object's new visible state; nil deletes it.
     func show(_ row: Row?, of object: ObjectRef) throws {

@@ -3,8 +3,8 @@ package import SluiceStorage
 
 /// What a transaction's writes are applied to: a store, or a database of a server in this process.
 package protocol TransactionTarget: AnyObject {
-    /// Reads the state under the transaction's writes, for queries; nil if there are none.
-    var reader: (any ClientReading)? { get }
+    /// Reads the state with the transaction's writes, for queries.
+    var reader: any ClientReading { get throws }
 
     /// Reads the object as the transaction sees it; nil if it is not there.
     func row(_ object: ObjectRef) throws -> Row?
