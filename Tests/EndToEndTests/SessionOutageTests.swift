@@ -133,7 +133,7 @@ struct SessionOutageTests {
             try await store.uploaded(timeout: waitMax)
             let states = Mutex<[Int: SubscriptionState]>([:])
             let tokens = try (0..<2_000).map { number in
-                try store.records("Entry WHERE number >= \(number % 20) AND writer < \(number + 1)").observe { change in
+                try store.records("Entry WHERE number == \(number % 20) AND writer < \(number + 1)").observe { change in
                     states.withLock { $0[number] = change.state }
                 }
             }
