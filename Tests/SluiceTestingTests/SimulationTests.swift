@@ -39,6 +39,11 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     @Test func whoReshapesTheSchemaWhileItsSessionOpensIsJudgedByWhatHolds() {
         simulate(seed: 1_023, actionCount: 250)
     }
+
+    /// A dealer was in a page on its way when the user came back who works there, and whom it is hidden from.
+    @Test func whatLeavesAViewBecauseOfOthersLeavesThePageOnItsWay() {
+        simulate(seed: 20_995, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.

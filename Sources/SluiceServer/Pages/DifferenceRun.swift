@@ -28,7 +28,8 @@ final class DifferenceRun {
     var remaining: Bootstrap
     private var departures: Departures?
     private var page = Page.none
-    /// The objects that commits have changed since the reading of the page was begun; once it was read, those of the page.
+    /// The objects that commits have changed, or moved in the view, since the reading of the page was begun; once it was
+    /// read, those of the page.
     private var changed: Set<ObjectRef> = []
     /// The classes of which a change may concern an object in a page.
     private var classes: Set<Int> = []
@@ -105,8 +106,16 @@ final class DifferenceRun {
         return current
     }
 
-    /// Records objects whose place or content in the view a commit has changed.
-    func touch(_ objects: Set<ObjectRef>) { remaining.touched.formUnion(objects) }
+    /// Records objects whose place or content in the view a commit has changed. A page on its way is sent without them:
+    /// one may have left the view because of what others say, and its reader must not see it any more.
+    func touch(_ objects: Set<ObjectRef>) {
+        remaining.touched.formUnion(objects)
+        switch page {
+        case .none: break
+        case .reading: changed.formUnion(objects)
+        case .read(_, let inPage): changed.formUnion(objects.intersection(inPage))
+        }
+    }
 
     /// Records what a commit has changed in any way while a page is on its way.
     func noteChanges(_ commit: CommitDelta) {
