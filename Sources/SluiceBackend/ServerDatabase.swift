@@ -127,7 +127,7 @@ public final class ServerDatabase: Sendable {
         let (bindings, limits, countMax) = (bindings, access.limits, access.operationCountMax)
         let inverses = inverses
         let ids = ObjectIDGenerator.process
-        return try await access.write(as: user) { objects, time in
+        let (result, receipt) = try await access.write(as: user) { objects, time in
             let writer = LocalWriter(
                 PendingObjects(objects), schema: objects.schema, limits: limits, isRecording: true
             ) {
@@ -140,8 +140,10 @@ public final class ServerDatabase: Sendable {
                     .transactionTooLarge,
                     "\(writer.operations.count) operations in one transaction; a server accepts at most \(countMax)")
             }
-            return (result, writer.operations)
+            return ((result, writer.receipt), writer.operations)
         }
+        receipt?.settle(nil)
+        return result
     }
 
     // MARK: The database

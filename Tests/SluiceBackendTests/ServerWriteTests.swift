@@ -34,6 +34,16 @@ struct ServerWriteTests {
         #expect(deletion.removals.map(\.reason) == [.deleted])
     }
 
+    @Test func theServerHasWhatItsOwnWriteReturned() async throws {
+        let store = try await server.open(models)
+        let nyc = try await server.database(models: models)
+        let receipt = try await nyc.write { transaction in
+            try transaction.insert(Flight(id: "UA1", delay: 75))
+            return transaction.receipt
+        }
+        try await store.uploaded(receipt, timeout: .seconds(60))
+    }
+
     @Test func whatWasWrittenIsReadAtOnceAndKeptAfterARestart() async throws {
         let nyc = try await server.database(models: models)
         for number in 1...20 {

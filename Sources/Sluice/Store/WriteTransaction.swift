@@ -36,6 +36,9 @@ public struct WriteTransaction: ~Copyable {
     /// }
     /// try await store.uploaded(receipt, timeout: .seconds(10))  // or throws why the server rejects it
     /// ```
+    ///
+    /// Of a write to a database of a server in this process there is nothing to wait for: the server has it when the
+    /// write returns.
     public var receipt: WriteReceipt { writer.makeReceipt() }
 
     // MARK: Models and records

@@ -26,5 +26,5 @@ public final class WriteReceipt: Sendable {
     /// Notes what the server has said.
     ///
     /// - Parameter rejection: why it has rejected the write; nil if it has it.
-    func settle(_ rejection: SyncError?) { state.withLock { $0 = rejection.map(Fate.rejected) ?? .uploaded } }
+    package func settle(_ rejection: SyncError?) { state.withLock { $0 = rejection.map(Fate.rejected) ?? .uploaded } }
 }

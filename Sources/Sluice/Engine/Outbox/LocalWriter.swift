@@ -28,7 +28,7 @@ package final class LocalWriter {
     private var traits: [ClassTraits?]
 
     /// What its author may wait by until the server has it; nil if it was not asked for.
-    private(set) var receipt: WriteReceipt?
+    package private(set) var receipt: WriteReceipt?
 
     /// Makes the receipt of the transaction, or returns the one that was made.
     func makeReceipt() -> WriteReceipt {
