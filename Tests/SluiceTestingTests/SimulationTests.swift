@@ -44,6 +44,11 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     @Test func whatLeavesAViewBecauseOfOthersLeavesThePageOnItsWay() {
         simulate(seed: 20_995, actionCount: 250)
     }
+
+    /// A commit came for a subscription that had just ended; when it was resumed from before, a value was the former again.
+    @Test func whatWasChangedAndChangedBackIsSentToWhoResumes() {
+        simulate(seed: 30_605, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.

@@ -51,7 +51,8 @@ final class Replays {
     /// Whether queries found at a version what they find in the same objects now.
     private func isOfTodaysTypes(_ version: UInt64) -> Bool { storage.retypedVersion.map { version > $0 } ?? true }
 
-    /// All changes since a version, as one commit.
+    /// All changes since a version, as one commit. A property that was changed and changed back counts as changed: the
+    /// client may have what it was in between, from another subscription.
     ///
     /// - Parameter countMax: how many objects may have changed; nil for as many as a returning client is told of.
     /// - Returns: nil if the log does not reach back, or if there are too many to examine.
@@ -60,9 +61,10 @@ final class Replays {
             let olds = try storage.oldImages(
                 since: version, countMax: countMax ?? database.limits.replayObjectCountMax)
         else { return nil }
-        let deltas = try olds.compactMap { object, old -> ObjectDelta? in
+        let deltas = try olds.compactMap { object, old, written -> ObjectDelta? in
             let new = try storage.row(object)
-            return old == nil && new == nil ? nil : ObjectDelta(object: object, old: old, new: new, authors: [])
+            guard old != nil || new != nil else { return nil }
+            return ObjectDelta(object: object, old: old, new: new, authors: [], written: written)
         }
         return CommitDelta(changes: deltas, version: storage.version)
     }

@@ -119,12 +119,14 @@ package protocol JournaledStorage: ObjectReading {
     func history(of object: ObjectRef, since version: UInt64) throws -> ObjectHistory
 
     /// Every object touched after a version, with its image at that version (nil if it did not exist), in the order in
-    /// which they were first touched.
+    /// which they were first touched, and the properties that were written since.
     ///
     /// - Parameter countMax: the most objects wanted; the log is not read on once there are more.
     /// - Returns: nil if there are more objects.
     /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
-    func oldImages(since version: UInt64, countMax: Int) throws -> [(object: ObjectRef, row: Row?)]?
+    func oldImages(
+        since version: UInt64, countMax: Int
+    ) throws -> [(object: ObjectRef, row: Row?, written: PropertySet)]?
 
     /// What a client is to be told of its rejected transactions, as the journal has it, ascending by sequence. The last
     /// thousand are kept until the client confirms them.
@@ -150,7 +152,7 @@ package protocol JournaledStorage: ObjectReading {
 
 extension JournaledStorage {
     /// Every object touched after a version, with its image at that version, however many there are.
-    package func oldImages(since version: UInt64) throws -> [(object: ObjectRef, row: Row?)] {
+    package func oldImages(since version: UInt64) throws -> [(object: ObjectRef, row: Row?, written: PropertySet)] {
         try oldImages(since: version, countMax: .max) ?? []
     }
 }

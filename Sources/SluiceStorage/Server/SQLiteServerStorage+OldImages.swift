@@ -3,7 +3,9 @@ package import SluiceModel
 extension SQLiteServerStorage {
     /// Reads the log forward: the first old value of a property is the one that the object had at the version.
     /// Properties that no change has written are as they are now.
-    package func oldImages(since version: UInt64, countMax: Int) throws -> [(object: ObjectRef, row: Row?)]? {
+    package func oldImages(
+        since version: UInt64, countMax: Int
+    ) throws -> [(object: ObjectRef, row: Row?, written: PropertySet)]? {
         var order: [ObjectRef] = []
         var images: [ObjectRef: OldImage] = [:]
         try forEachLogEntry(after: version) { entry in
@@ -20,15 +22,17 @@ extension SQLiteServerStorage {
                 guard var row = try row(object) else { throw try tables.table(object.classIndex).damaged() }
                 row.version = version
                 for (property, old) in known { old.set(property, of: &row) }
-                return (object, row)
+                return (object, row, PropertySet(known.keys))
             case .whole(let row)?:
                 // Properties that were added later had their defaults.
                 var whole = row
                 let defaults = schema[object.classIndex].defaultValues(for: object.key)
                 whole.values += defaults.dropFirst(row.values.count)
-                return (object, whole)
+                var written = PropertySet(whole.values.indices)
+                if let key = schema[object.classIndex].primaryKeyIndex { written.remove(key) }
+                return (object, whole, written)
             default:
-                return (object, nil)
+                return (object, nil, [])
             }
         }
     }

@@ -244,7 +244,7 @@ final class ServerHistory {
         for version in earlier.version + 1..<latest.version {
             states[version] = ServerState(
                 latest, version: version, schemaAtFirst: earlier.schemaAtFirst,
-                olds: try storage.oldImages(since: version))
+                olds: try storage.oldImages(since: version).map { ($0.object, $0.row) })
         }
     }
 }

@@ -116,9 +116,12 @@ struct SubscriptionCheck {
                 if mayBeAbsent.contains(property) { continue }
                 throw fail("\(declared.name) \(object.key).\(name) is absent and should be \(value)")
             }
-            guard actual.list(of: property)?.elements.map(\.id) == expected.list(of: property)?.elements.map(\.id)
-            else {
-                throw fail("\(declared.name) \(object.key).\(name) has other elements than it should")
+            let elements = [actual, expected].map { $0.list(of: property)?.elements.map(\.id) }
+            guard elements[0] == elements[1] else {
+                let (shown, right) = (elements[0] ?? [], elements[1] ?? [])
+                throw fail(
+                    "\(declared.name) \(object.key).\(name) has the elements \(shown) of \(actual.values[property]), "
+                        + "and should have \(right) of \(value)")
             }
             guard actual.values[property] == value else {
                 throw fail(

@@ -10,18 +10,20 @@ package final class ObjectDelta: Sendable {
     package let new: Row?
     /// Which authors of the group's commits changed the object: positions in the engine's list of authors.
     package let authors: [Int]
-    /// The properties whose values, or elements, differ between the two images; empty when either is missing.
+    /// The properties whose values, or elements, differ between the two images, and those that were written although
+    /// they do not differ, as far as that is told; empty when either is missing.
     package let changed: PropertySet
     /// Whether the group created or deleted the object.
     package let changesPresence: Bool
 
-    package init(object: ObjectRef, old: Row?, new: Row?, authors: [Int]) {
+    /// - Parameter written: properties to count as changed although they may have got the value that they had.
+    package init(object: ObjectRef, old: Row?, new: Row?, authors: [Int], written: PropertySet = []) {
         self.object = object
         self.old = old
         self.new = new
         self.authors = authors
         if let old, let new {
-            changed = new.differences(from: old)
+            changed = new.differences(from: old).union(written)
             changesPresence = false
         } else {
             changed = []

@@ -43,7 +43,9 @@ extension LiveView {
     ) throws -> [ViewDifference] {
         let past = PastSource(commit, over: source, schema: schema)
         let opposite = CommitDelta(
-            changes: commit.changes.map { ObjectDelta(object: $0.object, old: $0.new, new: $0.old, authors: []) },
+            changes: commit.changes.map {
+                ObjectDelta(object: $0.object, old: $0.new, new: $0.old, authors: [], written: $0.changed)
+            },
             version: commit.version)
         let earlier = LiveView(copying: self)
         let present = OldStateSource(opposite, over: past, schema: schema)
