@@ -49,6 +49,11 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     @Test func whatWasChangedAndChangedBackIsSentToWhoResumes() {
         simulate(seed: 30_605, actionCount: 250)
     }
+
+    /// A page was sent without one object that had changed meanwhile, and lost the identity of the others' lists.
+    @Test func aPageWithoutWhatHasChangedKeepsTheIdentityOfLists() {
+        simulate(seed: 40_284, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.

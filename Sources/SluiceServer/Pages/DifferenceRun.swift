@@ -101,7 +101,7 @@ final class DifferenceRun {
         guard !changed.isEmpty else { return block }
         touch(changed)
         var current = ViewBlock()
-        for row in block.objects.rows where !changed.contains(row.object) { current.objects.append(row) }
+        current.objects = block.objects.without(changed)
         for departure in block.departures where !changed.contains(departure.object) { current.append(departure) }
         return current
     }

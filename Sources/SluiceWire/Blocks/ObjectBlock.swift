@@ -83,6 +83,14 @@ package struct ObjectBlock: Hashable, Sendable {
     /// The same block for a receiver that reads nothing of lists but their values.
     package func withoutNotes() -> ObjectBlock { ObjectBlock(groups: groups.map { $0.withoutNotes() }) }
 
+    /// The same block without some objects.
+    package func without(_ objects: Set<ObjectRef>) -> ObjectBlock {
+        let groups = groups.map { group in
+            group.filtered { !objects.contains(ObjectRef(group.classIndex, $0)) }
+        }
+        return ObjectBlock(groups: groups.filter { $0.count > 0 })
+    }
+
     /// The number of rows in all groups.
     package var count: Int { groups.reduce(0) { $0 + $1.count } }
 

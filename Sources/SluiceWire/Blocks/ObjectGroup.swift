@@ -111,6 +111,22 @@ package struct ObjectGroup: Hashable, Sendable {
         return group
     }
 
+    /// The rows whose keys meet a condition, with what is said of their lists.
+    func filtered(_ isKept: (ObjectKey) -> Bool) -> ObjectGroup {
+        var kept = ObjectGroup(classIndex: classIndex, role: role, properties: properties)
+        var places: [Int: Int] = [:]
+        for row in keys.indices where isKept(keys[row]) {
+            places[row] = kept.count
+            kept.append(key: keys[row], version: versions[row], values: values(at: row))
+        }
+        for note in notes {
+            guard let row = places[note.row] else { continue }
+            kept.notes.append(ListNote(row: row, column: note.column, note.content))
+            if case .identity(let identity) = note.content { kept.estimatedSize += 8 + identity.byteCount }
+        }
+        return kept
+    }
+
     /// Makes room for rows to come.
     mutating func reserveCapacity(_ rowCount: Int) {
         keys.reserveCapacity(count + rowCount)
