@@ -88,6 +88,29 @@ import Testing
         }
     }
 
+    /// A client may hold a value of a time in between, so what was changed and changed back is told, unless the value is
+    /// a link whose target may not be seen.
+    @Test func whatWasWrittenIsToldAlthoughItIsAsItWas() throws {
+        let source = MemorySource()
+        let (ada, boss) = (ObjectRef(TestSchema.user, .int(1)), ObjectRef(TestSchema.user, .int(2)))
+        let row = Row(key: ada.key, values: [.int(1), .string("Ada"), .int(30), .list([]), .link(boss.key)])
+        source.set(ada, row)
+        source.set(boss, Row(key: boss.key, values: [.int(2), .string("Bob"), .int(60), .list([]), .null]))
+        let rules = try TestSchema.schema.classes.map { declared in
+            try TestSchema.query("\(declared.name) WHERE \(declared.name == "User" ? "age < 50" : "TRUEPREDICATE")")
+        }
+        let reader = ReadContext(
+            rules: rules, veils: [TestSchema.user: ReadVeil(hidesIdentity: true)], denying: ReadDenial(TestSchema.schema))
+        let commit = CommitDelta(
+            changes: [ObjectDelta(object: ada, old: row, new: row, authors: [], written: [1, 4])], version: 1)
+        for (context, told) in [(ReadContext.everything, [1, 4]), (reader, [1])] {
+            let view = LiveView(try TestSchema.query("User WHERE id == 1").read(in: context), schema: source.schema)
+            try view.activate(in: source)
+            let differences = try view.differences(since: commit, in: source)
+            #expect(differences.map(\.object) == [ada] && differences.map { Array($0.changed) } == [told])
+        }
+    }
+
     private func check(_ view: LiveView, _ past: Past, _ source: MemorySource, _ context: String) throws {
         let query = view.query.read(in: .everything)
         let (pastState, state) = (

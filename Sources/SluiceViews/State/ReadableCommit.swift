@@ -26,18 +26,30 @@ struct ReadableCommit {
     ) throws {
         var changes: [ObjectDelta] = []
         var hidden: Set<ObjectRef> = []
-        func add(_ object: ObjectRef, _ old: Row?, _ new: Row?, _ authors: [Int]) throws {
+        func add(
+            _ object: ObjectRef, _ old: Row?, _ new: Row?, _ authors: [Int], written: PropertySet = []
+        ) throws {
             let classIndex = object.classIndex
             let seenOld = try old.flatMap { try context.allows($0, ofClass: classIndex, in: before) ? $0 : nil }
             let seenNew = try new.flatMap { try context.allows($0, ofClass: classIndex, in: source) ? $0 : nil }
             guard seenOld != nil || seenNew != nil else { return }
             if seenOld != nil, seenNew == nil, new != nil { hidden.insert(object) }
+            let shownOld = try seenOld.map { try context.shown($0, ofClass: classIndex, in: before) }
+            let shownNew = try seenNew.map { try context.shown($0, ofClass: classIndex, in: source) }
+            var written = written
+            if context.veilsLinks {
+                // That a link was written whose target the reader may not see is not told either.
+                for (row, shown) in [(seenOld, shownOld), (seenNew, shownNew)] {
+                    guard let row, let shown else { continue }
+                    written.subtract(shown.differences(from: row))
+                }
+            }
             changes.append(
-                ObjectDelta(
-                    object: object, old: try seenOld.map { try context.shown($0, ofClass: classIndex, in: before) },
-                    new: try seenNew.map { try context.shown($0, ofClass: classIndex, in: source) }, authors: authors))
+                ObjectDelta(object: object, old: shownOld, new: shownNew, authors: authors, written: written))
         }
-        for change in commit.changes { try add(change.object, change.old, change.new, change.authors) }
+        for change in commit.changes {
+            try add(change.object, change.old, change.new, change.authors, written: change.changed)
+        }
         for classIndex in context.classes {
             guard let dependencies = context.condition(ofClass: classIndex)?.predicateDependencies else { continue }
             for (object, causes) in try PathDependents(dependencies).roots(affectedBy: commit, in: source)
