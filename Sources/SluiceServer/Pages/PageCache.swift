@@ -9,6 +9,8 @@ internal import SluiceViews
 struct PageCache {
     /// The runs of each view by the hash of its query, the newest last.
     private var runs: [Query.Key: [PageRun]] = [:]
+    /// The runs whose pages a change of an object may make stale, by its class.
+    private var concerned = ConcernedRuns()
     /// The runs without receivers, the one that was left first first.
     private var idle: [PageRun] = []
     private let byteCountMax: Int
@@ -32,7 +34,10 @@ struct PageCache {
 
     private func has(_ run: PageRun) -> Bool { runs[run.query]?.contains { $0 === run } ?? false }
 
-    mutating func add(_ run: PageRun) { runs[run.query, default: []].append(run) }
+    mutating func add(_ run: PageRun) {
+        runs[run.query, default: []].append(run)
+        concerned.insert(run)
+    }
 
     // MARK: Receivers
 
@@ -56,17 +61,22 @@ struct PageCache {
         idle.removeAll { $0 === run }
         runs[run.query]?.removeAll { $0 === run }
         if runs[run.query]?.isEmpty ?? false { runs[run.query] = nil }
+        concerned.remove(run)
         byteCount -= run.takeCounted()
     }
 
     /// Removes the runs of a view that has no subscriptions any more.
     mutating func removeAll(of query: Query.Key) {
-        for run in runs.removeValue(forKey: query) ?? [] { byteCount -= run.takeCounted() }
+        for run in runs.removeValue(forKey: query) ?? [] {
+            concerned.remove(run)
+            byteCount -= run.takeCounted()
+        }
         idle.removeAll { $0.query == query }
     }
 
     mutating func removeAll() {
         runs = [:]
+        concerned = ConcernedRuns()
         idle = []
         byteCount = 0
     }
@@ -95,14 +105,16 @@ struct PageCache {
 
     // MARK: Changes
 
-    /// Makes pages stale that bring objects which a commit has changed.
-    func noteChanges(_ commit: CommitDelta) {
-        for runs in runs.values { for run in runs { run.noteChanges(commit) } }
-    }
+    /// Makes pages stale that bring objects which a commit has changed. Runs of other classes cost nothing.
+    func noteChanges(_ commit: CommitDelta) { concerned.noteChanges(commit) }
 
     /// Makes all pages stale, since views include other properties now.
-    func noteChangedViews() {
-        for runs in runs.values { for run in runs { run.noteChangedView() } }
+    mutating func noteChangedViews() {
+        concerned = ConcernedRuns()
+        for run in runs.values.joined() {
+            run.noteChangedView()
+            concerned.insert(run)
+        }
     }
 
     /// Records objects whose place or content in a view a commit has changed.
@@ -113,6 +125,35 @@ struct PageCache {
         for run in runs[query] ?? [] {
             delta.forEachObject(run.touch)
             if isRuled { delta.forEachObject(run.makeStale) }
+        }
+    }
+}
+
+/// Page runs by the classes of which a change may make a page stale.
+private struct ConcernedRuns {
+    private var byClass: [Int: [ObjectIdentifier: PageRun]] = [:]
+    /// Those that a change of any class may concern.
+    private var ofAllClasses: [ObjectIdentifier: PageRun] = [:]
+
+    mutating func insert(_ run: PageRun) {
+        guard let classes = run.classes else { return ofAllClasses[ObjectIdentifier(run)] = run }
+        for classIndex in classes { byClass[classIndex, default: [:]][ObjectIdentifier(run)] = run }
+    }
+
+    /// - Precondition: the run's classes are those that it was inserted with.
+    mutating func remove(_ run: PageRun) {
+        guard let classes = run.classes else { return ofAllClasses[ObjectIdentifier(run)] = nil }
+        for classIndex in classes {
+            byClass[classIndex]?[ObjectIdentifier(run)] = nil
+            if byClass[classIndex]?.isEmpty ?? false { byClass[classIndex] = nil }
+        }
+    }
+
+    func noteChanges(_ commit: CommitDelta) {
+        for run in ofAllClasses.values { for change in commit.changes { run.makeStale(change.object) } }
+        guard !byClass.isEmpty else { return }
+        for change in commit.changes {
+            for run in (byClass[change.object.classIndex] ?? [:]).values { run.makeStale(change.object) }
         }
     }
 }

@@ -38,7 +38,7 @@ final class PageRun {
 
     let query: Query.Key
     /// The classes of which a change may make a page stale; nil for all of them, once the view has changed its properties.
-    private var classes: Set<Int>?
+    private(set) var classes: Set<Int>?
     private(set) var pages: [Page] = []
     /// What remains to be read.
     private(set) var remaining: Bootstrap
@@ -158,13 +158,6 @@ final class PageRun {
     func touch(_ object: ObjectRef) {
         remaining.touched.insert(object)
         rounds[object] = remaining.settlingRound + 1
-    }
-
-    /// Makes the pages stale that bring an object which a commit has changed in any way.
-    func noteChanges(_ commit: CommitDelta) {
-        for change in commit.changes where classes?.contains(change.object.classIndex) ?? true {
-            makeStale(change.object)
-        }
     }
 
     /// Makes the pages stale that bring an object.
