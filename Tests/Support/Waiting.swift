@@ -9,7 +9,7 @@ package struct Failure: Error, CustomStringConvertible {
 }
 
 /// The longest time that a single wait takes.
-package let waitMax: Duration = .seconds(120)
+package let waitMax: Duration = .seconds(300)
 
 /// Runs blocking code on a thread that runs no tests.
 package func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {

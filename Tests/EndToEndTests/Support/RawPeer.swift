@@ -3,7 +3,7 @@ import SluiceModel
 import SluiceWire
 import TestSupport
 
-/// A blocking TCP client that sends exactly what a test wants, well-formed or not. Each wait lasts a minute at most.
+/// A blocking TCP client that sends exactly what a test wants, well-formed or not. Each wait lasts ``waitMax`` at most.
 final class RawPeer {
     /// The error when the server ends the connection.
     struct Closed: Error {
@@ -23,7 +23,7 @@ final class RawPeer {
         if var receiveBufferSize {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBufferSize, socklen_t(MemoryLayout<Int32>.size))
         }
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(waitMax / .seconds(1)), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard Self.withAddress(port: port, { connect(descriptor, $0, $1) }) == 0 else {
@@ -79,7 +79,7 @@ final class RawPeer {
         var filled = 0
         while filled < count {
             let got = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress! + filled, count - filled, 0) }
-            if got < 0, errno == EAGAIN { throw Failure("the server said nothing for a minute") }
+            if got < 0, errno == EAGAIN { throw Failure("the server said nothing for \(waitMax)") }
             guard got > 0 else { throw Closed(code: nil, reason: "") }
             filled += got
         }
