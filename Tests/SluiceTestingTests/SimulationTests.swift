@@ -91,6 +91,17 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
         #expect(follower.restarts > 10 && follower.snapshots > 3 && follower.refusals > 20, "\(follower)")
     }
 
+    @Test func backupsOfTheServerArePutBack() throws {
+        var (count, resets) = (0, 0)
+        for seed in stride(from: UInt64(5), to: 150, by: 7) {
+            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))
+            try simulation.run()
+            count += simulation.putBackCount
+            resets += simulation.resetCount
+        }
+        #expect(count >= 10 && resets >= 10, "\(count) with \(resets) resets")
+    }
+
     @Test func usersLogInLoseRightsAndAreRefused() throws {
         var counts = AccessCounts()
         for seed in stride(from: UInt64(3), to: 80, by: 4) {

@@ -4,6 +4,7 @@ import Synchronization
 /// Collects log lines that must not occur in a simulation, in which only network and power fail.
 final class ProblemLog: Sendable {
     private let lines = Mutex<[String]>([])
+    private let expectsResets = Atomic(false)
 
     func sink(_ side: String) -> LogSink {
         LogSink(level: .info) { [self] entry in
@@ -15,6 +16,7 @@ final class ProblemLog: Sendable {
                 && !text.contains("schema has changed")
             // Logins end, and rules change.
             if Self.endsOfLogins.contains(where: text.contains) { return }
+            if expectsResets.load(ordering: .relaxed), text.contains("the server's history is not the one") { return }
             guard entry.level >= .warning || isSentAway else { return }
             lines.withLock { $0.append("\(side): \(text)") }
         }
@@ -25,6 +27,9 @@ final class ProblemLog: Sendable {
         "the store was synced for another user", "the new credentials are of another user",
         "the database's rules have changed", "what the user may read has changed",
     ]
+
+    /// Notes that clients may begin anew from now on, since a backup of the server was put back.
+    func expectResets() { expectsResets.store(true, ordering: .relaxed) }
 
     /// The first problem so far.
     var first: String? { lines.withLock { $0.first } }

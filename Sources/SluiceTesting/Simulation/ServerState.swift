@@ -206,8 +206,47 @@ final class ServerHistory {
         states[latest.version] = latest
     }
 
-    /// The state at a version; nil if the server never had that version.
+    /// The states of histories that ended when a backup was put back, by the epochs that began in them.
+    private var ended: [UInt64: [UInt64: ServerState]] = [:]
+    private var backup: Backup?
+
+    /// The history when the server's file was copied.
+    private struct Backup {
+        var latest: ServerState
+        var states: [UInt64: ServerState]
+        var accepted: [Write: Int]
+        /// The server's epochs since then.
+        var epochs: [UInt64]
+    }
+
+    /// The state at a version of the present history; nil if it never had that version.
     func state(at version: UInt64) -> ServerState? { states[version] }
+
+    /// The state at a version that somebody has reached in an epoch; nil if the server never had that version.
+    func state(at version: UInt64, inEpoch epoch: UInt64) -> ServerState? { (ended[epoch] ?? states)[version] }
+
+    /// How many times a transaction is in the log that a client sent under one of its numbers.
+    func acceptedCount(of sequence: UInt64, by clientIDs: [UInt64]) -> Int {
+        clientIDs.reduce(0) { $0 + accepted[Write(clientID: $1, sequence: sequence), default: 0] }
+    }
+
+    /// Notes that an epoch has begun.
+    func begin(epoch: UInt64) { backup?.epochs.append(epoch) }
+
+    /// Notes that the server's file is copied.
+    func backUp(inEpoch epoch: UInt64) {
+        backup = Backup(latest: latest, states: states, accepted: accepted, epochs: [epoch])
+    }
+
+    /// Goes back to what was when the file was copied. Who has been told later versions is still of the history that
+    /// ends here.
+    func putBack() {
+        guard var backup else { return }
+        for epoch in backup.epochs { ended[epoch] = states }
+        (latest, states, accepted, fresh) = (backup.latest, backup.states, backup.accepted, [])
+        backup.epochs = []
+        self.backup = backup
+    }
 
     /// Records the present state of the server.
     func record(_ storage: any ServerStorage) throws {

@@ -30,10 +30,16 @@ final class SimulatedClient {
     /// Queries that stay in sync without an observer.
     var kept: [Query] = []
     var ledger: [Write] = []
+    /// How many times the client began anew, since the server had another history.
+    private(set) var resetCount = 0
     /// How many rejections were reported.
     private(set) var rejectionCount = 0
-    /// The number that the server gave this client.
-    private(set) var clientID: UInt64?
+    /// The numbers that the server has given this client: one, and another each time that it has lost the client.
+    private(set) var clientIDs: [UInt64] = []
+    /// The last transaction that the client was told the server has, where backups are put back.
+    private var acknowledged: UInt64 = 0
+    /// How many times the server may have lost the client, since a backup was put back.
+    var lossCount = 0
     var connection: UInt64?
     var isReachable = true
     var wantsSync = true
@@ -120,6 +126,7 @@ final class SimulatedClient {
             // The server took a write without effect.
             if rejection.reason.message != SyncError.withoutEffect.message { rejectionCount += 1 }
         }
+        engine.onResetBegin = { [unowned self] _ in resetCount += 1 }
         opened = (storage, engine)
     }
 
@@ -193,12 +200,31 @@ final class SimulatedClient {
         try outcome.get()
     }
 
-    /// Checks that the server's number for this client never changes.
+    /// Checks that the server's number for this client never changes while the server knows it.
     func noteIdentity() throws {
-        guard let id = storage.syncState?.clientID else { return }
-        if let clientID, clientID != id {
-            throw SimulationFailure("client \(index) was \(clientID) to the server and is now \(id)")
+        guard let id = storage.syncState?.clientID, clientIDs.last != id else { return }
+        clientIDs.append(id)
+        guard clientIDs.count <= 1 + lossCount else {
+            throw SimulationFailure("client \(index) was \(clientIDs.dropLast()) to the server and is now \(id)")
         }
-        clientID = id
+    }
+
+    /// Notes which transactions the client was told that the server has.
+    func noteAcknowledgements(in frame: [UInt8]) throws {
+        for message in try Frame.decode(frame, as: ServerMessage.self) {
+            switch message {
+            case .commit(let commit): acknowledged = max(acknowledged, commit.header.acknowledged ?? 0)
+            case .opened(let opened): acknowledged = max(acknowledged, opened.acknowledged)
+            default: break
+            }
+        }
+    }
+
+    /// Forgets the writes that the server had acknowledged and has lost. The others are sent again.
+    ///
+    /// - Parameter isAccepted: whether the server has a transaction, by its number.
+    func serverWasPutBack(isAccepted: (UInt64) -> Bool) {
+        lossCount += 1
+        ledger.removeAll { $0.sequence <= acknowledged && !isAccepted($0.sequence) }
     }
 }

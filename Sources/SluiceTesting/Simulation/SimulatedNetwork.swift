@@ -78,6 +78,13 @@ struct SimulatedNetwork {
         connections[id] = connection
     }
 
+    /// Closes both ends, and nothing arrives any more of what is under way.
+    mutating func loseEverything(of id: UInt64) {
+        guard var connection = connections[id] else { return }
+        (connection.toServer, connection.toClient) = ([.closed], [.closed])
+        connections[id] = connection
+    }
+
     /// Closes the server's end after a last frame, which is lost where others wait before it: some of these are under way
     /// and still arrive, and the rest is not the client's to have any more.
     mutating func expel(_ id: UInt64, _ frame: [UInt8], _ generator: inout SeededGenerator) {

@@ -7,7 +7,8 @@ import SluiceWire
 /// The server of a simulation: the engine and the connection protocol of the product, driven by the simulation.
 final class SimulatedServer {
     let options: SimulationOptions
-    private let path: String?
+    /// The database's file; nil for one in memory.
+    let path: String?
     /// What each client may read, by client.
     let conditions: [[String]]
     private let random: () -> UInt64
@@ -38,6 +39,8 @@ final class SimulatedServer {
     /// What observes and writes inside the server's process.
     private(set) var backend = SimulatedBackend()
     private var startsOfEarlierLives = StartCounts()
+    /// How many times a backup was put back.
+    private(set) var putBackCount = 0
 
     /// How subscriptions were started, counted over all lives of the server.
     var starts: StartCounts { startsOfEarlierLives + engine.statistics.starts }
@@ -74,9 +77,20 @@ final class SimulatedServer {
         engine = Self.engine(storage, options, conditions, problems, random)
         history = try ServerHistory(storage)
         watch = AccessWatch(history)
+        try follow()
+    }
+
+    /// Lets an engine follow this one from the beginning.
+    private func follow() throws {
         follower = try SimulatedFollower(
-            of: { [unowned self] in self.storage }, path: path.map { $0 + "-follower" }, problems: problems,
-            seed: options.followerSeed)
+            of: { [unowned self] in self.storage }, path: path.map { "\($0)-follower-\(putBackCount)" },
+            problems: problems, seed: options.followerSeed)
+    }
+
+    /// Notes that the server goes on with an earlier state, which the engine that follows it has passed.
+    func wasPutBack() throws {
+        putBackCount += 1
+        try follow()
     }
 
     private static func open(_ path: String?) throws -> any ServerStorage {
@@ -227,7 +241,10 @@ final class SimulatedServer {
     }
 
     /// Loses everything that is not stored, and starts the server again.
-    func crash() throws {
+    func crash() throws { try restart {} }
+
+    /// - Parameter body: what happens while the server is down.
+    func restart(_ body: () throws -> Void) throws {
         protocols = [:]
         logins = []
         watch.keepSessions { _ in false }
@@ -236,6 +253,7 @@ final class SimulatedServer {
         backend.forget()
         if let path {
             storage.close()
+            try body()
             storage = try Self.open(path)
         }
         startsOfEarlierLives += engine.statistics.starts
@@ -243,6 +261,7 @@ final class SimulatedServer {
         engine = Self.engine(storage, options, conditions, problems, random)
         engine.loadRules()
         try engine.beginEpoch()
+        history.begin(epoch: storage.epoch)
         try history.record(storage)
     }
 

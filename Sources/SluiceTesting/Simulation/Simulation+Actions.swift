@@ -61,6 +61,8 @@ extension Simulation {
                 try server.write(now: now) {
                     try SimulatedBackend.operations(on: $0, clientCount: clients.count, &generator)
                 })
+        case .backUp: try server.backUp()
+        case .putBack: try putBack()
         case .trimLog: try server.trimLog(keepingVersions: UInt64(generator.below(6)))
         }
     }

@@ -21,7 +21,7 @@ extension Simulation {
             let query = try client.query(record.canonicalText)
             if record.state == .complete {
                 let version = storage.syncState?.version ?? 0
-                guard let state = server.history.state(at: version) else {
+                guard let state = server.history.state(at: version, inEpoch: storage.syncState?.epoch ?? 0) else {
                     throw SimulationFailure("client \(client.index) stands at version \(version), which never was")
                 }
                 try check(client, query, record, at: state)
@@ -242,9 +242,9 @@ extension Simulation {
 extension Simulation {
     /// Whether the server accepted a client's transaction exactly once, or never if it had to reject it.
     private func has(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
-        guard let clientID = client.clientID else { return false }
-        let count = server.history.accepted[.init(clientID: clientID, sequence: write.sequence)]
-        return count == (mustBeRejected(write, of: client) ? nil : 1)
+        guard !client.clientIDs.isEmpty else { return false }
+        let count = server.history.acceptedCount(of: write.sequence, by: client.clientIDs)
+        return count == (mustBeRejected(write, of: client) ? 0 : 1)
     }
 
     /// Whether a transaction is not to be in the server's history: it is too large, or the server said that the rules
@@ -255,7 +255,7 @@ extension Simulation {
 
     /// How many rejections of a transaction its author hears of: validators say of each object what is wrong.
     private func rejectionCount(of write: SimulatedClient.Write, by client: SimulatedClient) -> Int {
-        if let count = client.clientID.flatMap({ server.backend.refused[$0]?[write.sequence] }) { return count }
+        if let count = client.clientIDs.last.flatMap({ server.backend.refused[$0]?[write.sequence] }) { return count }
         let isRejected =
             write.isRejected || isRuled && server.watch.rejected[client.index]?.contains(write.sequence) ?? false
         return isRejected ? 1 : 0

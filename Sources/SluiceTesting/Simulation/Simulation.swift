@@ -19,7 +19,7 @@ package final class Simulation {
     /// What each client may read, by client.
     private let conditions: [[String]]
     private let clock: SimulatedClock
-    private let problems = ProblemLog()
+    let problems = ProblemLog()
     private let folder: String?
     private var timers: [(at: Int64, client: Int, life: Int, event: ClientEvent)] = []
     /// What happened, as lines that are made when somebody reads them.
@@ -92,6 +92,12 @@ package final class Simulation {
 
     /// What the engine that follows the server's journal has met.
     package var follower: FollowerCounts { server.follower.counts }
+
+    /// How many times a backup of the server was put back.
+    package var putBackCount: Int { server.putBackCount }
+
+    /// How many times clients began anew, since the server had another history.
+    package var resetCount: Int { clients.reduce(0) { $0 + $1.resetCount } }
 
     /// What the simulation met that concerns permissions.
     package var access: AccessCounts { server.watch.counts }
@@ -280,7 +286,9 @@ package final class Simulation {
             client.connection = nil
             network.post(.closed, to: .toServer, of: connection)
             try handle(.closed(reason: "cut", isTransient: true), of: client)
-        case .frame(let frame): try handle(.received(frame), of: client, crashing: crashing)
+        case .frame(let frame):
+            if plan.options.putsBackupsBack { try client.noteAcknowledgements(in: frame) }
+            try handle(.received(frame), of: client, crashing: crashing)
         }
     }
 

@@ -52,6 +52,8 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case impersonate
         /// The server's own process writes.
         case serverWrite
+        /// The server's file is copied, and the last copy is put back while the server is down.
+        case backUp, putBack
     }
 
     package var kind: Kind
@@ -120,6 +122,8 @@ package struct SimulationOptions: Sendable {
     package var hasGenerousRules = false
     /// Whether the server's user has validators, resolvers and a backend in the server's process.
     package var hasBackend = false
+    /// Whether the server's file is copied, and the copy put back.
+    package var putsBackupsBack = false
     /// How long the users' tokens hold, in microseconds; nil for ever.
     package var tokenLifetime: Int64?
 
@@ -245,6 +249,21 @@ package struct SimulationPlan: Sendable {
             for _ in 0..<actionCount / 8 {
                 let action = SimulationAction(kind: .serverWrite, client: 0, seed: generator.next())
                 actions.insert(action, at: generator.below(actions.count + 1))
+            }
+        }
+        // Nor this: in some seeds without rules backups of the server are put back.
+        if seed % 7 == 5, !isRuled, !options.hasBackend {
+            options.usesFiles = true
+            options.putsBackupsBack = true
+            // Of what the server has lost it is not known what it would have rejected.
+            options.operationCountMax = 100_000
+            self.options = options
+            var generator = SeededGenerator(seed: seed ^ 0xBACC)
+            for _ in 0..<generator.pick([1, 2, 4]) {
+                let place = generator.below(actions.count + 1)
+                let later = place + 1 + generator.below(actions.count - place + 1)
+                actions.insert(SimulationAction(kind: .backUp, client: 0, seed: generator.next()), at: place)
+                actions.insert(SimulationAction(kind: .putBack, client: 0, seed: generator.next()), at: later)
             }
         }
         if options.hasGenerousRules {

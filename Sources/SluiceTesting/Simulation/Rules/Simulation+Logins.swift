@@ -63,7 +63,7 @@ extension Simulation {
 
     /// Gives a client the credentials of another user, which its store must not be synced for.
     func impersonate(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
-        guard isRuled, client.clientID != nil, let other = client.user.map({ ($0 + 1) % 7 }) else { return }
+        guard isRuled, !client.clientIDs.isEmpty, let other = client.user.map({ ($0 + 1) % 7 }) else { return }
         client.impersonated = other
         note("  client \(client.index) pretends to be user \(other)")
         try authenticate(client)
