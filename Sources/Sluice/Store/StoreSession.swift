@@ -30,6 +30,9 @@ public struct StoreSession: Sendable {
     /// What syncing does.
     public var activity: SessionStatus.Activity { status.activity }
 
+    /// Whom the server takes the store's user for; nil while no session is open.
+    public var login: SessionStatus.Login? { status.login }
+
     /// The changes of the status as an asynchronous sequence. It begins with the status of now, whose `old` is nil, and
     /// ends when the store is closed.
     ///
