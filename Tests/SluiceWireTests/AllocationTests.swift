@@ -35,6 +35,7 @@ import Testing
             let message = samples.serverMessage()
             if left.remove(message.type) != nil { check(message) }
         }
+        for _ in 0..<4 { check(samples.messageOfLists()) }
         #expect(left.isEmpty, "no sample has the types \(left.sorted())")
     }
 
