@@ -143,7 +143,7 @@ let package = Package(
         tests("SluiceJSON"),
         tests("SluiceRules", ["SluiceJSON", "SluiceModel", "SluiceQuery", "TestSupport"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery", "CAllocationCounter", "TestSupport"]),
-        tests("SluiceWire", ["SluiceModel", "TestSupport"]),
+        tests("SluiceWire", ["SluiceModel", "CAllocationCounter", "TestSupport"]),
         tests("SluiceTransport", ["CEpoll", "TestSupport"]),
         tests(
             "SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite", "TestSupport"]),
@@ -180,7 +180,8 @@ let package = Package(
                 "SluiceAccess", "SluiceCLI", "SluiceJSON", "SluiceRules", "TestSupport",
             ], path: "Tests/Fuzz/Targets", swiftSettings: settings),
         .testTarget(
-            name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Replay", swiftSettings: settings),
+            name: "FuzzReplayTests", dependencies: ["FuzzTargets", "SluiceWire"], path: "Tests/Fuzz/Replay",
+            swiftSettings: settings),
         // Real processes and sockets: the built `sluice`, and clients that behave or do not.
         .testTarget(
             name: "EndToEndTests",

@@ -13,7 +13,7 @@ import Testing
                 try Frame.decode(Array(client[..<length]), as: ClientMessage.self)
             }
         }
-        let server = Frame.encode(samples.serverMessage())
+        let server = Frame.encode(samples.messageToReaderOfNotes())
         for length in 0..<min(server.count, 3000) where length != 1 {
             #expect(throws: WireError.self, "cut to \(length)") {
                 try Frame.decode(Array(server[..<length]), as: ServerMessage.self)
@@ -33,7 +33,7 @@ import Testing
             if isClient {
                 samples.clientMessage().encode(into: &writer)
             } else {
-                samples.serverMessage().encode(into: &writer)
+                samples.messageToReaderOfNotes().encode(into: &writer)
             }
             for _ in 0..<20 {
                 var bytes = writer.bytes
@@ -108,6 +108,30 @@ import Testing
         writer.zigzag(1 << 40)
         writer.byte(0)
         expectError(.limitExceeded) { try ObjectBlock(wireBytes: writer.bytes) }
+    }
+
+    @Test func aValueBesideTheEditsThatLeadToItIsRefused() throws {
+        func block(_ value: Value) -> [UInt8] {
+            func column(_ value: Value, into writer: inout ByteWriter) {
+                [value].withUnsafeBufferPointer {
+                    Column.encode(ColumnCells($0, first: 0, stride: 1, count: 1), into: &writer)
+                }
+            }
+            var writer = ByteWriter()
+            writer.varint(1)
+            writer.varint(0)
+            writer.byte(RowRole.member.rawValue | 0x10)
+            PropertySet([0]).encode(into: &writer)
+            writer.varint(1)
+            column(.int(7), into: &writer)
+            IntegerSequence.encode([1], into: &writer)
+            column(value, into: &writer)
+            writer.array([ListNote(row: 0, column: 0, .edits(ListEdits()))]) { $1.encode(into: &$0) }
+            return writer.bytes
+        }
+        #expect(try ObjectBlock(wireBytes: block(.list([]))).hasNotes)
+        expectError(.malformed) { try ObjectBlock(wireBytes: block(.list([.int(1)]))) }
+        expectError(.malformed) { try ObjectBlock(wireBytes: block(.null)) }
     }
 
     @Test func theBudgetIsSharedByAllBlocksOfAFrame() throws {

@@ -74,8 +74,9 @@ extension SampleGenerator {
     }
 
     private mutating func change() -> FieldOperation.Change {
-        switch below(8) {
+        switch below(9) {
         case 0: .clear
+        case 8: .editList(edited().edits)
         case 1:
             .edit(
                 ElementEdits(

@@ -28,8 +28,11 @@ package struct StoreEnvironment: Sendable {
     package static let system = StoreEnvironment(
         now: { Timestamp(Date()) }, random: { .random(in: .min ... .max) },
         schedule: delayed, scheduleUpkeep: delayed, connect: nil,
-        watchNetwork: { NetworkMonitor.shared?.watch($0) }, uptime: SharedConnection.systemUptime,
+        watchNetwork: { NetworkMonitor.shared?.watch($0) }, uptime: { start.duration(to: .now) },
         suspendedTime: { SuspensionClock.suspendedTime })
+
+    /// When this process first asked.
+    private static let start = ContinuousClock.now
 
     private static let delayed: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { delay, body in
         let nanoseconds = delay / .nanoseconds(1)

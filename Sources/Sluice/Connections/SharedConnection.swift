@@ -67,11 +67,6 @@ package final class SharedConnection: MessageConnectionDelegate {
         self.isOver = isOver
     }
 
-    private static let start = ContinuousClock.now
-
-    /// How long this process has used connections.
-    package static let systemUptime: @Sendable () -> Duration = { SharedConnection.start.duration(to: .now) }
-
     /// Begins to connect.
     ///
     /// - Parameter connect: begins a connection with this as its delegate.

@@ -46,8 +46,7 @@ private final class Arrival<Value: Sendable>: Sendable {
 }
 
 extension StoreCore {
-    /// Fails the arrival if there is no progress for `timeout`. The error names the last problem of the connection, if
-    /// one is known.
+    /// Fails the arrival if there is no progress for `timeout`. The error says why, as far as it is known.
     private func limit<Value>(_ arrival: Arrival<Value>, to timeout: Duration?, _ what: String) {
         guard let timeout, let progress = arrival.progress else { return }
         configuration.environment.schedule(timeout) { [weak self] in
@@ -61,10 +60,10 @@ extension StoreCore {
         }
     }
 
-    /// The error of a wait that took too long. It names the last problem of the connection, if one is known.
+    /// The error of a wait that took too long. It says why, as far as it is known.
     func timedOut(_ what: String, _ timeout: Duration) -> SyncError {
-        let problem = try? performAndWait(\.lastProblem)
-        return SyncError(.timedOut, "\(what) within \(timeout)" + (problem.map { ": \($0)" } ?? ""))
+        let obstacle = try? performAndWait(\.obstacle)
+        return SyncError(.timedOut, "\(what) within \(timeout)" + (obstacle.map { ": \($0)" } ?? ""))
     }
 
     /// - Throws: ``SyncError/Code/noServer`` when the store has no server to wait for.

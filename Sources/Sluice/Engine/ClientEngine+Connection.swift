@@ -115,7 +115,7 @@ extension ClientEngine {
             else { return }
         }
         try storeIdentity(opened, version: beginsAnew ? 0 : storage.syncState?.version ?? 0)
-        session.activate()
+        session.activate(as: opened.userID)
         declareWhatCameMeanwhile()
         outbox.beginSession(acknowledged: opened.acknowledged, opened.rejections)
         try requests.beginSession()
@@ -161,11 +161,13 @@ extension ClientEngine {
 
     // MARK: Ending
 
-    private func stop() {
+    private func stop(
+        because error: SyncError = SyncError(.stopped, "syncing was stopped; store.session?.start() begins again")
+    ) {
         guard session.phase != .stopped else { return }
-        endSession()
+        endSession(because: error)
         session.stop()
-        failWaiters(SyncError(.stopped, "syncing was stopped; store.session?.start() begins again"))
+        failWaiters(error)
     }
 
     private func pause() {
@@ -173,7 +175,7 @@ extension ClientEngine {
         case .stopped, .paused, .failed: return
         case .waiting, .connecting, .opening, .active: break
         }
-        endSession()
+        endSession(because: SyncError(.unreachable, "syncing was paused; store.session?.resume() goes on"))
         session.pause()
     }
 
@@ -341,7 +343,7 @@ extension ClientEngine {
     package func close() {
         outbox.settle()
         sayGoodbye()
-        handle(.stop)
+        stop(because: SyncError(.stopped, "the store was closed; open it again"))
         observations.endAll()
         progress.endAll()
         messages.endAll()

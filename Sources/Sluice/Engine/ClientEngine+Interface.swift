@@ -14,14 +14,15 @@ extension ClientEngine {
     ///   - isPrompt: whether the consumer is the store's own queue of callbacks, so that ``haveHandledComplete(_:)``
     ///     counts it.
     ///   - isLocal: whether the query is known to find only objects of a class that does not sync.
+    ///   - isCached: whether to observe only what is here, and to ask the server nothing.
     ///   - end: called when the store is closed.
     ///   - deliver: called with each event. ``observerIsReady(_:)`` says that the consumer has handled it.
     /// - Returns: the number of the observation.
     package func observe(
         _ query: Query, reportsPending: Bool = false, isPrompt: Bool = false, isLocal: Bool = false,
-        end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
+        isCached: Bool = false, end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
-        let subscription = try subscriptions.hold(query, isLocal: isLocal)
+        let subscription = try subscriptions.hold(query, isLocal: isLocal, isCached: isCached)
         subscription.isRemembered = !subscription.isLocal
         do {
             return try observations.begin(
@@ -281,7 +282,8 @@ extension ClientEngine {
         case .active:
             let isIdle = outbox.isEmpty && active.isSettled
             return SessionStatus(
-                state: .active, connection: .connected, activity: isIdle ? .idle : .busy, problem: problem)
+                state: .active, connection: .connected, activity: isIdle ? .idle : .busy,
+                login: session.login.accepted, problem: problem)
         }
     }
 
@@ -309,6 +311,17 @@ extension ClientEngine {
     /// Why the last session or attempt ended; nil once the server has sent content again, and acknowledged something if
     /// it had reported a problem.
     package var lastProblem: String? { session.problem(acknowledged: outbox.acknowledgedSequence) }
+
+    /// Why those who wait for the server still wait, and what would help; nil if nothing is wrong.
+    package var obstacle: String? {
+        switch session.phase {
+        case .paused: "syncing is paused; store.session?.resume() goes on"
+        case .stopped, .failed: session.standstill?.message
+        case .waiting: lastProblem
+        case .connecting, .opening: lastProblem ?? "the server has not answered the attempt to connect yet"
+        case .active: sessionStatus.activity == .idle ? lastProblem : lastProblem ?? session.silence(until: now())
+        }
+    }
 
     /// The highest sequence that the server is known to have.
     package var acknowledgedSequence: UInt64 { outbox.acknowledgedSequence }

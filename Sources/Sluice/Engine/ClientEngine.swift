@@ -134,6 +134,7 @@ package final class ClientEngine {
         do {
             for frame in frames {
                 guard session.isListening else { return }
+                session.noteFrame(now: now())
                 let messages = try inbox.messages(of: frame).filter { $0.session == 0 || $0.session == session.number }
                 meter.note(messages, byteCount: frame.count)
                 if active.awaitsCatchUp || !inbox.canShare(with: messages) { try applyContent() }

@@ -20,6 +20,8 @@ public struct Results<Element: ResultElement>: Sendable {
     private let scope: (any ResultScope)?
     /// Whether observers hear of writes that begin or cease to be pending.
     private var reportsPending = false
+    /// Whether observers ask the server nothing.
+    private var isCached = false
 
     init(hold: StoreHold?, description: QueryDescription<Element>, in scope: (any ResultScope)? = nil) {
         self.hold = hold
@@ -41,6 +43,7 @@ public struct Results<Element: ResultElement>: Sendable {
     ) -> Results {
         var results = Results(hold: hold, description: refine(refinement), in: scope)
         results.reportsPending = reportsPending
+        results.isCached = isCached
         return results
     }
 
@@ -50,6 +53,16 @@ public struct Results<Element: ResultElement>: Sendable {
     public func reportingPendingWrites() -> Results {
         var results = self
         results.reportsPending = true
+        return results
+    }
+
+    /// The same results, whose observers ask the server nothing: they are told what matches of what is here, and of
+    /// changes by whatever brings or makes them, such as writes, other observers, and ``synced(timeout:progress:)``,
+    /// which asks the server once. Their state stays ``SubscriptionState/pending``, unless the class does not sync, and
+    /// their end purges nothing.
+    public func cached() -> Results {
+        var results = self
+        results.isCached = true
         return results
     }
 
@@ -223,11 +236,12 @@ public struct Results<Element: ResultElement>: Sendable {
         let query = try observable()
         let gate = DeliveryGate()
         let core = core
-        let reportsPending = reportsPending
+        let (reportsPending, isCached) = (reportsPending, isCached)
         let number = RegistrationNumber()
         try core.performSoon { engine in
             let id = try engine.observe(
-                query, reportsPending: reportsPending, isPrompt: isPrompt, isLocal: Self.isLocal, end: end
+                query, reportsPending: reportsPending, isPrompt: isPrompt, isLocal: Self.isLocal, isCached: isCached,
+                end: end
             ) { event in
                 let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
                 deliver(event, ready, gate)

@@ -1,3 +1,6 @@
+public import FoundationEssentials
+internal import SluiceModel
+
 /// What the syncing of a store does at one moment.
 public struct SessionStatus: Sendable, Hashable {
     /// Whether the store wants to sync.
@@ -40,20 +43,38 @@ public struct SessionStatus: Sendable, Hashable {
         case busy
     }
 
+    /// Whom the server takes the store's user for.
+    public struct Login: Sendable, Hashable {
+        /// The user's id; nil for the anonymous user.
+        public let userID: String?
+        /// When the login ends unless it is renewed, by the server's clock; nil if it does not end by itself.
+        public let expiresAt: Date?
+
+        package init(userID: String?, expiresAt: Date? = nil) {
+            self.userID = userID
+            self.expiresAt = expiresAt
+        }
+    }
+
     /// Whether the store wants to sync.
     public var state: State
     /// What there is of a connection.
     public var connection: Connection
     /// What syncing does.
     public var activity: Activity
+    /// Whom the server has let in; nil while there is no session. It changes with each login, and when one is renewed.
+    public var login: Login?
     /// Why the last connection or attempt ended, or what the server reported and goes on with; nil if nothing is
     /// wrong, and once the server has sent content again.
     public var problem: String?
 
-    package init(state: State, connection: Connection, activity: Activity, problem: String? = nil) {
+    package init(
+        state: State, connection: Connection, activity: Activity, login: Login? = nil, problem: String? = nil
+    ) {
         self.state = state
         self.connection = connection
         self.activity = activity
+        self.login = login
         self.problem = problem
     }
 
@@ -77,6 +98,13 @@ extension SessionStatus: CustomStringConvertible {
     }
 }
 
+extension SessionStatus.Login: CustomStringConvertible {
+    /// The user, and when the login ends: `ada until 2026-11-23T15:00:00Z`.
+    public var description: String {
+        (userID ?? "anonymous") + (expiresAt.map { " until \(Timestamp($0))" } ?? "")
+    }
+}
+
 /// A change of a session's status.
 public struct SessionChange: Sendable, Hashable {
     /// The status before; nil in the first change that a listener is given, which tells how things are.
@@ -91,6 +119,10 @@ public struct SessionChange: Sendable, Hashable {
 }
 
 extension SessionChange: CustomStringConvertible {
-    /// The status before and after, with an arrow between them.
-    public var description: String { (old.map { "\($0) → " } ?? "") + "\(new)" }
+    /// The status before and after, with an arrow between them, and the login where it is new: `connecting → idle as
+    /// ada`.
+    public var description: String {
+        let login = new.login == old?.login ? nil : new.login
+        return (old.map { "\($0) → " } ?? "") + "\(new)" + (login.map { " as \($0)" } ?? "")
+    }
 }

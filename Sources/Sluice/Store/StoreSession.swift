@@ -30,10 +30,13 @@ public struct StoreSession: Sendable {
     /// What syncing does.
     public var activity: SessionStatus.Activity { status.activity }
 
+    /// Whom the server takes the store's user for; nil while no session is open.
+    public var login: SessionStatus.Login? { status.login }
+
     /// The changes of the status as an asynchronous sequence. It begins with the status of now, whose `old` is nil, and
     /// ends when the store is closed.
     ///
-    /// A consumer that is slow gets the last 64 changes apart and the later ones as one.
+    /// For a consumer that is slow at most 64 changes wait, the last of which joins all later ones.
     public var changes: SessionEvents<SessionChange> { SessionEvents(hold.core.sessions.changes) }
 
     /// Calls `handler` with the status of now, and then with each change of it.

@@ -24,6 +24,7 @@ extension ListEdits {
             if let value { whole += value.dataSize }
         }
         whole.byteCount += size.byteCount
+        whole.elementCount += size.originCount
         return whole
     }
 }
@@ -41,6 +42,8 @@ private struct PlaceSize {
     private var lastLow: UInt64 = 0
     private var lastTime: Int64 = 0
     var byteCount = 6
+    /// How many origins are named before the ids and places that refer to them.
+    var originCount: Int { origins.count }
 
     mutating func add(_ id: ObjectID) {
         add(id.high)

@@ -147,7 +147,9 @@ package struct ClientHandshake {
 
     private func error(for refusal: Refusal) -> TransportError {
         let printable = refusal.body.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }
-        let text = ASCII.trimmed(String(decoding: printable, as: UTF8.self)[...].utf8)
+        let answer = ASCII.trimmed(String(decoding: printable, as: UTF8.self)[...].utf8)
+        // A page for browsers tells less than the status.
+        let text = answer.hasPrefix("<") ? "" : answer
         let phrase = HTTPResponse.reason(refusal.status)
         return TransportError(
             refusal.asksForTLS ? .tlsMismatch : .upgradeRefused,

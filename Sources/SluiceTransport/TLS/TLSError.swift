@@ -70,12 +70,17 @@ enum TLSError {
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
             return TransportError(
                 .untrustedCertificate,
-                "the server's certificate is self-signed or signed by an unknown authority (host \(host))")
+                "the server's certificate is self-signed or signed by an unknown authority (host \(host)); to accept "
+                    + "it, trust the file of the authority that signed it")
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-            return TransportError(.wrongHost, "the server's certificate is not valid for host \(host)")
+            return TransportError(
+                .wrongHost,
+                "the server's certificate is not valid for host \(host); connect by a name that it has")
         case X509_V_ERR_CERT_HAS_EXPIRED:
             return TransportError(
-                .certificateExpired, "the server's certificate or one that signed it has expired (host \(host))")
+                .certificateExpired,
+                "the server's certificate or one that signed it has expired (host \(host)); the server needs another, "
+                    + "or this machine's clock is wrong")
         case X509_V_ERR_CERT_NOT_YET_VALID:
             return TransportError(
                 .certificateExpired,

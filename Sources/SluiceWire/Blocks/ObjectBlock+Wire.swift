@@ -76,6 +76,13 @@ extension ObjectGroup: WireCodable {
         guard notes.allSatisfy({ $0.row < count && $0.column < width }) else {
             throw reader.malformed("a note on a list that the rows do not have")
         }
+        for note in notes {
+            guard case .edits = note.content else { continue }
+            // Nothing else would come back when the group is encoded again.
+            guard columns[note.column].value(at: note.row, keys: keys) == .list([]) else {
+                throw reader.malformed("a value beside the edits that lead to it")
+            }
+        }
     }
 }
 

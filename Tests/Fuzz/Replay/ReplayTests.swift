@@ -4,7 +4,7 @@ import Testing
 
 /// Replays the corpus without the fuzzer: the seeds, and every input that once made a target fail.
 struct ReplayTests {
-    private static let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    static let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "corpus")
 
     @Test(arguments: FuzzTarget.allCases)

@@ -119,6 +119,15 @@
             for await change in session.changes where change.new.connection == .connected { break }
             try await store.uploaded()
             #expect(session.connection == .connected)
+            let listening = Task {
+                for await change in session.changes {
+                    if let login = change.new.login, login != change.old?.login { print("logged in:", login) }
+                    if change.new.state == .needsCredentials { print("not let in:", change.new.problem ?? "") }
+                    if change.new.activity == .idle, change.old?.activity != .idle { print("caught up") }
+                }
+            }
+            await store.close()
+            await listening.value
         }
 
         @Test func listenersAreSetBeforeAnythingHappensAsTheGuideSays() async throws {
@@ -134,6 +143,25 @@
             #expect(session.state == .active && session.status.problem != nil)
             token?.stop()
             await store.close()
+        }
+
+        @Test func theServerIsAskedWhenTheGuideSays() async throws {
+            let other = try await server.open([Item.self])
+            try await other.write { try $0.insert(Item(name: "nut", price: 1)) }
+            try await other.uploaded()
+            let (counts, continuation) = AsyncStream<Int>.makeStream()
+            let told = try cheap.cached().observe { continuation.yield($0.results.count) }
+            try await store.connected()
+            try await server.settled()
+            #expect(try cheap.count() == 0)
+            do {
+                let cheap = store.objects(Item.self).where { $0.price < 10 }
+                let token = try cheap.cached().observe { change in print(change.results.count) }
+                _ = try await cheap.synced(timeout: .seconds(30))  // brings what is new, which the handler is told
+                token.stop()
+            }
+            for await count in counts where count == 1 { break }
+            told.stop()
         }
 
         @Test func queriesInAWriteAreAsTheGuideSays() async throws {

@@ -130,6 +130,28 @@ import Testing
             await server.stop()
         }
 
+        @Test func aLoginSaysWhenItEndsAndARenewalSaysSoAnew() async throws {
+            let network = LoopbackNetwork()
+            let clock = Clock()
+            let ends = ["old": clock.now.date.addingTimeInterval(100), "new": clock.now.date.addingTimeInterval(500)]
+            let server = try Self.start(network, clock: clock) { configuration in
+                configuration.logins.custom = { request in
+                    Self.token(request).map { LoginUser(id: "ada", expiresAt: ends[$0]) }
+                }
+            }
+            let store = try await Self.store(network, .jwt("old"))
+            var logins: [SessionStatus.Login] = []
+            for await change in try #require(store.session).changes where change.new.login != change.old?.login {
+                guard let login = change.new.login else { continue }
+                logins.append(login)
+                if login.expiresAt == ends["old"] { try await store.authenticate(.jwt("new")) }
+                if login.expiresAt == ends["new"] { break }
+            }
+            #expect(logins.map(\.userID) == ["ada", "ada"])
+            #expect(logins.map(\.expiresAt) == [ends["old"], ends["new"]])
+            await server.stop()
+        }
+
         @Test func aProviderIsAskedAgainWhenATokenHasExpired() async throws {
             let network = LoopbackNetwork()
             let clock = Clock()

@@ -193,6 +193,42 @@ import Testing
             #expect(session.state == .active)
         }
 
+        @Test func aLoginIsToldWithTheUserAndEndsWithTheSession() async throws {
+            let server = try TestServer(rules: #"{"database": {"schema": "TRUEPREDICATE"}}"#)
+            let store = try await server.open(lifecycleModels, user: "carol") { $0.startsSyncing = false }
+            let session = try #require(store.session)
+            var told = Told(session)
+            try session.start()
+            await told.take { $0.new.activity == .idle }
+            let carol = SessionStatus.Login(userID: "carol")
+            #expect(session.login == carol)
+            // There is a login exactly while there is a session.
+            for change in told.changes { #expect((change.new.login == carol) == (change.new.connection == .connected)) }
+            let logins = told.changes.filter { $0.old?.login == nil && $0.new.login != nil }
+            #expect(logins.count == 1 && logins.allSatisfy { $0.description.hasSuffix(" as carol") })
+            server.expireLogin(of: store)
+            await told.take { $0.new.state == .needsCredentials }
+            #expect(told.changes.last?.old?.login == carol && session.login == nil)
+            #expect(session.status.problem == "the login of the session is over")
+        }
+
+        @Test func eachCatchUpAfterALossIsTold() async throws {
+            try await changes(of: alice) { $0.activity == .idle }
+            var told = Told(try #require(alice.session))
+            let observed = try EventRecorder(alice.objects(Vehicle.self))
+            try await observed.complete()
+            await told.take { $0.new.activity == .idle && $0.old?.activity == .busy }
+            for number in 1...3 {
+                server.cut(alice)
+                await told.take { $0.new.connection == .disconnected }
+                try await bob.upload(vins: "\(number)")
+                server.restore(alice)
+                // By the time that it is told, what the server has sent is here.
+                await told.take { $0.new.activity == .idle }
+                #expect(try alice.objects(Vehicle.self).count() == number)
+            }
+        }
+
         @Test func otherCredentialsDoNotEndAPause() async throws {
             let session = try #require(alice.session)
             try session.pause()

@@ -56,12 +56,70 @@ import Testing
         @Test func aSessionThatIsNotOpen() async throws {
             server.cut(store)
             try await server.settled()
-            #expect(
-                await text { _ = try await store.serverStatus() }
-                    == "there is no open session; wait for connected(), or ask store.session why")
+            let cut = await text { _ = try await store.serverStatus() }
+            #expect(cut == "there is no open session; wait for store.connected(): the test has cut the network")
+            try store.session?.pause()
+            let paused = "syncing is paused; store.session?.resume() goes on"
+            #expect(await text { _ = try await store.serverStatus() } == paused)
             try store.session?.stop()
             #expect(
                 await text { try await store.connected() } == "syncing is stopped; start it with store.session")
+        }
+
+        /// What a wait says that takes longer than it may, in each state of the session.
+        @Test func aWaitThatTakesTooLong() async throws {
+            let cars = store.objects(Garage.self)
+            func end(of wait: @escaping @Sendable () async throws -> Void) async throws -> String {
+                let count = server.clock.timerCount
+                let waiting = Task { await text(wait) }
+                try await server.clock.timers(count + 1)
+                server.clock.advance(by: .seconds(4))
+                return await waiting.value
+            }
+            try await store.connected()
+            server.hold(store)
+            #expect(
+                try await end { _ = try await cars.synced(timeout: .seconds(4)) }
+                    == "the server's answer did not come or go on within 4.0 seconds: the store is connected, and the "
+                    + "server last sent something 4 s ago")
+            try store.session?.pause()
+            let paused = "syncing is paused; store.session?.resume() goes on"
+            #expect(
+                try await end { _ = try await cars.synced(timeout: .seconds(4)) }
+                    == "the server's answer did not come or go on within 4.0 seconds: \(paused)")
+            #expect(
+                try await end { try await store.connected(timeout: .seconds(4)) }
+                    == "no session with the server came about within 4.0 seconds: \(paused)")
+            server.release(store)
+            try store.session?.resume()
+            let observed = try EventRecorder(cars)
+            try await observed.complete()
+            try await server.settled()
+            // Nothing is wrong where nothing was to come.
+            let nothing = try await end { for try await _ in cars.changes(timeout: .seconds(4)) {} }
+            #expect(nothing == "no change of the results came within 4.0 seconds")
+        }
+
+        @Test func aQuestionThatIsCutShort() async throws {
+            try await store.connected()
+            for (act, message) in [
+                ({ try $0?.pause() }, "syncing was paused; store.session?.resume() goes on"),
+                ({ try $0?.stop() }, "syncing was stopped; store.session?.start() begins again"),
+            ] as [((StoreSession?) throws -> Void, String)] {
+                server.hold(store)
+                let waiting = Task { await text { _ = try await store.serverStatus() } }
+                try await server.settled()
+                try act(store.session)
+                #expect(await waiting.value == message)
+                server.release(store)
+                try store.session?.start()
+                try await store.connected()
+            }
+            server.hold(store)
+            let waiting = Task { await text { _ = try await store.objects(Garage.self).synced() } }
+            try await server.settled()
+            await store.close()
+            #expect(await waiting.value == "the store was closed; open it again")
         }
 
         @Test func aStoreThatIsClosedOrHasNoServer() async throws {

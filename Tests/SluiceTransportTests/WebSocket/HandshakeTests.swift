@@ -136,14 +136,17 @@ import Testing
         #expect((error?.code.rawValue ?? "") == code)
     }
 
-    @Test func refusalCarriesStatusAndText() {
+    /// A page for browsers is left out: some other program answers.
+    @Test(arguments: [("no token\n", ": no token"), ("\n<!DOCTYPE HTML>\n<html>no</html>", ""), ("", "")])
+    func refusalCarriesStatusAndText(body: String, text: String) {
         var handshake = ClientHandshake(key: "k", subprotocols: [], server: "example:80")
-        let answer = Array("HTTP/1.1 401 Unauthorized\r\nContent-Length: 9\r\n\r\nno token\n".utf8)
+        let head = "HTTP/1.1 401 Unauthorized\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        let answer = Array((head + body).utf8)
         let error = #expect(throws: TransportError.self) {
             _ = try answer.withUnsafeBytes { bytes in try handshake.receive(bytes) }
         }
         #expect(error?.httpStatus == 401)
-        #expect(error?.message == "example:80 refused the connection: 401 Unauthorized: no token")
+        #expect(error?.message == "example:80 refused the connection: 401 Unauthorized\(text)")
         #expect(error?.isTransient == false)
     }
 

@@ -48,7 +48,7 @@ final class Observations {
         let observer = Observer(
             id: lastNumber, subscription: subscription, reportsPending: reportsPending, isPrompt: isPrompt,
             freshness: { [active, session] in
-                if subscription.isLocal { return .confirmed }
+                if subscription.isLocal { return subscription.isCached ? .cached(since: nil) : .confirmed }
                 let isCurrent = session.isActive && !active.awaitsCatchUp && subscription.isComplete
                 return isCurrent ? .confirmed : .cached(since: subscription.confirmedUntil?.date)
             }, end: end, deliver: deliver)

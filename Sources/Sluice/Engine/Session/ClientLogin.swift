@@ -13,6 +13,10 @@ struct ClientLogin {
     ///
     /// nil before the server has named its time.
     private(set) var serverClockOffset: Int64?
+    /// Whom the server has let in; nil while no session is open.
+    private(set) var accepted: SessionStatus.Login?
+    /// When the proof ends that the server checked last, by its clock; nil if it does not end.
+    private var expiresAt: Timestamp?
 
     init(_ credentials: [SluiceWire.Credentials], isRenewable: Bool) {
         self.credentials = credentials
@@ -33,6 +37,17 @@ struct ClientLogin {
         serverClockOffset = serverTime.microseconds.subtractingReportingOverflow(now.microseconds).partialValue
     }
 
+    /// Notes whom the server has let in.
+    mutating func begin(userID: String?) {
+        accepted = SessionStatus.Login(userID: userID, expiresAt: expiresAt?.date)
+    }
+
+    /// Notes that no session is open any more.
+    mutating func end() {
+        accepted = nil
+        expiresAt = nil
+    }
+
     /// Takes other credentials, which may be of another login.
     mutating func replace(_ credentials: [SluiceWire.Credentials]) {
         self.credentials = credentials
@@ -44,6 +59,8 @@ struct ClientLogin {
     /// - Returns: when to ask for new credentials; nil if the login does not end.
     mutating func learn(_ login: ServerMessage.Login, now: Timestamp) -> Duration? {
         if let credential = login.credential { sessionCredential = credential }
+        expiresAt = login.expiresAt
+        if let accepted { begin(userID: accepted.userID) }
         guard let end = login.expiresAt else { return nil }
         let serverNow = now.microseconds.addingReportingOverflow(serverClockOffset ?? 0).partialValue
         let (rest, isOver) = end.microseconds.subtractingReportingOverflow(serverNow)

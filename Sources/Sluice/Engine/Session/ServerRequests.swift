@@ -53,15 +53,22 @@ final class ServerRequests {
         _ feature: Features, orElse refusal: String, _ reply: @escaping Reply, _ message: (UInt64) -> ClientMessage
     ) {
         guard session.isActive else {
-            return reply(
-                .failure(
-                    SyncError(.unreachable, "there is no open session; wait for connected(), or ask store.session why"))
-            )
+            return reply(.failure(noSession))
         }
         guard session.features.contains(feature) else { return reply(.failure(SyncError(.server, refusal))) }
         lastNumber += 1
         replies[lastNumber] = reply
         session.send([message(lastNumber)])
+    }
+
+    /// Why nothing can be asked, and what would help.
+    private var noSession: SyncError {
+        if let error = session.standstill { return error }
+        if session.phase == .paused {
+            return SyncError(.unreachable, "syncing is paused; store.session?.resume() goes on")
+        }
+        let problem = session.lastProblem.map { ": \($0)" } ?? ""
+        return SyncError(.unreachable, "there is no open session; wait for store.connected()\(problem)")
     }
 
     /// Passes on the server's answer.

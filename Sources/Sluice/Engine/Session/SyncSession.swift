@@ -62,6 +62,8 @@ final class SyncSession {
     private var reportedProblem: String?
     /// When the server was last sent a hello, by this device's clock.
     private(set) var askedAt: Timestamp?
+    /// When something last came from the server in this session.
+    private var heardAt: Timestamp?
     /// What the server reported last, in whichever session, and which uploads it had acknowledged by then.
     private var reportBehindUploads: (problem: String, acknowledged: UInt64)?
     /// Called when a message cannot be sent, since the server would not accept it. Sending it again would not help.
@@ -147,9 +149,10 @@ final class SyncSession {
         return .accepted
     }
 
-    /// Notes that the server has opened the session.
-    func activate() {
+    /// Notes that the server has opened the session, for the user with this id.
+    func activate(as userID: String?) {
         phase = .active
+        login.begin(userID: userID)
         lastProblem = nil
         handOverCount = 0
         round.reset()
@@ -200,6 +203,15 @@ final class SyncSession {
     }
 
     // MARK: Problems
+
+    /// Notes that something came from the server.
+    func noteFrame(now: Timestamp) { heardAt = now }
+
+    /// How long nothing has come from the server in this session, in words.
+    func silence(until now: Timestamp) -> String {
+        let seconds = max(0, now.microseconds - (heardAt ?? askedAt ?? now).microseconds) / 1_000_000
+        return "the store is connected, and the server last sent something \(seconds) s ago"
+    }
 
     /// Notes what the server reports and goes on with.
     ///
@@ -292,6 +304,8 @@ final class SyncSession {
         features = []
         limits = FrameLimits(options)
         reportedProblem = nil
+        heardAt = nil
+        login.end()
     }
 
     // MARK: Sending

@@ -111,7 +111,7 @@ final class ActiveSubscriptions {
     func refile(_ subscription: Subscription) {
         byQuery[subscription.record.hash] = nil
         subscription.record.canonicalText = subscription.query.canonicalText
-        subscription.record.hash = subscription.query.hash
+        subscription.record.hash = subscription.hash
         byQuery[subscription.record.hash] = subscription
     }
 

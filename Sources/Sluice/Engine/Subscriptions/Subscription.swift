@@ -20,8 +20,11 @@ final class Subscription {
     var holderCount = 0
     /// Whether the query stays in sync without holders, until it is stopped explicitly.
     var isKept = false
-    /// Whether the query is over a class that does not sync: then the server is never asked, and what is here is all.
+    /// Whether the server is never asked: the query is over a class that does not sync, so that what is here is all, or
+    /// its observers want no more than what is here.
     let isLocal: Bool
+    /// Whether the query is over a class that syncs, and its observers want no more than what is here.
+    let isCached: Bool
     /// Whether its membership is kept dormant when it ends. The subscription to an object that was only waited for
     /// leaves none.
     var isRemembered = true
@@ -58,10 +61,12 @@ final class Subscription {
     /// - Parameters:
     ///   - isAlone: whether the store has no server.
     ///   - isLocal: whether the query is over a class that does not sync.
-    init(query: Query, schema: Schema, record: SubscriptionRecord, isAlone: Bool, isLocal: Bool) {
+    ///   - isCached: whether its observers want no more than what is here.
+    init(query: Query, schema: Schema, record: SubscriptionRecord, isAlone: Bool, isLocal: Bool, isCached: Bool) {
         self.record = record
-        self.isLocal = isLocal
-        judge = ResultJudge(query, schema: schema, isAlone: isAlone)
+        self.isLocal = isLocal || isCached
+        self.isCached = isCached && !isLocal
+        judge = ResultJudge(query, schema: schema, isAlone: isAlone || isCached)
         plan = ClosurePlan(query, schema: schema)
     }
 
@@ -73,6 +78,15 @@ final class Subscription {
 
     var query: Query { judge.query }
 
+    /// What the subscription is filed under.
+    var hash: ObjectID { isCached ? Self.cachedHash(of: query) : query.hash }
+
+    /// What a subscription is filed under that the server is not asked for, beside the one to the same query that it is
+    /// asked for.
+    static func cachedHash(of query: Query) -> ObjectID {
+        ObjectID(high: ~query.hash.high, low: ~query.hash.low)
+    }
+
     /// Whether objects of a class may be among the results, be linked from them, or decide which they are.
     func reads(class classIndex: Int) -> Bool {
         query.object != nil || query.classIndex == classIndex || plan.reaches(classIndex)
@@ -82,7 +96,7 @@ final class Subscription {
     var isComplete: Bool { record.state == .complete }
 
     var status: SubscriptionStatus {
-        if isLocal { return SubscriptionStatus(state: .complete, progress: 1) }
+        if isLocal { return SubscriptionStatus(state: isCached ? .pending : .complete, progress: isCached ? 0 : 1) }
         if let error { return SubscriptionStatus(state: .error, error: error) }
         return switch record.state {
         case .complete: SubscriptionStatus(state: .complete, progress: 1)

@@ -49,18 +49,23 @@ final class SubscriptionHolders {
     /// Adds a holder to the subscription to a query. The first holder creates the subscription and requests it from the
     /// server.
     ///
-    /// - Parameter isLocal: whether the query is known to find only objects of a class that does not sync.
-    func hold(_ query: Query, isLocal: Bool = false) throws -> Subscription {
+    /// - Parameters:
+    ///   - isLocal: whether the query is known to find only objects of a class that does not sync.
+    ///   - isCached: whether the holder wants no more than what is here.
+    func hold(_ query: Query, isLocal: Bool = false, isCached: Bool = false) throws -> Subscription {
         try transactions.checkNoneIsOpen()
         let query = current(query)
-        if let subscription = active[query: query.hash] {
+        let isLocal = try isLocal || findsLocalObjects(query)
+        let isCached = isCached && !isLocal && options.syncs
+        let hash = isCached ? Subscription.cachedHash(of: query) : query.hash
+        if let subscription = active[query: hash] {
             subscription.holderCount += 1
             return subscription
         }
-        let known = storage.subscription(toQuery: query.hash)
+        let known = storage.subscription(toQuery: hash)
         let subscription = Subscription(
-            query: query, schema: storage.schema, record: try awaken(known, query), isAlone: !options.syncs,
-            isLocal: try isLocal || findsLocalObjects(query))
+            query: query, schema: storage.schema, record: try awaken(known, query, hash), isAlone: !options.syncs,
+            isLocal: isLocal, isCached: isCached)
         subscription.holderCount = 1
         subscription.isRemembered =
             !subscription.isLocal && (known != nil || !query.isOfOneObject(in: storage.schema))
@@ -80,13 +85,17 @@ final class SubscriptionHolders {
 
     /// Stores that somebody holds the subscription to a query.
     ///
-    /// - Parameter known: the dormant record of the query, if there is one.
-    private func awaken(_ known: SubscriptionRecord?, _ query: Query) throws -> SubscriptionRecord {
+    /// - Parameters:
+    ///   - known: the dormant record of the query, if there is one.
+    ///   - hash: what the subscription is filed under.
+    private func awaken(
+        _ known: SubscriptionRecord?, _ query: Query, _ hash: ObjectID
+    ) throws -> SubscriptionRecord {
         try transactions.run(.local) { _ in
             guard var dormant = known else {
                 return try storage.addSubscription(
                     SubscriptionRecord(
-                        id: 0, canonicalText: query.canonicalText, hash: query.hash, className: query.className,
+                        id: 0, canonicalText: query.canonicalText, hash: hash, className: query.className,
                         createdAt: now(), updatedAt: now()))
             }
             dormant.isDormant = false
@@ -104,7 +113,8 @@ final class SubscriptionHolders {
     ///   - purging: whether the query's objects are removed from this store when syncing ends.
     func release(_ subscription: Subscription, keeping: Bool? = nil, purging: Bool = false) throws {
         subscription.holderCount -= 1
-        if keeping ?? subscription.isKept {
+        // What is not in sync cannot be kept so.
+        if !subscription.isCached, keeping ?? subscription.isKept {
             subscription.isKept = true
         } else if subscription.holderCount == 0 {
             subscription.isKept = false
@@ -222,10 +232,9 @@ final class SubscriptionHolders {
 
     /// Files a subscription under its query of now: a property may have another name, and so the query another text.
     private func refile(_ subscription: Subscription) throws {
-        let query = subscription.query
+        let hash = subscription.hash
         // Two queries, one by each name, may have become the same; the second stays filed as it was.
-        guard query.hash != subscription.record.hash, active[query: query.hash] == nil,
-            storage.subscription(toQuery: query.hash) == nil
+        guard hash != subscription.record.hash, active[query: hash] == nil, storage.subscription(toQuery: hash) == nil
         else { return }
         active.refile(subscription)
         try storage.updateSubscription(subscription.record)
