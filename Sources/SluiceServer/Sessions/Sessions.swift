@@ -7,6 +7,8 @@ final class Sessions {
     private let database: Database
     private let clients: ClientRegistry
     private var open: [SessionID: ServerSession] = [:]
+    /// The last session that each client has opened, while it is open.
+    private var ofClient: [UInt64: SessionID] = [:]
     /// Short-lived clients that have closed their sessions.
     private var departed: [UInt64] = []
 
@@ -22,7 +24,7 @@ final class Sessions {
     var ids: [SessionID] { open.keys.sorted() }
 
     /// The clients that have a session now.
-    var connectedClients: [UInt64] { open.values.compactMap(\.clientID) }
+    var connectedClients: [UInt64] { Array(ofClient.keys) }
 
     subscript(id: SessionID) -> ServerSession? { open[id] }
 
@@ -45,7 +47,7 @@ final class Sessions {
         let client = try clients.identify(request, isReadOnly: isReadOnly, user: user, now: now)
         let clientID = isReadOnly || client.record.id == 0 ? nil : client.record.id
         // The client comes back on a new connection before the server has noticed the end of the old one.
-        let superseded = clientID == nil ? nil : open.values.first { $0.clientID == clientID }?.id
+        let superseded = clientID.flatMap { ofClient[$0] }
         let session = ServerSession(
             id: id, user: user, isReadOnly: isReadOnly, clientID: clientID,
             isShortLived: request.options.contains(.shortLived),
@@ -65,6 +67,7 @@ final class Sessions {
                 ? nil : storage.schema)
         var messages = [ServerMessage.opened(opened)]
         open[id] = session
+        if let clientID { ofClient[clientID] = id }
         if client.isUnstored, let error = database.obstacle.error { messages += holdBack(session, because: error) }
         return Opening(session: session, messages: messages, superseded: superseded)
     }
@@ -72,7 +75,11 @@ final class Sessions {
     /// Removes a session.
     ///
     /// - Returns: whether it was open.
-    func remove(_ id: SessionID) -> Bool { open.removeValue(forKey: id) != nil }
+    func remove(_ id: SessionID) -> Bool {
+        guard let session = open.removeValue(forKey: id) else { return false }
+        if let clientID = session.clientID, ofClient[clientID] == id { ofClient[clientID] = nil }
+        return true
+    }
 
     /// Notes that the client has closed its session itself, so that a short-lived one is forgotten.
     func noteDeparture(of session: ServerSession) {

@@ -163,6 +163,10 @@ final class SimulatedClient {
 
     // MARK: Observing
 
+    /// What follows when a query is observed no longer: a local change, unless writes wait that the server has answered
+    /// and that only this query keeps from being settled.
+    var stepOfEnding: ObservationMirror.Step { storage.outboxCount == 0 ? .local : .other }
+
     func observe(_ query: Query) throws {
         let mirror = ObservationMirror(query) { [weak self] in self?.step ?? .other }
         mirror.id = try engine.observe(query) { mirror.receive($0) }

@@ -118,7 +118,7 @@ extension Simulation {
             || client.holds.contains { $0.query == mirror.query }
         if !keeps, !isHeldStill { client.kept.removeAll { $0 == mirror.query } }
         try ending(mirror.query, of: client, purging: purges && !keeps) {
-            client.step = .local
+            client.step = client.stepOfEnding
             try client.engine.endObservation(mirror.id, keeping: keeps, purging: purges && !keeps)
         }
     }
@@ -129,7 +129,7 @@ extension Simulation {
         note("  stops syncing \(query) purging: \(purges)")
         client.kept.removeFirst()
         try ending(query, of: client, purging: purges) {
-            client.step = .local
+            client.step = client.stepOfEnding
             try client.engine.stopSyncing(query, purging: purges)
         }
     }
@@ -147,7 +147,7 @@ extension Simulation {
         let hold = client.holds.remove(at: generator.below(client.holds.count))
         note("  releases \(hold.query)")
         try ending(hold.query, of: client, purging: false) {
-            client.step = .local
+            client.step = client.stepOfEnding
             try client.engine.releaseStatus(hold.query, waiter: hold.waiter)
         }
     }

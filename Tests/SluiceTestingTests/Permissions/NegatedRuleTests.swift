@@ -2,6 +2,7 @@ import Sluice
 import SluiceModel
 import SluiceServer
 import SluiceStorage
+import SluiceWire
 import Testing
 
 /// Group 9 of the cases: rules see everything, so what is hidden from a user cannot turn a negation in a rule true.
@@ -76,5 +77,35 @@ import Testing
         try world.create(World.document(1, "a"), World.document(2, "b"))
         try world.observe("ada", "Document")
         #expect(try world.held("ada") == [])
+    }
+
+    /// What hides an object may come with the object itself: nobody is told of it then.
+    @Test(arguments: [true, false]) func anObjectThatHidesItselfAsItComesIsNotTold(isHeld: Bool) throws {
+        let rules = """
+            {"user": {"own": "Document WHERE owner.id == $user.id"},
+             "roles": {"admin": "$user.claims.role == 'admin'"},
+             "classes": {"User": {"read": true, "create": "$role.admin"},
+                         "Document": {"read": "$role.admin OR NOT id IN $user.own", "create": "$role.admin",
+                                      "update": "$role.admin", "delete": "$role.admin"}}}
+            """
+        let world = try World(rules: rules, users: ["ada"]) { world, user, object, row in
+            object.classIndex == World.ClassIndex.user || user == "root"
+                || row.values[World.Field.owner] != .link(.string(user))
+        }
+        try world.create(World.document(1), World.document(2))
+        world.sendsPages = isHeld
+        try world.observe("ada", "Document")
+        try world.create(World.document(3, owner: "ada"), World.document(4))
+        world.sendsPages = true
+        try world.create(World.document(5))
+        #expect(try world.held("ada") == [1, 2, 4, 5])
+        let departures = world["ada"].frames.joined().flatMap { message -> [ViewBlock.Departure] in
+            switch message {
+            case .page(let page): page.content.departures
+            case .commit(let commit): commit.blocks.flatMap(\.content.departures)
+            default: []
+            }
+        }
+        #expect(departures.map(\.object.key) == [])
     }
 }
