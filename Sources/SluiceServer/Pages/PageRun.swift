@@ -33,6 +33,8 @@ final class PageRun {
         var objects: [ObjectRef] = []
         /// How many of them, from the first on, came as linked objects.
         var linkedCount = 0
+        /// The objects that it brought before it was read again, and brings no more.
+        var formerObjects: Set<ObjectRef> = []
         var byteCount = 0
     }
 
@@ -143,6 +145,7 @@ final class PageRun {
         let block = try read(page) { rounds[$0, default: 0] > page.round }
         byteCount -= page.byteCount
         pages[position].fill(with: block)
+        pages[position].formerObjects.formUnion(Set(page.objects).subtracting(pages[position].objects))
         byteCount += pages[position].byteCount
     }
 
@@ -182,10 +185,11 @@ final class PageRun {
 
     /// The objects that the pages up to a position may have brought; nil if that is not known any more.
     func objects(upTo end: Int) -> Set<ObjectRef>? {
-        var objects = Set(rounds.keys)
+        var objects: Set<ObjectRef> = []
         for page in pages[..<end] {
             if case .evicted = page.content { return nil }
             objects.formUnion(page.objects)
+            objects.formUnion(page.formerObjects)
         }
         return objects
     }

@@ -185,7 +185,8 @@ final class AccessWatch {
                         || wasEverReadable(departure.object, by: access)
                 else {
                     throw SimulationFailure(
-                        "client \(session.client) is told that \(departure.object) is gone, which it never might know")
+                        "client \(session.client) is told that \(departure.object) is gone (\(departure.reason), as \(departure.role)), "
+                            + "which it never might know")
                 }
             }
         }
