@@ -322,9 +322,13 @@ final class Bootstraps {
             let query = view.live.query
             shared.cache.touch(delta, of: query.key, isRuled: !query.context.isEverything)
         }
-        guard view.subscriptions.contains(where: { !$0.isComplete }) else { return }
+        // Most commits meet views that are complete for all, and these may be many.
+        let concerned =
+            receiving.count < view.subscriptions.count
+            ? receiving.filter { $0.view === view } : view.subscriptions.filter { !$0.isComplete }
+        guard !concerned.isEmpty else { return }
         let objects = delta.objects
-        for subscription in view.subscriptions where !subscription.isComplete { subscription.touch(objects) }
+        for subscription in concerned { subscription.touch(objects) }
     }
 
     /// Notes that views include other properties now.
