@@ -40,6 +40,9 @@
             #expect(try await completeCount() == 1)
             token.stop(stopSyncing: true, purgeLocal: false)
             #expect(try cheap.count() == 1)
+            let later = try cheap.observe { _ in }
+            later.stop(syncingFor: .seconds(600))
+            #expect(try cheap.count() == 1)
         }
 
         private func completeCount() async throws -> Int {
