@@ -221,10 +221,9 @@ package final class LocalWriter {
         guard try transaction.insert(row, of: object) else { return false }
         guard records(object) else { return true }
         remember(object, as: nil)
-        // Defaults are sent too, since the server's schema may have other defaults.
-        let primaryKey = traits(of: object.classIndex).primaryKey
-        let fields = (named ?? PropertySet(all: row.values.count)).filter { $0 != primaryKey }
-        append(ObjectOperation(object, .create(fields.map { FieldOperation($0, .set(row.values[$0])) })))
+        // Defaults are sent too, since the server's schema may have other defaults; but they yield to what others write.
+        let traits = traits(of: object.classIndex)
+        append(.creating(row, object, named: named, defaults: traits.defaults, primaryKey: traits.primaryKey))
         return true
     }
 
@@ -303,11 +302,32 @@ extension LocalWriter: WrittenObjects {
     }
 }
 
+extension ObjectOperation {
+    /// The creation of an object as it is. Of values that are not named nobody knows whether they were chosen: those that
+    /// are the defaults of the class yield to what others write.
+    ///
+    /// - Parameter named: the properties to set; nil for all.
+    static func creating(
+        _ row: Row, _ object: ObjectRef, named: PropertySet? = nil, defaults: [Value], primaryKey: Int?
+    ) -> ObjectOperation {
+        let properties = (named ?? PropertySet(all: row.values.count)).filter { $0 != primaryKey }
+        return ObjectOperation(
+            object,
+            .create(
+                properties.map { property in
+                    let value = row.values[property]
+                    let isDefault = named == nil && defaults[property].isIdentical(to: value)
+                    return FieldOperation(property, isDefault ? .setDefault(value) : .set(value))
+                }))
+    }
+}
+
 /// What writing the objects of a class asks of its schema, found out once.
 private final class ClassTraits {
     let name: String
     let isLocal: Bool
     let primaryKey: Int?
+    let defaults: [Value]
     /// The properties that lead to other objects.
     let links: [Int]
 
@@ -315,6 +335,7 @@ private final class ClassTraits {
         name = declared.name
         isLocal = declared.isLocal
         primaryKey = declared.primaryKeyIndex
+        defaults = declared.defaultValues
         links = declared.properties.indices.filter { declared.properties[$0].type.element.isLink }
     }
 }
