@@ -171,16 +171,14 @@ package final class LocalWriter {
         try update(object, [])
     }
 
-    /// The edits of a list as a whole value where this transaction has set the list already, or nothing is recorded:
-    /// what is set as a whole does not say what its elements are.
+    /// The edits of a list as a whole value where this transaction has set the list already: what is set as a whole does
+    /// not say what its elements are. Where nothing is recorded, nobody else needs to know.
     private func wholeWhereAssigned(
         _ fields: [FieldOperation], _ object: ObjectRef, _ row: inout Row
     ) -> [FieldOperation] {
         var fields = fields
         for (index, field) in fields.enumerated() {
-            guard case .editList = field.change, !records(object) || isAssigned(field.property, of: object) else {
-                continue
-            }
+            guard case .editList = field.change, isAssigned(field.property, of: object) else { continue }
             fields[index].change = .set(row.values[field.property])
             row.setIdentity(nil, of: field.property)
         }
