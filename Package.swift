@@ -150,7 +150,7 @@ let package = Package(
         .testTarget(
             name: "SluiceTests",
             dependencies: [
-                "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTesting",
+                "CSQLite", "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTesting",
                 "SluiceTransport", "SluiceViews", "SluiceWire", "TestSupport",
             ],
             // A fiftieth of the work at which the type checker gives up: a typed clause must need less.

@@ -113,7 +113,9 @@ struct BacklogMergeTests {
         func field() -> FieldOperation {
             let number = Int64.random(in: 1...100, using: &generator)
             let label = Value.int(number % 4)
-            return switch Int.random(in: 0..<11, using: &generator) {
+            return switch Int.random(in: 0..<13, using: &generator) {
+            case 11: FieldOperation(2, .setDefault(.int(number % 3)))
+            case 12: FieldOperation(5, .setDefault(.set([label])))
             case 6, 7: FieldOperation(5, .edit(ElementEdits(inserting: [label, .int(7)])))
             case 8: FieldOperation(5, .edit(ElementEdits(inserting: [], erasing: [label])))
             case 9: FieldOperation(5, .set(.set([label])))
@@ -128,7 +130,8 @@ struct BacklogMergeTests {
         }
         switch Int.random(in: 0..<20, using: &generator) {
         case 0: return ObjectOperation(object, .delete)
-        case 1, 2: return ObjectOperation(object, .create([field()]))
+        case 1: return ObjectOperation(object, .create([field()]))
+        case 2: return ObjectOperation(object, .create([field(), field(), field()]))
         case 3: return ObjectOperation(object, .update([field(), field()]))
         default: return ObjectOperation(object, .update([field()]))
         }

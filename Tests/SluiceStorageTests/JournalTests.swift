@@ -67,6 +67,38 @@ struct JournalTests {
             outline.transactions.flatMap(\.changes).flatMap(\.partial) == [FieldOperation(1, .add(.int(2))), edits])
     }
 
+    @Test func whichValuesAreDefaultsAndWhatCreatesIsReadBackWithAndWithoutTheValues() throws {
+        let change = JournalChange(
+            Garage.carRef("B"), .create, written: [1, 2], values: [.int(12), .string("red")], defaulted: [2])
+        let group = JournalGroup(
+            baseVersion: 7, acceptedAt: Timestamp(microseconds: 1_000),
+            steps: [
+                .transaction(
+                    JournalTransaction(
+                        clientID: 3, sequence: 9, userID: nil, timestamp: HybridTimestamp(microseconds: 20),
+                        kinds: [.create],
+                        changes: [
+                            change,
+                            JournalChange(
+                                Garage.carRef("C"), .update, written: [1], values: [.int(3)], creates: true),
+                        ]))
+            ])
+        #expect(try JournalGroup.decode(group.encoded()) == group)
+        let outline = try JournalGroup.decode(group.encoded(), wantsValues: false)
+        #expect(outline.transactions.flatMap(\.changes).map(\.defaulted) == [[2], []])
+        #expect(outline.transactions.flatMap(\.changes).map(\.creates) == [false, true])
+        var impossible = change
+        impossible.defaulted = [3]
+        var other = group
+        other.steps = [
+            .transaction(
+                JournalTransaction(
+                    clientID: 3, sequence: 9, userID: nil, timestamp: HybridTimestamp(microseconds: 20),
+                    changes: [impossible]))
+        ]
+        #expect(throws: StorageError.self) { try JournalGroup.decode(other.encoded()) }
+    }
+
     @Test func theChainHasTheHashThatItHadInThisFormat() {
         let start = JournalHead(of: ObjectID(high: 1, low: 2), version: 0)
         #expect(

@@ -83,6 +83,32 @@ struct CreationRunTests {
         #expect(try Changeset(wireBytes: few.wireBytes(), limits: limits) == few)
     }
 
+    /// Every third creation has a default, which somebody else's value has precedence over.
+    @Test func defaultsTakeABitEachAndComeBackAsTheyWere() throws {
+        func creation(_ number: Int, _ hasDefault: Bool) -> ObjectOperation {
+            let seats = Value.int(4)
+            return ObjectOperation(
+                ObjectRef(0, .int(Int64(number))),
+                .create([
+                    FieldOperation(1, .set(.int(Int64(number)))),
+                    FieldOperation(2, hasDefault ? .setDefault(seats) : .set(seats)),
+                ]))
+        }
+        let some = Self.changeset((0..<1_001).map { creation($0, $0 % 3 == 0) })
+        let none = Self.changeset((0..<1_001).map { creation($0, false) })
+        #expect(try Changeset(wireBytes: some.wireBytes()) == some)
+        #expect(try Changeset(wireBytes: some.plainBytes()) == some)
+        // The set of properties has two bytes.
+        #expect(some.wireBytes().count == none.wireBytes().count + 2 + (1_001 + 7) / 8)
+    }
+
+    @Test func defaultsOfPropertiesThatARunDoesNotSetAreRefused() {
+        // A run of one creation of class 0 that sets property 1 and says of property 2 that it is a default.
+        let bytes: [UInt8] = [7, 3, 2, 1, 4, 0, 1, 2, 1, 1, 4, 1]
+        let error = #expect(throws: WireError.self) { try Changeset(wireBytes: bytes) }
+        #expect(error?.message.contains("defaults of properties") == true)
+    }
+
     @Test func aRunOfNothingIsRefused() {
         let bytes: [UInt8] = [7, 3, 2, 1, 3, 0, 0, 0, 0, 0]
         #expect(throws: WireError.self) { try Changeset(wireBytes: bytes) }

@@ -50,12 +50,12 @@ extension SampleGenerator {
     mutating func creations() -> [ObjectOperation] {
         let classIndex = below(1000)
         let properties = (0..<below(6)).map { $0 * 7 }
-        let isUniform = bool()
+        let (isUniform, hasDefaults) = (bool(), bool())
         let samples = properties.map { _ in value() }
         return (0..<below(60)).flatMap { _ in
-            let fields = properties.indices.map { index in
-                FieldOperation(
-                    properties[index], .set(isUniform && below(5) > 0 ? samples[index] : value()))
+            let fields = properties.indices.map { index -> FieldOperation in
+                let value = isUniform && below(5) > 0 ? samples[index] : value()
+                return FieldOperation(properties[index], hasDefaults && bool() ? .setDefault(value) : .set(value))
             }
             let creation = ObjectOperation(ObjectRef(classIndex, key()), .create(fields))
             return below(40) == 0 ? operations() + [creation] : [creation]
@@ -74,9 +74,10 @@ extension SampleGenerator {
     }
 
     private mutating func change() -> FieldOperation.Change {
-        switch below(9) {
+        switch below(10) {
         case 0: .clear
         case 8: .editList(edited().edits)
+        case 9: .setDefault(value())
         case 1:
             .edit(
                 ElementEdits(

@@ -227,6 +227,17 @@ package final class StoreCore: Sendable {
         }
     }
 
+    /// Ends the hold of an observation on its subscription, once its time to live is over.
+    func letGo(of observation: UInt64, after timeToLive: Duration, purging: Bool) {
+        configuration.environment.schedule(timeToLive) { [weak self] in
+            self?.performLater { engine in
+                engine.faults.recording("a subscription could not be ended") {
+                    try engine.endHold(observation, purging: purging)
+                }
+            }
+        }
+    }
+
     /// How often a store to which nobody writes checks that its file is still there.
     private static let fileCheckInterval: Duration = .seconds(5)
 

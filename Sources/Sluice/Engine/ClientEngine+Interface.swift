@@ -55,6 +55,19 @@ extension ClientEngine {
         }
     }
 
+    /// Ends the events of an observation, which goes on holding its subscription until ``endHold(_:purging:)``.
+    package func endEvents(_ id: UInt64) {
+        if let subscription = observations.end(id) { subscriptions.linger(subscription, as: id) }
+    }
+
+    /// Ends the hold that an observation without events has on its subscription.
+    ///
+    /// - Parameter purging: whether to remove the query's objects from this store, if syncing ends.
+    package func endHold(_ id: UInt64, purging: Bool) throws {
+        guard let subscription = subscriptions.endLingering(id) else { return }
+        try transactions.afterwards { [unowned self] in try release(subscription, purging: purging) }
+    }
+
     /// Ends the syncing of a query that is kept without holders. It does nothing while somebody observes the query.
     ///
     /// Within a write, it happens after the write has ended.

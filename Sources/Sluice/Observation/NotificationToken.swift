@@ -10,6 +10,8 @@ public final class NotificationToken: Sendable {
     package struct Ending: Sendable {
         package var stopSyncing: Bool
         package var purgeLocal: Bool
+        /// How long the query stays in sync; nil if syncing ends at once, or not at all.
+        package var timeToLive: Duration?
     }
 
     private struct State {
@@ -40,6 +42,20 @@ public final class NotificationToken: Sendable {
     ///     only when syncing ends, and only if no other token in this process observes an identical query.
     public func stop(stopSyncing: Bool = true, purgeLocal: Bool = true) {
         finish(Ending(stopSyncing: stopSyncing, purgeLocal: purgeLocal && stopSyncing))
+    }
+
+    /// Stops the notifications, and syncing only after a while, so that whoever observes the query again meanwhile finds
+    /// it current. None is delivered after this returns, unless a notification's handler makes the call.
+    ///
+    /// Until then the query counts as observed: ``Store/subscriptions()`` lists it with a holder. Syncing also ends when
+    /// the store is closed. Calling it again, or another `stop` after it, does nothing.
+    ///
+    /// - Parameters:
+    ///   - timeToLive: how long the query stays in sync.
+    ///   - purgeLocal: whether to remove the query's objects from this store when syncing ends, as in
+    ///     ``stop(stopSyncing:purgeLocal:)``. Nothing is removed if somebody observes an identical query then.
+    public func stop(syncingFor timeToLive: Duration, purgeLocal: Bool = true) {
+        finish(Ending(stopSyncing: true, purgeLocal: purgeLocal, timeToLive: max(.zero, timeToLive)))
     }
 
     private func finish(_ ending: Ending) {

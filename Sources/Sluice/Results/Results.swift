@@ -252,10 +252,15 @@ public struct Results<Element: ResultElement>: Sendable {
             deliver(ResultEvent(failure: SyncError(.storage, "\(error)")), {}, gate)
         }
         return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) {
-            [hold] ending in
+            [hold, weak core] ending in
             // If the store is closed already, its observations have ended.
             try? hold?.core.performAndWait { engine in
-                try engine.endObservation(number.value, keeping: !ending.stopSyncing, purging: ending.purgeLocal)
+                guard let timeToLive = ending.timeToLive else {
+                    return try engine.endObservation(
+                        number.value, keeping: !ending.stopSyncing, purging: ending.purgeLocal)
+                }
+                engine.endEvents(number.value)
+                core?.letGo(of: number.value, after: timeToLive, purging: ending.purgeLocal)
             }
         }
     }

@@ -110,7 +110,7 @@ extension ObjectOperation {
         fields.reduce(DataSize(byteCount: 12 + object.key.byteCount, elementCount: 2)) { sum, field in
             let size =
                 switch field.change {
-                case .set(let value), .add(let value): value.dataSize
+                case .set(let value), .setDefault(let value), .add(let value): value.dataSize
                 case .clear: DataSize(byteCount: 1)
                 case .edit(let edits): edits.inserted.dataSize + Value.list(edits.erased).dataSize
                 case .editList(let edits): edits.dataSize

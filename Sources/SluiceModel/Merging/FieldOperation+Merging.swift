@@ -6,7 +6,7 @@ extension ObjectOperation {
 extension FieldOperation {
     var yieldsToEarlierWrites: Bool {
         switch change {
-        case .edit, .editList: true
+        case .edit, .editList, .setDefault: true
         case .set, .add, .clear: false
         }
     }
@@ -14,6 +14,8 @@ extension FieldOperation {
     /// Applies this operation to the server's object, considering what others wrote to the property concurrently.
     ///
     /// - Of assignments, the later (timestamp, client) wins.
+    /// - A default yields to every value that was written, whatever the times; of two defaults that did not know of each
+    ///   other, the later wins.
     /// - Additions commute, and count on top of the assignments before them.
     /// - An assignment or a clearing of a collection beats the edits of others, whatever the times.
     /// - Of two edits of the same element, the later wins; edits of different elements do not meet. An element of a list
@@ -31,6 +33,9 @@ extension FieldOperation {
         switch change {
         case .set, .clear, .add:
             if let assigned = history.latestAssignment(of: property), author < assigned { return nil }
+        case .setDefault:
+            guard let other = history.latestDefault(of: property), !history.isWritten(property), !(author < other)
+            else { return nil }
         case .edit(let edits):
             guard !history.isAssigned(property, byOtherThan: author.clientID) else { return nil }
             let left = edits.filter { name in

@@ -1,7 +1,8 @@
 /// Computes the effect of an operation on the server's state of an object, considering what others wrote concurrently.
 ///
-/// A delete beats concurrent updates. Creating an object that exists sets the named properties. For each property the
-/// rules are in `FieldOperation.merge`. A write is concurrent if it was stored after the version that the author knew.
+/// A delete beats concurrent updates, also of an object that was created again since. Of a delete and a creation that
+/// did not know of each other the later counts. Creating an object that exists sets the named properties. For each
+/// property the rules are in `FieldOperation.merge`. A write is concurrent if it was stored after the version that the author knew.
 /// An operation that has no effect by these rules is superseded, which is not an error.
 package struct Merger {
     /// The object after the operation; nil if it does not exist.
@@ -10,10 +11,15 @@ package struct Merger {
     package var written: PropertySet = []
     /// The changes of those properties of `written` that were changed in part and not assigned, one for each.
     package var partial: [FieldOperation] = []
+    /// Those properties of `written` that got a default, and no more.
+    package var defaulted: PropertySet = []
     /// The lists among `partial`.
     package var editedLists: PropertySet {
         PropertySet(partial.lazy.filter { if case .editList = $0.change { true } else { false } }.map(\.property))
     }
+
+    /// Whether an operation has created the object, or would have if it had not been there.
+    package private(set) var creates = false
 
     /// The number of operations that had no effect by the rules.
     package var supersededCount = 0
@@ -56,10 +62,14 @@ package struct Merger {
     package mutating func apply(_ operation: ObjectOperation, author: WriteStamp, history: ObjectHistory) {
         let history = isOwn ? ObjectHistory() : history
         switch (operation.action, row) {
-        case (.delete, _):
+        case (.delete, nil): break
+        case _ where isOfAnother(operation, by: author, history): supersededCount += 1
+        case (.delete, .some):
             row = nil
             written = []
             partial = []
+            defaulted = []
+            creates = false
             isOwn = true
         case (.update, nil):
             supersededCount += 1
@@ -69,12 +79,30 @@ package struct Merger {
                 supersededCount += 1
                 return
             }
+            // Who deletes an object and creates it again has chosen what it is.
+            let countsDefaults = !isOwn
             isOwn = true
+            creates = true
             create(operation.object.key, fields, author: author)
+            if !countsDefaults { defaulted = [] }
         case (.create(let fields), .some), (.update(let fields), .some):
+            if case .create = operation.action { creates = true }
             for field in fields where field.property != template.primaryKeyIndex {
                 apply(field, author: author, history: history)
             }
+        }
+    }
+
+    /// Whether an operation was meant for an object with the same key that is there no more: an update, if others have
+    /// deleted and created the object since, and a delete, if others have created it later.
+    ///
+    /// - Parameter history: the changes of the object after the version that the author knew, except those of this upload.
+    package func isOfAnother(_ operation: ObjectOperation, by author: WriteStamp, _ history: ObjectHistory) -> Bool {
+        guard row != nil, !isOwn, !creates else { return false }
+        return switch operation.action {
+        case .create: false
+        case .update: history.isReborn(for: author.clientID)
+        case .delete: history.latestCreation.map { author < $0 } ?? false
         }
     }
 
@@ -85,6 +113,7 @@ package struct Merger {
         guard row != nil else { return }
         row?.set(value, of: property)
         partial.removeAll { $0.property == property }
+        defaulted.remove(property)
         if let former, former.isIdentical(to: value) {
             written.remove(property)
         } else {
@@ -97,13 +126,30 @@ package struct Merger {
         if let primaryKeyIndex = template.primaryKeyIndex { values[primaryKeyIndex] = key.value }
         // Most creations assign each property once, and nothing was done to the object before.
         var count = 0
-        while count < fields.count, partial.isEmpty, case .set(let value) = fields[count].change {
-            values[fields[count].property] = value
-            written.insert(fields[count].property)
+        assigning: while count < fields.count, partial.isEmpty {
+            let property = fields[count].property
+            switch fields[count].change {
+            case .set(let value):
+                values[property] = value
+                defaulted.remove(property)
+            case .setDefault(let value) where !written.contains(property):
+                values[property] = value
+                defaulted.insert(property)
+            default: break assigning
+            }
+            written.insert(property)
             count += 1
         }
         row = Row(key: key, values: values)
-        for field in fields[count...] { apply(field, author: author, history: ObjectHistory()) }
+        for field in fields[count...] {
+            if case .setDefault(let value) = field.change, !written.contains(field.property) {
+                row?.set(value, of: field.property)
+                written.insert(field.property)
+                defaulted.insert(field.property)
+            } else {
+                apply(field, author: author, history: ObjectHistory())
+            }
+        }
     }
 
     private mutating func apply(_ field: FieldOperation, author: WriteStamp, history: ObjectHistory) {
@@ -120,6 +166,12 @@ package struct Merger {
         else {
             supersededCount += 1
             return
+        }
+        if case .setDefault = field.change {
+            defaulted.insert(field.property)
+        } else {
+            // What is changed is no default any more.
+            defaulted.remove(field.property)
         }
         if field.change.isAssignment {
             partial.removeAll { $0.property == field.property }

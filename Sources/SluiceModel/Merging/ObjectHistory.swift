@@ -4,6 +4,8 @@ package struct ObjectHistory {
     private var logged: ObjectTrail?
     private var recent: ObjectTrail?
     private var version: UInt64 = 0
+    /// Whether the log has a deletion that the group has ended with a creation.
+    private var wasDeleted = false
 
     /// The history of an object to which nothing was done.
     package init() {}
@@ -17,8 +19,26 @@ package struct ObjectHistory {
     /// The same history, and after it what transactions did that are not in the log yet.
     package func followed(by trail: ObjectTrail) -> ObjectHistory {
         var history = trail.isWhole ? ObjectHistory() : self
+        if trail.isWhole { history.wasDeleted = logged?.wasDeleted(since: version) ?? false }
         history.recent = trail
         return history
+    }
+
+    /// The latest creation by stamp since the last deletion: the one that made the object, or one that met it. O(log n).
+    package var latestCreation: WriteStamp? {
+        let logged = logged?.latestCreation(since: version)
+        let recent = recent?.latestCreation(since: 0)
+        guard let logged, let recent else { return logged ?? recent }
+        return max(logged, recent)
+    }
+
+    /// Whether others have deleted and created the object, of which the client has only seen what was before. O(1).
+    package func isReborn(for client: UInt64) -> Bool {
+        if let recent {
+            if recent.isWritten(by: client) { return false }
+            if wasDeleted || recent.wasDeleted(since: 0) { return true }
+        }
+        return logged.map { $0.wasDeleted(since: version) && !$0.isWritten(by: client) } ?? false
     }
 
     /// The deletion, if the object was deleted and not created again.
@@ -41,6 +61,19 @@ package struct ObjectHistory {
         // A recent assignment overrides those of the log that are not later.
         let overriding = recent?.latestAssignment(of: property, since: 0)
         return logged?.isAssigned(property, byOtherThan: client, since: version, laterThan: overriding) ?? false
+    }
+
+    /// The latest default of a property by stamp. O(log n) in the defaults.
+    package func latestDefault(of property: Int) -> WriteStamp? {
+        let logged = logged?.latestDefault(of: property, since: version)
+        let recent = recent?.latestDefault(of: property, since: 0)
+        guard let logged, let recent else { return logged ?? recent }
+        return max(logged, recent)
+    }
+
+    /// Whether a property was written, apart from defaults. O(log n) in the assignments.
+    package func isWritten(_ property: Int) -> Bool {
+        recent?.isWritten(property, since: 0) ?? false || logged?.isWritten(property, since: version) ?? false
     }
 
     /// The latest edit of an element of a collection by stamp. O(log n) in the edits of the element.

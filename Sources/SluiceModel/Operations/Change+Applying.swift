@@ -5,7 +5,7 @@ extension FieldOperation.Change {
     /// does not say what its elements are: see ``Row/apply(_:)``.
     package func applied(to value: Value) -> Value {
         switch (self, value) {
-        case (.set(let new), _): new
+        case (.set(let new), _), (.setDefault(let new), _): new
         case (.add(.int(let amount)), .int(let number)): .int(number &+ amount)
         case (.add(.double(let amount)), .double(let number)): .double(number + amount)
         case (.add(.float(let amount)), .float(let number)): .float(number + amount)
@@ -67,7 +67,7 @@ extension Row {
         switch field.change {
         case .editList(let edits): apply(edits, to: property)
         case .edit where absent.contains(property): break
-        case .set, .clear, .add, .edit:
+        case .set, .setDefault, .clear, .add, .edit:
             set(field.change.applied(to: values[property]), of: property)
             absent.remove(property)
         }

@@ -14,6 +14,7 @@ extension Property {
     ) -> FieldOperation.Change? {
         switch change {
         case .set(let value): convert(type, value).map { .set($0) }
+        case .setDefault(let value): convert(type, value).map { .setDefault($0) }
         case .add(let amount): type.isCollection ? nil : convert(PropertyType(type.element), amount).map { .add($0) }
         case .clear: type.isCollection ? .clear : nil
         case .edit(let edits): converted(edits, convert).map { .edit($0) }

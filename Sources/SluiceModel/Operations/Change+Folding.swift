@@ -9,8 +9,9 @@ extension FieldOperation.Change {
     /// Adds a later change. Many edits, one after the other, cost as much as all of them at once.
     fileprivate mutating func append(_ later: FieldOperation.Change) {
         switch (self, later) {
-        case (_, .set), (_, .clear): self = later
-        case (.set(let value), _): self = .set(later.applied(to: value))
+        case (_, .set), (_, .setDefault), (_, .clear): self = later
+        // What is changed is no default any more.
+        case (.set(let value), _), (.setDefault(let value), _): self = .set(later.applied(to: value))
         case (.add(let amount), .add): self = .add(later.applied(to: amount))
         case (.clear, .edit(let edits)): self = .set(edits.inserted)
         // Not combined, see below.

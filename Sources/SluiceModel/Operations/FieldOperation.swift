@@ -11,6 +11,9 @@ package struct FieldOperation: Hashable, Sendable {
     package enum Change: Hashable, Sendable {
         /// Replaces the value; a collection is replaced as a whole.
         case set(Value)
+        /// Gives a new object a value that its author did not choose: the default of the class. Whatever is written to the
+        /// property has precedence, at any time.
+        case setDefault(Value)
         /// Adds an amount to a number. Integers wrap around; null stays null.
         case add(Value)
         /// Empties a collection.
@@ -45,7 +48,7 @@ extension FieldOperation.Change {
     /// Whether the change decides the whole value. Of others, several that were made at the same time all count.
     package var isAssignment: Bool {
         switch self {
-        case .set, .clear: true
+        case .set, .setDefault, .clear: true
         case .add, .edit, .editList: false
         }
     }

@@ -5,7 +5,7 @@ package struct ObjectOperation: Hashable, Sendable {
 
     package enum Action: Hashable, Sendable {
         /// Creates the object; properties that are not named get their defaults. If the object exists, the named
-        /// properties are set.
+        /// properties are set, except to defaults.
         case create([FieldOperation])
         /// Changes an object that exists; without effect if it does not.
         case update([FieldOperation])
@@ -41,6 +41,7 @@ extension [ObjectOperation] {
                 for field in fields {
                     switch field.change {
                     case .set: sets = true
+                    case .setDefault: edits.insert(.setDefault)
                     case .add: adds = true
                     case .clear: edits.insert(.clear)
                     case .edit(let change): edits.formUnion(change.kinds)

@@ -35,7 +35,8 @@ package struct OperationEffect {
         case .create(let fields):
             let fields = folded(fields)
             ofMissing = .created(fields)
-            ofPresent = .changed(fields)
+            // An object that is there has values, and those may be more than defaults.
+            ofPresent = .changed(fields.filter { if case .setDefault = $0.change { false } else { true } })
         case .update(let fields): ofPresent = .changed(folded(fields))
         case .delete: ofPresent = .missing
         }

@@ -6,7 +6,8 @@ public enum OperationKind: String, Sendable, Hashable, CaseIterable {
     case delete
     /// A property, or a collection as a whole, was set.
     case set
-    /// Reserved: a property was set to its default. No operation has this kind yet.
+    /// An update gave a property a default, as a client in another language may. Defaults that come with a creation count
+    /// as ``create``, like everything else that it sets.
     case setDefault
     /// An amount was added to a number.
     case add

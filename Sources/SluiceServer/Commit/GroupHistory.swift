@@ -25,7 +25,9 @@ struct GroupHistory {
             for change in transaction.changes {
                 let trail = trails[change.object] ?? ObjectTrail()
                 trails[change.object] = trail
-                trail.append(change.kind, written: change.written, partial: change.partial, stamp)
+                trail.append(
+                    change.kind, written: change.written, defaulted: change.defaulted, partial: change.partial,
+                    creates: change.creates, stamp)
             }
         }
         trailedCount = transactions.count

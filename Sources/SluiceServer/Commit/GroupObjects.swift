@@ -13,6 +13,8 @@ struct GroupObjects {
         var isKnown = false
         /// Whether an upload has created or deleted it.
         var isReset = false
+        /// Whether it was ever deleted before the group; nil if nobody has asked.
+        var wasDeleted: Bool?
         /// The upload that came to it last, counted from 1, and its place among the objects of that upload.
         var upload = 0
         var place = 0
@@ -58,6 +60,15 @@ struct GroupObjects {
 
     /// Whether nothing counts that was done to an object before the group.
     func isReset(_ number: Int) -> Bool { entries[number].isReset }
+
+    /// Whether an object was ever deleted. May be true of one that an upload of the group has created.
+    mutating func mayBeReborn(_ number: Int, of object: ObjectRef) throws -> Bool {
+        if entries[number].isReset { return true }
+        if let known = entries[number].wasDeleted { return known }
+        let wasDeleted = try storage.incarnation(of: object) > 0
+        entries[number].wasDeleted = wasDeleted
+        return wasDeleted
+    }
 
     /// An object as the uploads so far leave it.
     mutating func row(_ number: Int, of object: ObjectRef) throws -> Row? {

@@ -161,7 +161,9 @@ struct GroupPreparation {
                 ? ObjectHistory()
                 : try history(
                     of: touched[place], since: changeset.baseVersion, for: operation, stamp, isWhole: isResolved)
-            if isResolved { touched[place].note(operation, by: upload, history) }
+            if isResolved, !touched[place].merger.isOfAnother(operation, by: stamp, history) {
+                touched[place].note(operation, by: upload, history)
+            }
             touched[place].merger.apply(operation, author: stamp, history: history)
         }
         if let policies { try resolve(&touched, upload, policies) }
@@ -296,9 +298,15 @@ struct GroupPreparation {
         isWhole: Bool
     ) throws -> ObjectHistory {
         let (object, row) = (touched.object, touched.merger.row)
-        let time = isWhole || operation.yieldsToEarlierWrites ? HybridTimestamp(microseconds: .min) : author.timestamp
+        var mayBeReborn = false
+        if case .update = operation.action, let row, row.version > version {
+            mayBeReborn = try objects.mayBeReborn(touched.number, of: object)
+        }
+        let isWhole = isWhole || mayBeReborn || operation.yieldsToEarlierWrites
+        let time = isWhole ? HybridTimestamp(microseconds: .min) : author.timestamp
         let isReset = objects.isReset(touched.number)
-        let logged = isReset ? ObjectHistory() : try logged(object, row: row, since: version, notBefore: time)
+        let logged =
+            isReset && !mayBeReborn ? ObjectHistory() : try logged(object, row: row, since: version, notBefore: time)
         guard version <= storage.version, isReset || (row?.version ?? 0) > storage.version,
             let trail = groupHistory.trail(of: object, notBefore: time)
         else { return logged }
@@ -322,7 +330,7 @@ struct GroupPreparation {
         case (nil, let row?):
             return JournalChange(
                 touched.object, .create, written: merger.written, values: merger.written.map { row.values[$0] },
-                partial: merger.partial)
+                partial: merger.partial, defaulted: merger.defaulted)
         case (_?, nil): return JournalChange(touched.object, .delete)
         case (let old?, let row?):
             let written = row.differences(from: old, besides: merger.written)
@@ -330,7 +338,7 @@ struct GroupPreparation {
             return JournalChange(
                 touched.object, .update, written: written,
                 values: written.map { merger.editedLists.contains($0) ? .null : row.values[$0] },
-                partial: merger.partial)
+                partial: merger.partial, defaulted: merger.defaulted, creates: merger.creates)
         }
     }
 
@@ -362,6 +370,8 @@ extension GroupPreparation.TouchedObject {
         operations.append(operation)
         guard old != nil else { return }
         for field in operation.fields where field.change.isAssignment {
+            // What nobody chose is no conflict.
+            if case .setDefault = field.change { continue }
             if history.isAssigned(field.property, byOtherThan: upload.clientID) { contested.insert(field.property) }
         }
     }

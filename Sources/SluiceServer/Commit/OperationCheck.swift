@@ -80,7 +80,7 @@ package struct OperationCheck: Sendable {
                 return "\(place) gets an element whose place has more than \(ElementPlace.stepCountMax) steps, or none"
             }
             return problem(with: .list(Array(edits.values)), field.property, ofClass: classIndex, place: place)
-        case .set(let value):
+        case .set(let value), .setDefault(let value):
             if let problem = problem(with: value, field.property, ofClass: classIndex, place: place) { return problem }
             if field.property == schema.classes[classIndex].primaryKeyIndex, ObjectKey(primaryKey: value) != key {
                 return "\(place) is the primary key and cannot differ from the object's key"

@@ -88,16 +88,22 @@ package struct JournalChange: Hashable, Sendable {
     package var values: [Value]
     /// Which of `written` were changed in part and not assigned, and how.
     package var partial: [FieldOperation]
+    /// Which of `written` got a default that nobody has chosen.
+    package var defaulted: PropertySet
+    /// Whether an update was a creation that met the object.
+    package var creates: Bool
 
     package init(
         _ object: ObjectRef, _ kind: WriteKind, written: PropertySet = [], values: [Value] = [],
-        partial: [FieldOperation] = []
+        partial: [FieldOperation] = [], defaulted: PropertySet = [], creates: Bool = false
     ) {
         self.object = object
         self.kind = kind
         self.written = written
         self.values = values
         self.partial = partial
+        self.defaulted = defaulted
+        self.creates = creates
     }
 
     /// What was done to the elements of a list; nil if the property has its value.

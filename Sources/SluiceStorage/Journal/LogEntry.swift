@@ -42,6 +42,10 @@ package struct LogChange: Hashable, Sendable {
     package var oldValues: [Value]
     /// Which of `written` were changed in part and not assigned.
     package var partial: [FieldOperation]
+    /// Which of `written` got a default that nobody has chosen.
+    package var defaulted: PropertySet
+    /// Whether an update was a creation that met the object.
+    package var creates: Bool
     /// What the old values do not say of lists, by property.
     package var oldLists: [Int: OldList] = [:]
 
@@ -58,7 +62,7 @@ package struct LogChange: Hashable, Sendable {
     package init(
         _ object: ObjectRef, _ kind: WriteKind, oldVersion: UInt64 = 0, written: PropertySet = [],
         oldValues: [Value] = [],
-        partial: [FieldOperation] = []
+        partial: [FieldOperation] = [], defaulted: PropertySet = [], creates: Bool = false
     ) {
         self.object = object
         self.kind = kind
@@ -66,5 +70,7 @@ package struct LogChange: Hashable, Sendable {
         self.written = written
         self.oldValues = oldValues
         self.partial = partial
+        self.defaulted = defaulted
+        self.creates = creates
     }
 }

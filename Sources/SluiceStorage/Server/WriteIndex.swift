@@ -8,7 +8,9 @@ struct WriteIndex {
         var stamp: WriteStamp
         var kind: WriteKind
         var written: PropertySet
+        var defaulted: PropertySet
         var partial: [FieldOperation]
+        var creates: Bool
         var previous: Int
     }
 
@@ -49,13 +51,15 @@ struct WriteIndex {
         for change in entry.changes {
             let chain = chains[change.object]
             let record = Record(
-                stamp: stamp, kind: change.kind, written: change.written, partial: change.partial,
-                previous: chain?.last ?? -1)
+                stamp: stamp, kind: change.kind, written: change.written, defaulted: change.defaulted,
+                partial: change.partial, creates: change.creates, previous: chain?.last ?? -1)
             chains[change.object] = Chain(
                 last: records.count, count: change.kind == .update ? (chain?.count ?? 0) + 1 : 1)
             records.append(record)
             ownStepCount += 1
-            trails[change.object]?.append(change.kind, written: change.written, partial: change.partial, stamp)
+            trails[change.object]?.append(
+                change.kind, written: change.written, defaulted: change.defaulted, partial: change.partial,
+                creates: change.creates, stamp)
         }
         end = entry.version
     }
@@ -76,13 +80,17 @@ struct WriteIndex {
         while position >= 0 {
             ownStepCount += 1
             positions.append(position)
-            // What happened before a creation or deletion no longer matters.
-            position = records[position].kind == .update ? records[position].previous : -1
+            // What happened before a creation or deletion no longer matters, except that it was deleted.
+            let (kind, previous) = (records[position].kind, records[position].previous)
+            let goesOn = kind == .update || kind == .create && previous >= 0 && records[previous].kind == .delete
+            position = goesOn ? previous : -1
         }
         let trail = ObjectTrail()
         for position in positions.reversed() {
             let record = records[position]
-            trail.append(record.kind, written: record.written, partial: record.partial, record.stamp)
+            trail.append(
+                record.kind, written: record.written, defaulted: record.defaulted, partial: record.partial,
+                creates: record.creates, record.stamp)
         }
         return trail
     }

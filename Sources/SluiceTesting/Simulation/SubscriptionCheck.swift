@@ -137,6 +137,7 @@ struct SubscriptionCheck {
     private func apply(
         _ operation: ObjectOperation, to row: Row?, _ compared: inout PropertySet, _ declared: ClassSchema
     ) -> Row? {
+        let isThere = row != nil
         var row = row
         switch operation.action {
         case .delete: return nil
@@ -148,6 +149,8 @@ struct SubscriptionCheck {
         case .create, .update: break
         }
         for field in operation.fields {
+            // What is there may be more than a default.
+            if isThere, case .setDefault = field.change { continue }
             // It may have been made when the type was narrower.
             guard let change = declared.properties[field.property].fitting(field.change) else { continue }
             row?.apply(FieldOperation(field.property, change))

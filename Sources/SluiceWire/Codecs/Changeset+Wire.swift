@@ -10,7 +10,7 @@ extension Changeset: WireCodable {
         while next < operations.count {
             count += 1
             if let run = CreationRun(at: next, of: operations) {
-                items.byte(Self.creationRun)
+                items.byte(run.hasDefaults ? Self.creationRunWithDefaults : Self.creationRun)
                 run.encode(into: &items)
                 next += run.count
             } else {
@@ -32,6 +32,8 @@ extension Changeset: WireCodable {
 
     /// What stands in the place of an operation's action where a run of creations follows.
     private static let creationRun: UInt8 = 3
+    /// The same, with notes on which values are defaults.
+    private static let creationRunWithDefaults: UInt8 = 4
 
     private func encodeHeader(into writer: inout ByteWriter) {
         writer.varint(sequence)
@@ -57,14 +59,15 @@ extension Changeset: WireCodable {
         var operations: [ObjectOperation] = []
         operations.reserveCapacity(count)
         for _ in 0..<count {
-            guard try reader.peek() == creationRun else {
+            let code = try reader.peek()
+            guard code == creationRun || code == creationRunWithDefaults else {
                 operations.append(try ObjectOperation(from: &reader))
                 continue
             }
             _ = try reader.byte()
             // Its operations count, and not the run.
             reader.budget.elements += weight
-            try CreationRun.decode(into: &operations, from: &reader)
+            try CreationRun.decode(into: &operations, hasDefaults: code == creationRunWithDefaults, from: &reader)
         }
         return operations
     }
@@ -142,6 +145,9 @@ extension FieldOperation: WireCodable {
         case .editList(let edits):
             writer.byte(4)
             edits.encode(into: &writer)
+        case .setDefault(let value):
+            writer.byte(5)
+            value.encode(into: &writer)
         }
     }
 
@@ -153,6 +159,7 @@ extension FieldOperation: WireCodable {
         case 2: self.init(property, .clear)
         case 3: self.init(property, .edit(try ElementEdits(from: &reader)))
         case 4: self.init(property, .editList(try ListEdits(from: &reader)))
+        case 5: self.init(property, .setDefault(try Value(from: &reader)))
         case let code: throw reader.malformed("\(code) is no kind of change")
         }
     }

@@ -10,6 +10,8 @@ struct CreationRun {
     /// The properties that every creation sets, ascending.
     private let properties: [Int]
     private let operations: ArraySlice<ObjectOperation>
+    /// The properties of which some values are defaults.
+    private let defaulted: PropertySet
 
     /// The longest run that begins with an operation; nil if it is too short to be one.
     init?(at start: Int, of operations: [ObjectOperation]) {
@@ -27,7 +29,17 @@ struct CreationRun {
         self.classIndex = classIndex
         properties = fields.map(\.property)
         self.operations = operations[start..<end]
+        var defaulted = PropertySet()
+        for operation in operations[start..<end] {
+            for field in operation.fields {
+                if case .setDefault = field.change { defaulted.insert(field.property) }
+            }
+        }
+        self.defaulted = defaulted
     }
+
+    /// Whether some values are defaults.
+    var hasDefaults: Bool { !defaulted.isEmpty }
 
     /// How many operations there are.
     var count: Int { operations.count }
@@ -35,8 +47,10 @@ struct CreationRun {
     private static func set(_ fields: [FieldOperation], like others: [FieldOperation]) -> Bool {
         guard fields.count == others.count else { return false }
         for index in fields.indices {
-            guard fields[index].property == others[index].property, case .set = fields[index].change else {
-                return false
+            guard fields[index].property == others[index].property else { return false }
+            switch fields[index].change {
+            case .set, .setDefault: break
+            case .add, .clear, .edit, .editList: return false
             }
         }
         return true
@@ -44,11 +58,13 @@ struct CreationRun {
 
     // MARK: The binary form
 
-    /// Class, properties and count, then the keys and a column for each property.
+    /// Class, properties and count, then the keys and a column for each property. Where there are defaults, the
+    /// properties that have some come before the keys, and for each a bit for each creation.
     func encode(into writer: inout ByteWriter) {
         writer.varint(classIndex)
         PropertySet(properties).encode(into: &writer)
         writer.varint(count)
+        if hasDefaults { encodeDefaults(into: &writer) }
         let keys = operations.map(\.object.key.value)
         keys.withUnsafeBufferPointer {
             Column.encode(ColumnCells($0, first: 0, stride: 1, count: count), into: &writer)
@@ -58,7 +74,10 @@ struct CreationRun {
         for operation in operations {
             guard case .create(let fields) = operation.action else { continue }
             for field in fields {
-                if case .set(let value) = field.change { cells.append(value) }
+                switch field.change {
+                case .set(let value), .setDefault(let value): cells.append(value)
+                case .add, .clear, .edit, .editList: break
+                }
             }
         }
         cells.withUnsafeBufferPointer { cells in
@@ -69,8 +88,41 @@ struct CreationRun {
         }
     }
 
+    private func encodeDefaults(into writer: inout ByteWriter) {
+        defaulted.encode(into: &writer)
+        for index in properties.indices where defaulted.contains(properties[index]) {
+            var bytes = [UInt8](repeating: 0, count: (count + 7) / 8)
+            for (row, operation) in operations.enumerated() {
+                if case .setDefault = operation.fields[index].change { bytes[row / 8] |= 1 << UInt8(row % 8) }
+            }
+            writer.raw(bytes)
+        }
+    }
+
+    /// Reads which values of `count` creations are defaults: for each property a bit for each creation, or nothing where
+    /// none is.
+    private static func defaults(
+        of properties: [Int], count: Int, from reader: inout ByteReader
+    ) throws(WireError) -> [[UInt8]] {
+        let budget = reader.budget.elements
+        let defaulted = try PropertySet(from: &reader)
+        reader.budget.elements = budget
+        guard defaulted.allSatisfy(properties.contains) else {
+            throw reader.malformed("defaults of properties that the creations do not set")
+        }
+        var defaults: [[UInt8]] = []
+        for property in properties {
+            defaults.append(defaulted.contains(property) ? try reader.raw((count + 7) / 8) : [])
+        }
+        return defaults
+    }
+
     /// Reads a run, and appends its operations.
-    static func decode(into operations: inout [ObjectOperation], from reader: inout ByteReader) throws(WireError) {
+    ///
+    /// - Parameter hasDefaults: whether it says which values are defaults.
+    static func decode(
+        into operations: inout [ObjectOperation], hasDefaults: Bool, from reader: inout ByteReader
+    ) throws(WireError) {
         let classIndex = try reader.position()
         // The set itself counts for nothing, so that a run takes what its operations count for.
         let budget = reader.budget.elements
@@ -85,13 +137,18 @@ struct CreationRun {
         }
         let count = Int(announced)
         try reader.spend(elements: count * weight)
+        let defaults = hasDefaults ? try defaults(of: properties, count: count, from: &reader) : []
         let keys = try ObjectKey.column(count: count, from: &reader)
         var columns: [[Value]] = []
         columns.reserveCapacity(properties.count)
         for _ in properties { columns.append(try values(count: count, from: &reader)) }
         operations.reserveCapacity(operations.count + count)
         for row in 0..<count {
-            let fields = properties.indices.map { FieldOperation(properties[$0], .set(columns[$0][row])) }
+            let fields = properties.indices.map { index in
+                let isDefault = !defaults.isEmpty && defaults[index].has(row)
+                let value = columns[index][row]
+                return FieldOperation(properties[index], isDefault ? .setDefault(value) : .set(value))
+            }
             operations.append(ObjectOperation(ObjectRef(classIndex, keys[row]), .create(fields)))
         }
     }
@@ -130,4 +187,9 @@ struct CreationRun {
         reader.budget.expansion -= expansion
         return values
     }
+}
+
+extension [UInt8] {
+    /// Whether a bit is set, of those that there are.
+    fileprivate func has(_ bit: Int) -> Bool { bit / 8 < count && self[bit / 8] >> UInt8(bit % 8) & 1 == 1 }
 }

@@ -27,10 +27,12 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let handOver = Features(rawValue: 1 << 9)
     /// The server passes ephemeral messages between the clients of a database: ``ClientMessage/message(_:)``.
     package static let messages = Features(rawValue: 1 << 10)
+    /// The server reads in uploads which values nobody has chosen.
+    package static let defaults = Features(rawValue: 1 << 11)
     /// All that this version knows.
     package static let all: Features = [
         .resume, .reports, .removal, .creationRuns, .withdrawals, .rules, .variables, .elementEdits,
-        .listEdits, .handOver, .messages,
+        .listEdits, .handOver, .messages, .defaults,
     ]
 }
 

@@ -73,6 +73,32 @@ struct MergeRulesTests {
         "start deleted; A at 1: create {a}; B at 2: create {b}; expected {b}",
         "start deleted; A at 1: create {a}; A at 3: insert b; B at 2: create {c}; expected {c}",
         "start deleted; A at 2: create {a}; A at 3: insert b; B at 1: create {c}; expected {a b}",
+        // Of a deletion and a creation the later counts, and what was written to an object that is there no more is lost.
+        "start 10; A at 2: delete; A at 3: create 5; B at 1: delete; expected 5",
+        "start 10; A at 2: delete, create 5; B at 1: delete; expected 5",
+        "start 10; A at 1: delete, create 5; B at 2: delete; expected deleted",
+        "start 10; A at 1: delete; A at 2: create 5; B at 3: set 7; expected 5",
+        "start 10; A at 1: delete; A at 2: create 5; B at 3: add 7; expected 5",
+        "start {a}; A at 1: delete; A at 2: create {b}; B at 3: insert c; expected {b}",
+        "start 10; A at 1: delete; A at 2: create 5; A at 4: set 6; B at 3: set 7; expected 6",
+        "start 10; A at 1: delete; A at 2: create 5; B at 3: create 6; B at 4: set 7; expected 7",
+        "start deleted; A at 1: create 1; A at 3: delete; B at 5: create 2; expected 2",
+        "start deleted; A at 1: create 1; A at 3: delete; B at 2: create 2; expected deleted",
+        // A default yields to whatever is written, at any time.
+        "start deleted; A at 1: default 0; B at 2: create 1; expected 1",
+        "start deleted; A at 1: create 1; B at 2: default 0; expected 1",
+        "start deleted; A at 2: create 1; B at 1: default 0; expected 1",
+        "start deleted; A at 1: default 5; B at 2: default 6; expected 6",
+        "start deleted; A at 1: create 1; A at 4: delete; B at 2: default 0; B at 3: set 5; expected deleted",
+        "start 10; A at 1: default 0; expected 10",
+        "start 10; A at 1: set 10; B at 2: default 0; expected 10",
+        "start 10; A at 2: default 0; B at 1: add 1; expected 11",
+        "start {a}; A at 1: default {}; expected {a}",
+        "start deleted; A at 1: default 0; A at 2: set 3; B at 3: default 0; expected 3",
+        "start deleted; A at 1: default 0; A at 2: add 3; B at 3: default 0; expected 3",
+        "start deleted; A at 1: create {a}; B at 2: default {}; expected {a}",
+        "start deleted; A at 1: default {}, insert a; B at 2: default {}; expected {a}",
+        "start deleted; A at 3: default {}; A at 4: insert a; B at 1: default {}; B at 2: insert b; expected {a b}",
     ]
 
     @Test(arguments: numbers + sets + maps + objects)
@@ -84,7 +110,7 @@ struct MergeRulesTests {
     /// A person who adds a kind of operation finds here which lines are missing.
     @Test(arguments: [
         (["set", "add"], numbers), (["set", "clear", "insert", "erase"], sets),
-        (["set", "clear", "put", "erase"], maps),
+        (["set", "clear", "put", "erase"], maps), (["create", "default"], objects),
     ])
     func theTableHasALineForEveryPairOfOperations(kinds: [String], lines: [String]) throws {
         let pairs = Set(try lines.map { try MergeScenario($0).kinds }.filter { $0.count == 2 })

@@ -6,6 +6,7 @@ import SluiceModel
 /// of each other. Each part is one transaction, with operations separated by commas:
 ///
 /// - on the object: `delete`, `create VALUE`
+/// - on the object: `default VALUE`, which creates it with a value that nobody chose
 /// - on any property: `set VALUE`; on a number also `add N`; on a collection also `clear`
 /// - on a set: `insert NAME`, `erase NAME`; on a map: `put KEY=VALUE`, `erase KEY`
 struct MergeScenario {
@@ -70,6 +71,8 @@ struct MergeScenario {
         case "delete": return .delete
         case "create":
             return .create(try value(rest).map { [FieldOperation(property, .set($0))] } ?? [])
+        case "default":
+            return .create(try value(rest).map { [FieldOperation(property, .setDefault($0))] } ?? [])
         case "set": return update(.set(try value(rest) ?? .null))
         case "add": return update(.add(.int(Int64(rest) ?? 0)))
         case "clear": return update(.clear)

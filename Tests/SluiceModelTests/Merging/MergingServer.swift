@@ -42,9 +42,14 @@ struct MergingServer {
         version += 1
         switch (row, merger.row) {
         case (nil, nil): break
-        case (nil, _?): trail.append(.create, written: merger.written, partial: merger.partial, stamp)
+        case (nil, _?):
+            trail.append(
+                .create, written: merger.written, defaulted: merger.defaulted, partial: merger.partial, stamp)
         case (_?, nil): trail.append(.delete, written: [], partial: [], stamp)
-        case (_?, _?): trail.append(.update, written: merger.written, partial: merger.partial, stamp)
+        case (_?, _?):
+            trail.append(
+                .update, written: merger.written, defaulted: merger.defaulted, partial: merger.partial,
+                creates: merger.creates, stamp)
         }
         row = merger.row
     }

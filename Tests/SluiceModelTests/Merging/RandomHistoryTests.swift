@@ -147,6 +147,41 @@ struct RandomHistoryTests {
         }
     }
 
+    /// Several people create one object without knowing of each other. What somebody has chosen counts, whatever the
+    /// times; a default counts where nobody has.
+    @Test func creationsConvergeToWhatSomebodyChoseInAnyOrder() throws {
+        for seed in 0..<300 as Range<UInt64> {
+            var generator = SeededGenerator(seed: seed)
+            var times = Array(1...9 as ClosedRange<Int64>)
+            times.shuffle(using: &generator)
+            var uploads: [MergingServer.Upload] = []
+            var chosen: [(time: Int64, change: FieldOperation.Change)] = []
+            for client in 1...3 as ClosedRange<UInt64> {
+                let own = times.prefix(2).sorted()
+                times.removeFirst(2)
+                let value = Value.int(Int64(client) * 100)
+                let isDefault = generator.chance(60)
+                uploads.append(
+                    .init(
+                        client: client, time: own[0],
+                        actions: [.create([FieldOperation(1, isDefault ? .setDefault(.int(7)) : .set(value))])]))
+                if !isDefault { chosen.append((own[0], .set(value))) }
+                guard generator.chance(50) else { continue }
+                let change = generator.chance(50) ? FieldOperation.Change.add(.int(1)) : .set(.int(Int64(client)))
+                uploads.append(.init(client: client, time: own[1], actions: [.update([FieldOperation(1, change)])]))
+                chosen.append((own[1], change))
+            }
+            chosen.sort { $0.time < $1.time }
+            let last = chosen.lastIndex { $0.change.isAssignment } ?? 0
+            let expected = chosen[min(last, chosen.count)...].reduce(Value.int(7)) { $1.change.applied(to: $0) }
+            for order in deliveries(of: uploads) {
+                var server = try MergingServer()
+                for upload in order { server.accept(upload) }
+                #expect(server.row?.values[1] == expected, "seed \(seed): \(order)")
+            }
+        }
+    }
+
     @Test func whatAFailureDoesNotNeedIsLeftOut() throws {
         // A rule that never holds, to see that shrinking ends with the one upload that breaks it.
         let good = MergingServer.Upload(

@@ -45,9 +45,10 @@ struct EditingPageTests {
         for person in 0...1 { sync.cut(person) }
         for person in 0...1 {
             sync.wait(1_000)
-            let part = cells[1 + person]
-            try sync.engine(person).write { writer in
-                for operation in Self.operations(part) { try Self.apply(operation, writer) }
+            for transaction in cells[1 + person].split(separator: ";") {
+                try sync.engine(person).write { writer in
+                    for operation in Self.operations(String(transaction)) { try Self.apply(operation, writer) }
+                }
             }
         }
         for person in order {

@@ -59,6 +59,32 @@ struct ElementEditUploadTests {
         #expect(try uploads([.resume, .creationRuns], [edits, .clear]) == [.set(.set([])), .set(.set([]))])
     }
 
+    /// Two boxes, of which one has the tags that the class gives it.
+    @Test(arguments: [true, false]) func aServerIsToldOfDefaultsWhereItReadsThem(knows: Bool) throws {
+        let session = try ScriptedSession(classes: [Self.box()])
+        try session.engine.write { writer in
+            for (id, tags) in [(1, []), (2, ["a"])] as [(Int64, [String])] {
+                let tags = Value.set(tags.map { .string($0) })
+                try writer.insert(Row(key: .int(id), values: [.int(id), tags]), ofClass: 1)
+            }
+            // What is named is chosen, whatever it is.
+            let row = Row(key: .int(3), values: [.int(3), .set([])])
+            try writer.upsert(row, ofClass: 1, present: [0, 1])
+        }
+        session.greet(features: knows ? [.resume, .defaults] : [.resume])
+        session.opened(.created)
+        var uploaded: [FieldOperation.Change] = []
+        for action in session.actions() {
+            guard case .send(let frame) = action else { continue }
+            for message in try Frame.decode(frame, as: ClientMessage.self) {
+                guard case .upload(_, let changesets) = message else { continue }
+                uploaded += changesets.flatMap(\.operations).flatMap(\.fields).map(\.change)
+            }
+        }
+        let first: FieldOperation.Change = knows ? .setDefault(.set([])) : .set(.set([]))
+        #expect(uploaded == [first, .set(.set([.string("a")])), .set(.set([]))])
+    }
+
     /// Its default here would otherwise replace what the server has.
     @Test func aCollectionThatHasGoneFromTheStoreIsNotSet() {
         let operation = ObjectOperation(

@@ -40,6 +40,12 @@
             #expect(try await completeCount() == 1)
             token.stop(stopSyncing: true, purgeLocal: false)
             #expect(try cheap.count() == 1)
+            stopLater(try cheap.observe { _ in })
+            #expect(try cheap.count() == 1)
+        }
+
+        private func stopLater(_ token: NotificationToken) {
+            token.stop(syncingFor: .seconds(600))
         }
 
         private func completeCount() async throws -> Int {

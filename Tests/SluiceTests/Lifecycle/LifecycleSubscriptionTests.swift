@@ -143,6 +143,44 @@ import Testing
             #expect(try await bob.serverSubscriptions().isEmpty)
         }
 
+        @Test(arguments: [true, false])
+        func aQueryStaysInSyncForItsTimeToLiveAndEndsThen(purges: Bool) async throws {
+            let query = bob.objects(Vehicle.self).filter("views == 0")
+            let first = try EventRecorder(query)
+            try await first.complete()
+            first.token.stop(syncingFor: .seconds(600), purgeLocal: purges)
+            #expect(try bob.subscriptions().map(\.holderCount) == [1])
+            server.clock.advance(by: .seconds(590))
+            try await alice.upload(vins: "a")
+            try await server.settled()
+            #expect(try query.count() == 1)
+            #expect(try await !bob.serverSubscriptions().isEmpty)
+            server.clock.advance(by: .seconds(20))
+            try await server.settled()
+            #expect(try await bob.serverSubscriptions().isEmpty)
+            #expect(try query.count() == (purges ? 0 : 1))
+            #expect(try bob.subscriptions().isEmpty)
+        }
+
+        @Test func whoObservesAQueryWithinItsTimeToLiveFindsItCurrentAndItStays() async throws {
+            try await alice.upload(vins: "a")
+            let query = bob.objects(Vehicle.self)
+            let first = try EventRecorder(query)
+            try await first.complete()
+            first.token.stop(syncingFor: .seconds(600))
+            server.clock.advance(by: .seconds(300))
+            let second = try EventRecorder(query)
+            // Nothing has to come from the server.
+            let event = try await second.event { _ in true }
+            #expect(event.state == .complete && event.vins == ["a"])
+            server.clock.advance(by: .seconds(400))
+            try await server.settled()
+            #expect(try bob.subscriptions().map(\.holderCount) == [1])
+            #expect(try query.count() == 1)
+            second.token.stop()
+            #expect(try await bob.serverSubscriptions().isEmpty)
+        }
+
         @Test func aTokenThatIsStoppedWithinAWriteStopsAndPurgesAfterIt() async throws {
             try await alice.upload(vins: "a", "b")
             let recorder = try EventRecorder(bob.objects(Vehicle.self))

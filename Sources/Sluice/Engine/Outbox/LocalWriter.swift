@@ -171,16 +171,14 @@ package final class LocalWriter {
         try update(object, [])
     }
 
-    /// The edits of a list as a whole value where this transaction has set the list already, or nothing is recorded:
-    /// what is set as a whole does not say what its elements are.
+    /// The edits of a list as a whole value where this transaction has set the list already: what is set as a whole does
+    /// not say what its elements are. Where nothing is recorded, nobody else needs to know.
     private func wholeWhereAssigned(
         _ fields: [FieldOperation], _ object: ObjectRef, _ row: inout Row
     ) -> [FieldOperation] {
         var fields = fields
         for (index, field) in fields.enumerated() {
-            guard case .editList = field.change, !records(object) || isAssigned(field.property, of: object) else {
-                continue
-            }
+            guard case .editList = field.change, isAssigned(field.property, of: object) else { continue }
             fields[index].change = .set(row.values[field.property])
             row.setIdentity(nil, of: field.property)
         }
@@ -221,10 +219,9 @@ package final class LocalWriter {
         guard try transaction.insert(row, of: object) else { return false }
         guard records(object) else { return true }
         remember(object, as: nil)
-        // Defaults are sent too, since the server's schema may have other defaults.
-        let primaryKey = traits(of: object.classIndex).primaryKey
-        let fields = (named ?? PropertySet(all: row.values.count)).filter { $0 != primaryKey }
-        append(ObjectOperation(object, .create(fields.map { FieldOperation($0, .set(row.values[$0])) })))
+        // Defaults are sent too, since the server's schema may have other defaults; but they yield to what others write.
+        let traits = traits(of: object.classIndex)
+        append(.creating(row, object, named: named, defaults: traits.defaults, primaryKey: traits.primaryKey))
         return true
     }
 
@@ -303,11 +300,32 @@ extension LocalWriter: WrittenObjects {
     }
 }
 
+extension ObjectOperation {
+    /// The creation of an object as it is. Of values that are not named nobody knows whether they were chosen: those that
+    /// are the defaults of the class yield to what others write.
+    ///
+    /// - Parameter named: the properties to set; nil for all.
+    static func creating(
+        _ row: Row, _ object: ObjectRef, named: PropertySet? = nil, defaults: [Value], primaryKey: Int?
+    ) -> ObjectOperation {
+        let properties = (named ?? PropertySet(all: row.values.count)).filter { $0 != primaryKey }
+        return ObjectOperation(
+            object,
+            .create(
+                properties.map { property in
+                    let value = row.values[property]
+                    let isDefault = named == nil && defaults[property].isIdentical(to: value)
+                    return FieldOperation(property, isDefault ? .setDefault(value) : .set(value))
+                }))
+    }
+}
+
 /// What writing the objects of a class asks of its schema, found out once.
 private final class ClassTraits {
     let name: String
     let isLocal: Bool
     let primaryKey: Int?
+    let defaults: [Value]
     /// The properties that lead to other objects.
     let links: [Int]
 
@@ -315,6 +333,7 @@ private final class ClassTraits {
         name = declared.name
         isLocal = declared.isLocal
         primaryKey = declared.primaryKeyIndex
+        defaults = declared.defaultValues
         links = declared.properties.indices.filter { declared.properties[$0].type.element.isLink }
     }
 }

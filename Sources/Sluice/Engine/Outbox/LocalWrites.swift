@@ -112,12 +112,14 @@ final class LocalWrites {
         try transactions.run(.local) { _ in
             var operations: [ObjectOperation] = []
             var byteCount = 0
+            var edited: [ObjectRef] = []
             for (classIndex, declared) in classes.enumerated() where !declared.isLocal {
+                let defaults = declared.defaultValues
                 try storage.forEachRow(ofClass: classIndex) { row in
-                    let fields = row.values.indices.filter { $0 != declared.primaryKeyIndex }
-                    let operation = ObjectOperation(
-                        ObjectRef(classIndex, row.key), .create(fields.map { FieldOperation($0, .set(row.values[$0])) })
-                    )
+                    let object = ObjectRef(classIndex, row.key)
+                    if !row.identities.isEmpty { edited.append(object) }
+                    let operation = ObjectOperation.creating(
+                        row, object, defaults: defaults, primaryKey: declared.primaryKeyIndex)
                     let size = operation.dataSize.byteCount
                     if operations.count >= options.uploadOperationCountMax
                         || byteCount + size > options.uploadByteCountMax, !operations.isEmpty
@@ -131,6 +133,16 @@ final class LocalWrites {
                 }
             }
             if !operations.isEmpty { try enqueue(operations) }
+            // The server gets the lists as wholes, which do not say what their elements were here.
+            for object in edited { try forgetIdentities(of: object) }
         }
+    }
+
+    /// Has the elements of an object's lists named as those of lists that were set as a whole.
+    private func forgetIdentities(of object: ObjectRef) throws {
+        guard var row = try storage.row(object) else { return }
+        let lists = PropertySet(row.identities.keys)
+        for property in lists { row.setIdentity(nil, of: property) }
+        try storage.update(row, ofClass: object.classIndex, changed: lists)
     }
 }

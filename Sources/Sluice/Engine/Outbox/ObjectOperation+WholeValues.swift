@@ -6,7 +6,8 @@ extension ObjectOperation {
     func isReadable(with features: Features) -> Bool { fields.allSatisfy { $0.isReadable(with: features) } }
 
     /// The operation for a server that takes some collections as a whole only: they are set to what they are here now. A
-    /// collection that has gone from the store since is left out, for nobody here knows what the edit makes of it.
+    /// collection that has gone from the store since is left out, for nobody here knows what the edit makes of it. A
+    /// default is set like any other value.
     ///
     /// - Parameters:
     ///   - row: the object as it is here; nil if it was deleted since, so that its collections do not matter.
@@ -15,6 +16,7 @@ extension ObjectOperation {
         func whole(_ fields: [FieldOperation]) -> [FieldOperation] {
             fields.compactMap { field in
                 if field.isReadable(with: features) { return field }
+                if case .setDefault(let value) = field.change { return FieldOperation(field.property, .set(value)) }
                 return row.flatMap { row in
                     row.absent.contains(field.property)
                         ? nil : FieldOperation(field.property, .set(row.values[field.property]))
@@ -33,6 +35,7 @@ extension FieldOperation {
     fileprivate func isReadable(with features: Features) -> Bool {
         switch change {
         case .set, .add: true
+        case .setDefault: features.contains(.defaults)
         case .clear, .edit: features.contains(.elementEdits)
         case .editList: features.contains(.listEdits)
         }

@@ -227,7 +227,7 @@ final class Retirement {
             for field in operation.fields {
                 let name = declared.properties[field.property].name
                 switch field.change {
-                case .set(let value): values[name] = value
+                case .set(let value), .setDefault(let value): values[name] = value
                 case .clear: values[name] = field.change.applied(to: declared.properties[field.property].type.zero)
                 case .edit(let edits): values[name] = edits.inserted
                 case .editList(let edits): values[name] = .list(edits.ordered.compactMap(\.value))

@@ -16,6 +16,8 @@ final class SubscriptionHolders {
     private let now: () -> Timestamp
     /// Whether properties had other names before, by which queries may still be known.
     private var hasRenamedProperties = false
+    /// What is held for some time after its observer has gone, by the number of the observation.
+    private var lingering: [UInt64: Subscription] = [:]
 
     init(
         _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
@@ -121,6 +123,12 @@ final class SubscriptionHolders {
         }
         try endUnlessHeld(subscription, purging: purging)
     }
+
+    /// Leaves a holder to a subscription whose observer has gone.
+    func linger(_ subscription: Subscription, as observation: UInt64) { lingering[observation] = subscription }
+
+    /// The subscription of an observer that has gone, to be released; nil if there is none.
+    func endLingering(_ observation: UInt64) -> Subscription? { lingering.removeValue(forKey: observation) }
 
     /// Ends the syncing of a query that is kept without holders. It does nothing while somebody observes the query.
     func stopKeeping(_ query: Query, purging: Bool) throws {
