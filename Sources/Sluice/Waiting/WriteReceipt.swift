@@ -4,7 +4,7 @@ internal import Synchronization
 /// makes it. It is worth something as long as the process runs.
 public final class WriteReceipt: Sendable {
     /// What has become of the write.
-    enum Fate: Sendable {
+    package enum Fate: Sendable {
         /// The body of the write runs, or has thrown.
         case unstored
         /// It is stored here, and the server has not answered.
@@ -16,9 +16,9 @@ public final class WriteReceipt: Sendable {
 
     private let state = Mutex(Fate.unstored)
 
-    init() {}
+    package init() {}
 
-    var fate: Fate { state.withLock { $0 } }
+    package var fate: Fate { state.withLock { $0 } }
 
     /// Notes that the write is stored, and waits to be uploaded.
     func noteStored() { state.withLock { $0 = .waiting } }
