@@ -25,9 +25,10 @@ enum ListTarget {
 
     /// A length, an identity of that many bytes, and edits.
     private static func edit(_ bytes: [UInt8]) {
-        guard let length = bytes.first.map(Int.init), bytes.count > length,
-            let identity = try? ListIdentity(wireBytes: Array(bytes[1...length]), limits: MessageTarget.limits),
-            let edits = try? ListEdits(wireBytes: Array(bytes[(length + 1)...]), limits: MessageTarget.limits),
+        guard let length = bytes.first.map(Int.init), bytes.count > length else { return }
+        let (first, second) = (Array(bytes.dropFirst().prefix(length)), Array(bytes.dropFirst(length + 1)))
+        guard let identity = try? ListIdentity(wireBytes: first, limits: MessageTarget.limits),
+            let edits = try? ListEdits(wireBytes: second, limits: MessageTarget.limits),
             identity.count <= elementCountMax,
             var list = ElementList((0..<identity.count).map { .int(Int64($0)) }, identity)
         else { return }
