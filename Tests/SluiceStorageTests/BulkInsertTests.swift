@@ -205,8 +205,18 @@ struct BulkInsertTests {
             let differing = rows.filter { !(found[$0.key]?.isIdentical(to: $0) ?? false) }
             #expect(differing.map(\.key) == [])
         }
+        func isStored(_ row: Row) throws -> Bool {
+            try storage.row(ObjectRef(0, row.key))?.isIdentical(to: row) ?? false
+        }
         let created = try store(all)
         #expect(created.updated.isEmpty && created.created.count + created.leftOut.count == all.count)
+        try expectStored(all)
+        // What is said of the rows is what reading them gives.
+        #expect(try created.created.allSatisfy { try isStored($0.row) && $0.row.key == keys[$0.position] })
+        #expect(created.created.count > 20)
+        // What is here as it is does not count as updated.
+        let again = try store(all)
+        #expect(again.updated.isEmpty && again.created.isEmpty && again.leftOut.isEmpty)
         try expectStored(all)
         // The same objects with the values of others.
         let changed = zip(all, all.shuffled(using: &random)).map { row, other in
@@ -219,7 +229,20 @@ struct BulkInsertTests {
         #expect(updated.leftOut.isEmpty && updated.created.isEmpty)
         #expect(updated.updated.filter { !$0.old.isIdentical(to: all[$0.position]) }.map(\.position) == [])
         #expect(Set(updated.updated.map(\.position)) == Set(all.indices))
+        #expect(try updated.updated.allSatisfy { try isStored($0.row) })
         try expectStored(changed)
+        // A row of a part of the properties, and one that is later here.
+        var partial = changed[3]
+        partial.version += 1
+        partial.values[1] = all[4].values[1]
+        var earlier = changed[5]
+        earlier.version -= 1
+        let outcome = try storage.write {
+            let batch = try Self.batch(0, [partial, earlier], Array(declared.properties.indices), absent: [])
+            return try storage.store(batch, at: [0, 1], as: .root, of: [], isObserved: true)
+        }
+        #expect(outcome.updated.map(\.position) == [0])
+        #expect(try isStored(partial) && isStored(changed[5]))
     }
 
     /// Many rows link to a few objects by integer keys: some are here, some are not yet.

@@ -1,3 +1,4 @@
+import CAllocationCounter
 import TestSupport
 import Testing
 
@@ -44,5 +45,48 @@ import Testing
         for bound in [-1, 0, 1, count / 2, count - 1, count, count + 1] {
             #expect(list.partitionIndex { $0 < bound } == elements.count { $0 < bound })
         }
+    }
+
+    /// Elements that come before, among and behind those of lists of all sizes, few and many.
+    @Test(arguments: [0, 1, 48, 65, 2_304, 7_000])
+    func mergedElementsAreWhereSortingPutsThem(count: Int) {
+        var generator = SeededGenerator(seed: UInt64(count))
+        var array = (0..<count).map { $0 * 1_000 }
+        var list = ChunkedList(array)
+        var known = Set(array)
+        for round in 0..<24 {
+            let range = [0..<(count + 1) * 1_000, 0..<500, count * 1_000..<count * 1_000 + 100_000][round % 3]
+            let size = [1, 3, 100, 1_500][round % 4]
+            let coming = Set((0..<size).map { _ in Int.random(in: range, using: &generator) }).subtracting(known)
+            known.formUnion(coming)
+            let copy = list
+            let before = array
+            array = (array + coming).sorted()
+            let indices = list.merge(coming.sorted(), by: <)
+            #expect(indices.map { array[$0] } == coming.sorted())
+            #expect(list.count == array.count && Array(list) == array)
+            #expect(Array(copy) == before)
+            // Reading and editing find their way in what merging has left.
+            for index in indices.prefix(5) { #expect(list[index] == array[index]) }
+            if let index = indices.last {
+                list.remove(at: index)
+                #expect(known.remove(array.remove(at: index)) != nil)
+                #expect(Array(list) == array)
+            }
+        }
+    }
+
+    @Test func elementsBehindAllOthersCopyLittleOfTheList() {
+        func allocated(_ count: Int) -> Int {
+            var list = ChunkedList(Array(0..<count))
+            let copy = list
+            let before = allocated_byte_count()
+            _ = list.merge(Array(count..<count + 1_000), by: <)
+            let bytes = Int(allocated_byte_count() - before)
+            #expect(copy.count == count)
+            return bytes
+        }
+        // 100,000 elements take 800,000 bytes.
+        #expect(allocated(100_000) < allocated(1_000) + 80_000)
     }
 }

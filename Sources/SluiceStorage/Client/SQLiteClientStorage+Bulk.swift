@@ -15,14 +15,15 @@ extension SQLiteClientStorage {
             outcome.leftOut = stored.leftOut
             guard !stored.rows.isEmpty else { return }
             let created = isObserved ? candidates.removing(stored.leftOut) : []
-            outcome.created = created
+            let rows = BatchRows(batch, of: table.schema)
+            outcome.created = created.map { ($0, rows.row(at: $0)) }
             guard let role else { return }
             join(created, stored.rows, batch.classIndex, role, subscriptions, areNew: true, isObserved, &outcome)
         }
         func update() throws {
             let present = try tables.updatePresent(batch, at: outcome.leftOut, isReadingOlds: isObserved)
             outcome.leftOut = present.leftOut
-            outcome.updated = Array(zip(present.positions, present.olds))
+            outcome.updated = present.changes
             guard let role, !present.rows.isEmpty else { return }
             join(
                 present.positions, present.rows, batch.classIndex, role, subscriptions, areNew: false, isObserved,

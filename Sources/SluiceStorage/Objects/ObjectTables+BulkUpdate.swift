@@ -6,8 +6,8 @@ struct PresentRows {
     /// Their positions in the batch, in no particular order, and beside each its local row id.
     var positions: [Int] = []
     var rows: [Int64] = []
-    /// What they were before, where somebody asks for it.
-    var olds: [Row] = []
+    /// What those that change were before and are now, where somebody asks for it.
+    var changes: [(position: Int, old: Row, row: Row)] = []
     /// The positions of all others, ascending.
     var leftOut: [Int] = []
 }
@@ -18,11 +18,12 @@ extension ObjectTables {
     ///
     /// - Parameters:
     ///   - positions: the rows of the batch to look at, ascending.
-    ///   - isReadingOlds: whether to return the rows as they were.
+    ///   - isReadingOlds: whether to return the rows that change. Those that are the same already are not written then.
     /// - Returns: the rows whose objects are present. An object that comes again in the batch is left out there.
     func updatePresent(_ batch: RowBatch, at positions: [Int], isReadingOlds: Bool) throws -> PresentRows {
         let table = try table(batch.classIndex)
         let columns = BatchColumns(batch, table)
+        let rows = BatchRows(batch, of: table.schema)
         var present = PresentRows()
         var seen = RowBitmap()
         for start in stride(from: 0, to: positions.count, by: rowsPerStatementMax) {
@@ -35,7 +36,10 @@ extension ObjectTables {
                 let position = chunk[chunk.startIndex + object.offset]
                 present.positions.append(position)
                 present.rows.append(object.row)
-                if let old = object.old { present.olds.append(old) }
+                if let old = object.old {
+                    guard let row = rows.row(at: position, replacing: old) else { continue }
+                    present.changes.append((position, old, row))
+                }
                 guard object.version <= batch.versions[position] else { continue }
                 try update.add(object, position)
             }

@@ -50,6 +50,51 @@ package struct ChunkedList<Element> {
             }
         }
 
+        /// The leaves after elements were merged into them.
+        ///
+        /// - Parameters:
+        ///   - elements: a part of those that are merged into the list, at least one.
+        ///   - start: the index in the list of the branch's first element.
+        ///   - indices: the indices in the list of the elements are appended to these.
+        func leaves(
+            merging elements: ArraySlice<Element>, from start: Int, by precedes: (Element, Element) -> Bool,
+            _ indices: inout [Int]
+        ) -> [[Element]] {
+            var result: [[Element]] = []
+            result.reserveCapacity(leaves.count + elements.count / ChunkedList.nodeCountMax + 2)
+            var rest = elements
+            for (number, leaf) in leaves.enumerated() {
+                let isLast = number == leaves.count - 1
+                let end = isLast ? rest.endIndex : rest.partitionIndex { precedes($0, leaves[number + 1][0]) }
+                let coming = rest[..<end]
+                rest = rest[end...]
+                guard !coming.isEmpty else {
+                    result.append(leaf)
+                    continue
+                }
+                var merged: [Element] = []
+                merged.reserveCapacity(leaf.count + coming.count)
+                var next = coming.startIndex
+                // Before an element are those of the list and those that are merged into it.
+                func takeComing(behind offset: Int) {
+                    indices.append(start + starts[number] + offset + next)
+                    merged.append(coming[next])
+                    next += 1
+                }
+                for (offset, element) in leaf.enumerated() {
+                    while next < coming.endIndex, precedes(coming[next], element) { takeComing(behind: offset) }
+                    merged.append(element)
+                }
+                while next < coming.endIndex { takeComing(behind: leaf.count) }
+                let size =
+                    merged.count > ChunkedList.nodeCountMax ? ChunkedList.nodeCountMax * 3 / 4 : merged.count
+                for start in stride(from: 0, to: merged.count, by: size) {
+                    result.append(Array(merged[start..<Swift.min(start + size, merged.count)]))
+                }
+            }
+            return result
+        }
+
         subscript(index: Int) -> Element {
             get {
                 let leaf = starts.place(of: index)
@@ -117,6 +162,45 @@ package struct ChunkedList<Element> {
 }
 
 extension ChunkedList {
+    /// Merges elements into a list that is in the same order as they are. Nodes into which none of them falls stay as
+    /// they are, and shared with copies of the list, so elements that follow all others cost O(their number), and
+    /// O(n / 1,000) for the references to branches.
+    ///
+    /// - Returns: the indices of the elements, ascending.
+    package mutating func merge(_ elements: [Element], by precedes: (Element, Element) -> Bool) -> [Int] {
+        guard let last = branches.indices.last, !elements.isEmpty else {
+            if !elements.isEmpty { self = ChunkedList(elements) }
+            return Array(elements.indices)
+        }
+        var indices: [Int] = []
+        indices.reserveCapacity(elements.count)
+        var merged: [Branch] = []
+        var rest = elements[...]
+        for (number, branch) in branches.enumerated() {
+            let end =
+                number == last
+                ? rest.endIndex : rest.partitionIndex { precedes($0, branches[number + 1].leaves[0][0]) }
+            guard end > rest.startIndex else {
+                merged.append(branch)
+                continue
+            }
+            let leaves = branch.leaves(merging: rest[..<end], from: starts[number], by: precedes, &indices)
+            rest = rest[end...]
+            let size = leaves.count > Self.nodeCountMax ? Self.nodeCountMax * 3 / 4 : leaves.count
+            for start in stride(from: 0, to: leaves.count, by: size) {
+                merged.append(Branch(leaves[start..<Swift.min(start + size, leaves.count)]))
+            }
+        }
+        branches = merged
+        starts = []
+        count = 0
+        for branch in branches {
+            starts.append(count)
+            count += branch.count
+        }
+        return indices
+    }
+
     /// The index of the first element that does not meet a condition, in a list whose elements that meet it come first.
     /// O(log n), with one call of `isBefore` for each halving.
     package func partitionIndex(where isBefore: (Element) -> Bool) -> Int {
@@ -129,10 +213,10 @@ extension ChunkedList {
     }
 }
 
-extension Array {
+extension RandomAccessCollection where Index == Int {
     fileprivate func partitionIndex(where isBefore: (Element) -> Bool) -> Int {
-        var low = 0
-        var high = count
+        var low = startIndex
+        var high = endIndex
         while low < high {
             let middle = (low + high) / 2
             if isBefore(self[middle]) { low = middle + 1 } else { high = middle }

@@ -13,7 +13,7 @@ package struct ResultEditor: ~Copyable, Sendable {
     /// Whether it is a modification that writes of an object begin or cease to be pending.
     private let reportsPending: Bool
     /// The entry of each object in the list.
-    private var entries: [ObjectRef: ResultEntry] = [:]
+    private var entries = EntryTable()
 
     /// Begins with a list. Takes O(n).
     package init(_ list: ResultList, ignoring ignored: PropertySet = [], reportsPending: Bool = false) {
@@ -25,6 +25,9 @@ package struct ResultEditor: ~Copyable, Sendable {
     }
 
     private var order: SortOrder { list.order }
+
+    /// The number of entries, within the limit and beyond.
+    package var count: Int { entries.count }
 
     /// Whether the list holds an object, within the limit or beyond.
     package func contains(_ object: ObjectRef) -> Bool { entries[object] != nil }
@@ -80,7 +83,7 @@ package struct ResultEditor: ~Copyable, Sendable {
     ///
     /// - Returns: nil, and nothing is changed, if there are other edits, or few.
     private mutating func insert(_ edits: [ResultEdit]) -> ResultChange? {
-        guard isBulk(edits.count) else { return nil }
+        guard edits.count > Self.fewCount else { return nil }
         var coming: [ResultEntry] = []
         coming.reserveCapacity(edits.count)
         for edit in edits {
@@ -107,7 +110,9 @@ package struct ResultEditor: ~Copyable, Sendable {
     }
 
     /// Whether so many edits cost less together than one by one.
-    private func isBulk(_ count: Int) -> Bool { count > 16 && count > list.entries.count / 16 }
+    private func isBulk(_ count: Int) -> Bool { count > Self.fewCount && count > list.entries.count / 16 }
+
+    private static let fewCount = 16
 
     /// Merges new entries, in any order, into the list.
     ///
@@ -115,23 +120,8 @@ package struct ResultEditor: ~Copyable, Sendable {
     private mutating func merge(_ new: [ResultEntry]) -> [Int] {
         var coming = new
         order.sort(&coming)
-        var merged: [ResultEntry] = []
-        merged.reserveCapacity(list.entries.count + coming.count)
-        var indices: [Int] = []
-        indices.reserveCapacity(coming.count)
-        var next = 0
-        func takeComing() {
-            indices.append(merged.count)
-            merged.append(coming[next])
-            next += 1
-        }
-        for entry in list.entries {
-            while next < coming.count, order.precedes(coming[next].position, entry.position) { takeComing() }
-            merged.append(entry)
-        }
-        while next < coming.count { takeComing() }
-        list.entries = ChunkedList(merged)
-        return indices
+        let order = list.order
+        return list.entries.merge(coming) { order.precedes($0.position, $1.position) }
     }
 
     /// Whether an edit of an object that stays is a modification.
@@ -141,7 +131,8 @@ package struct ResultEditor: ~Copyable, Sendable {
         case .remove: false
         case .upsert(let entry):
             entries[entry.object].map {
-                shows($0.row, otherThan: entry.row) || reportsPending && $0.isPending != entry.isPending
+                !$0.hasSameRow(as: entry) && shows($0.row, otherThan: entry.row)
+                    || reportsPending && $0.isPending != entry.isPending
             } ?? false
         }
     }

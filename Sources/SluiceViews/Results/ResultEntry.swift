@@ -1,20 +1,37 @@
 package import SluiceModel
 
 /// One object of a list of results. Entries are immutable, and all lists that contain them share them.
+///
+/// An observer keeps an entry for each result, so an entry is small: 64 bytes, and its row is packed.
 package final class ResultEntry: Sendable {
-    package let object: ObjectRef
-    /// The position of the object in the query's order.
-    package let position: SortPosition
-    package let row: Row
+    private let key: ObjectKey
     /// Whether the row shows writes that the server has not confirmed.
     package let isPending: Bool
+    private let classIndex: UInt32
+    private let sortValues: [Value]
+    private let packed: PackedRow
 
     package init(object: ObjectRef, position: SortPosition, row: Row, isPending: Bool = false) {
-        self.object = object
-        self.position = position
-        self.row = row
+        precondition(row.key == object.key, "the row of another object")
+        key = object.key
         self.isPending = isPending
+        classIndex = UInt32(object.classIndex)
+        sortValues = position.values
+        packed = PackedRow(row, id: position.id)
     }
+
+    deinit { packed.deallocate(key: key) }
+
+    package var object: ObjectRef { ObjectRef(Int(classIndex), key) }
+
+    /// The position of the object in the query's order.
+    package var position: SortPosition { SortPosition(values: sortValues, id: packed.id(key: key)) }
+
+    /// The object's row. O(its size).
+    package var row: Row { packed.row(key: key) }
+
+    /// Whether another entry of the object has an identical row.
+    package func hasSameRow(as other: ResultEntry) -> Bool { packed.isIdentical(to: other.packed, key: key) }
 
     /// Whether another entry shows the same.
     package func isSame(as other: ResultEntry) -> Bool {
@@ -22,7 +39,7 @@ package final class ResultEntry: Sendable {
             || object == other.object && isPending == other.isPending && position.id == other.position.id
                 && position.values.count == other.position.values.count
                 && zip(position.values, other.position.values).allSatisfy { $0.isIdentical(to: $1) }
-                && row.isIdentical(to: other.row)
+                && hasSameRow(as: other)
     }
 }
 

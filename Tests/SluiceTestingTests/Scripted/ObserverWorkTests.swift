@@ -3,6 +3,7 @@ import Sluice
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
+import SluiceWire
 import Testing
 
 /// What observers cost: the work of a transaction is counted beside n observers and beside 4 n.
@@ -163,5 +164,49 @@ import Testing
         let after = server.engine.observationWork
         #expect(after.judgementCount - before.judgementCount == 1)
         #expect(after.readCount - before.readCount <= 1)
+    }
+
+    /// Overlapping queries that all come back after an outage, and are sent what is here already.
+    @Test(arguments: [1, Int.max]) func aPageThatBringsNothingNewIsNotJudged(bulkRowCountMin: Int) throws {
+        let server = try ScriptedSession { $0.bulkRowCountMin = bulkRowCountMin }
+        let count = 12
+        var informed = 0
+        // No condition on one property covers these, so each is judged for each observer.
+        let observers = try (0..<count).map { number in
+            try server.engine.observe(try server.query("User WHERE age + 0 < \(1_000 + number)")) { event in
+                if !event.change.isEmpty { informed += 1 }
+            }
+        }
+        func bootstrap(_ users: [Row]) {
+            for number in 0..<count {
+                server.bootstrap(UInt64(number + 1), users)
+                for observer in observers { server.engine.observerIsReady(observer) }
+            }
+        }
+        let users = (0..<30 as Range<Int64>).map { ScriptedSession.user($0, age: $0) }
+        server.open()
+        bootstrap(users)
+        #expect(informed > 0)
+        server.loseConnection()
+        server.open(.resumed)
+        informed = 0
+        var before = server.engine.observationWork
+        bootstrap(users)
+        #expect(server.engine.observationWork.judgementCount == before.judgementCount)
+        #expect(informed == 0)
+        #expect(server.engine.lastProblem == nil)
+        // One user has changed: it is judged for each, and the others for none.
+        server.loseConnection()
+        server.open(.resumed)
+        before = server.engine.observationWork
+        var changed = users
+        changed[7] = ScriptedSession.user(7, age: 70, version: 3)
+        bootstrap(changed)
+        #expect(server.engine.observationWork.judgementCount - before.judgementCount <= count)
+        #expect(try server.age(of: 7) == .int(70))
+        for number in 0..<count {
+            let list = try server.storage.results(of: server.query("User WHERE age + 0 < \(1_000 + number)"))
+            #expect(list.visible.count == 30)
+        }
     }
 }

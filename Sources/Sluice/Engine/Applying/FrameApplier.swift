@@ -172,7 +172,8 @@ final class FrameApplier {
         subscription.record.updatedAt = applier.now()
         subscription.progress = 1
         try storage.updateSubscription(subscription.record)
-        if !wasComplete { transaction.noteRebuild(id) }
+        // The values of what it has were shown as they came.
+        if !wasComplete { transaction.noteRebuild(id, rereads: false) }
         try storage.advance(to: complete.version)
     }
 
@@ -378,6 +379,8 @@ final class FrameApplier {
         }
         guard current.version <= version else { return true }
         guard let row = overlay(current) else { return false }
+        // It came with another query already.
+        if row.isIdentical(to: current) { return true }
         try transaction.update(
             row, of: object, changed: images.carried, replacing: current, edits: images.listEdits(notes))
         return true

@@ -11,12 +11,13 @@ final class CommittedObjects: ObjectSource {
     private(set) var readCount: Int
 
     /// - Parameters:
-    ///   - rows: the objects that were read already; nil for those that are not here.
+    ///   - rows: the objects that are known already; nil for those that are not here.
+    ///   - readCount: how many of them were read from the store.
     ///   - storage: the store after the commit.
-    init(_ rows: [ObjectRef: Row?], in storage: any ClientStorage) {
+    init(_ rows: [ObjectRef: Row?], readCount: Int, in storage: any ClientStorage) {
         self.rows = rows
         self.storage = storage
-        readCount = rows.count
+        self.readCount = readCount
     }
 
     func row(_ object: ObjectRef) throws -> Row? {

@@ -87,7 +87,10 @@ final class Observations {
     func rebind() {
         let observers = index.all
         index = ObserverIndex()
-        for observer in observers { index.insert(observer, schema: storage.schema) }
+        for observer in observers {
+            observer.hasOldRows = true
+            index.insert(observer, schema: storage.schema)
+        }
     }
 
     private func reader(of subscription: Subscription) -> ResultReader {
@@ -126,7 +129,7 @@ final class Observations {
             guard let observer = index[id], !observer.isOver else { continue }
             do {
                 if let failure = task.failure { throw failure }
-                let edits = task.isRebuilt ? try rebuilt(observer, settlement) : task.edits
+                let edits = task.isRebuilt ? try rebuilt(observer, task, settlement) : task.edits
                 observer.receive(edits + task.touched.sorted().map { .touch($0) }, origin: origin, now: now)
             } catch {
                 fail(observer, because: error)
@@ -136,11 +139,29 @@ final class Observations {
     }
 
     /// The edits that lead to the results of a subscription that has become complete or ceased to be.
-    private func rebuilt(_ observer: Observer, _ settlement: ObserverSettlement) throws -> [ResultEdit] {
-        var kept: Set<ObjectRef> = []
+    private func rebuilt(
+        _ observer: Observer, _ task: ObserverSettlement.Task, _ settlement: ObserverSettlement
+    ) throws -> [ResultEdit] {
+        let reader = reader(of: observer.subscription)
         var edits: [ResultEdit] = []
+        // What is in memory was kept current, and is not read again, nor listed beside what is.
+        if let count = observer.heldCount, !task.isReread, !observer.hasOldRows {
+            var keptCount = 0
+            let isAnswered = try reader.forEachNamedEntry(except: { object in
+                guard observer.holds(object), !task.judged.contains(object) else { return false }
+                keptCount += 1
+                return true
+            }) { entry in
+                if observer.holds(entry.object) { keptCount += 1 }
+                if !observer.isUpToDate(entry) { edits.append(.upsert(entry)) }
+            }
+            if isAnswered, keptCount == count { return edits }
+            edits = []
+        }
+        observer.hasOldRows = false
+        var kept: Set<ObjectRef> = []
         // Most are in memory as they are, and are not read twice at a time.
-        try reader(of: observer.subscription).forEachEntryWithStanding { entry in
+        try reader.forEachEntryWithStanding { entry in
             kept.insert(entry.object)
             if !observer.isUpToDate(entry) { edits.append(.upsert(entry)) }
         }

@@ -56,6 +56,29 @@ final class Observer {
         pool?.contains(object) ?? results.contains(object) || !backlog.isEmpty
     }
 
+    /// Whether the results in memory may have the values of a schema before.
+    var hasOldRows = false
+
+    /// The number of results in memory, including those beyond the limit, after the edits that wait; nil where stages
+    /// choose among more than them. O(edits that wait).
+    var heldCount: Int? {
+        guard pool == nil else { return nil }
+        var count = results.count
+        for object in Set(backlog.objects) {
+            count += (holds(object) ? 1 : 0) - (results.contains(object) ? 1 : 0)
+        }
+        return count
+    }
+
+    /// Whether an object is among the results in memory, after the edits that wait.
+    func holds(_ object: ObjectRef) -> Bool {
+        switch backlog.lastEdit(of: object) {
+        case nil, .touch: results.contains(object)
+        case .upsert: true
+        case .remove: false
+        }
+    }
+
     /// Whether an edit with this entry would change nothing, after those that wait.
     func isUpToDate(_ entry: ResultEntry) -> Bool {
         guard pool == nil else { return false }

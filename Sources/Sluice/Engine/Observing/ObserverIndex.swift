@@ -80,11 +80,15 @@ struct ObserverIndex {
 
     /// Calls `body` with each observer among whose results an object may be, before the transaction or after it; with
     /// some of them more than once.
+    ///
+    /// - Parameters:
+    ///   - change: what became of the object; for one that did not change, with the same image twice.
+    ///   - standing: what the store knows of the object besides.
     func forEachObserver(
-        of object: ObjectRef, _ outcome: TransactionOutcome, schema: Schema, _ body: (Observer) -> Void
+        of change: ObjectDelta, _ standing: TransactionOutcome.Standing, _ outcome: TransactionOutcome,
+        schema: Schema, _ body: (Observer) -> Void
     ) throws {
-        let standing = try outcome.standing(of: object)
-        let change = try outcome.change(of: object)
+        let object = change.object
         func find(_ id: UInt64) {
             guard let observer = filed[id]?.observer else { return }
             let subscription = observer.subscription
@@ -100,11 +104,12 @@ struct ObserverIndex {
         }
     }
 
-    /// Calls `body` with each object whose links lead to a changed object, and each observer whose condition or sort
-    /// reads the changed object and among whose results the other may be; with some pairs more than once.
+    /// Calls `body` with what became of each object whose links lead to a changed object, and each observer whose
+    /// condition or sort reads the changed object and among whose results the other may be; with some pairs more than
+    /// once.
     func forEachDependent(
         on change: ObjectDelta, _ outcome: TransactionOutcome, schema: Schema,
-        _ body: (Observer, ObjectRef) -> Void
+        _ body: (Observer, ObjectDelta) -> Void
     ) throws {
         guard let chains = byChain[change.object.classIndex] else { return }
         // Whether a condition can be judged here depends on which objects and properties are here.
@@ -115,7 +120,9 @@ struct ObserverIndex {
             guard !concerned.isEmpty else { continue }
             let roots = try PathDependents.roots(leadingTo: change.object, by: links, outcome.delta, in: outcome)
             for root in roots {
-                try forEachObserver(of: root, outcome, schema: schema) { observer in
+                let root = try outcome.change(of: root)
+                let standing = try outcome.standing(of: root.object)
+                try forEachObserver(of: root, standing, outcome, schema: schema) { observer in
                     if concerned.contains(observer.id) { body(observer, root) }
                 }
             }
@@ -157,7 +164,8 @@ struct ObserverIndex {
                     }
                     continue
                 }
-                try forEachObserver(of: root, outcome, schema: schema) { observer in
+                let change = try outcome.change(of: root)
+                try forEachObserver(of: change, outcome.standing(of: root), outcome, schema: schema) { observer in
                     if group.observers.contains(observer.id), observer.mayContain(root) { body(observer, [root]) }
                 }
             }

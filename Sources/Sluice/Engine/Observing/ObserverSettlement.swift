@@ -8,11 +8,14 @@ struct ObserverSettlement {
     struct Task {
         /// For objects that have become results, changed as results, or ceased to be results.
         fileprivate(set) var edits: [ResultEdit] = []
-        fileprivate var judged: Set<ObjectRef> = []
+        /// The objects that were judged or, where all results are found again, that may differ from what was shown.
+        fileprivate(set) var judged: Set<ObjectRef> = []
         /// The results whose links lead to a changed object.
         fileprivate(set) var touched: Set<ObjectRef> = []
-        /// Whether all results must be computed again; the edits then do not count.
+        /// Whether all results must be found again; the edits then do not count.
         fileprivate(set) var isRebuilt = false
+        /// Whether all results must be read again.
+        fileprivate(set) var isReread = false
         /// Why an object could not be judged.
         fileprivate(set) var failure: (any Error)?
     }
@@ -34,13 +37,19 @@ struct ObserverSettlement {
         let schema = storage.schema
         outcome = try TransactionOutcome(transaction, in: storage)
         for subscription in transaction.rebuilt {
-            for id in index.observers(of: subscription) { tasks[id, default: Task()].isRebuilt = true }
+            for id in index.observers(of: subscription) {
+                tasks[id, default: Task()].isRebuilt = true
+                tasks[id]?.isReread = transaction.reread.contains(subscription)
+            }
         }
         for subscription in changed {
             for id in index.observers(of: subscription.record.id) where tasks[id] == nil { tasks[id] = Task() }
         }
-        for object in outcome.touched {
-            try index.forEachObserver(of: object, outcome, schema: schema) { judge(object, for: $0) }
+        for touched in outcome.touched {
+            let standing = try outcome.standing(of: touched)
+            try index.forEachObserver(of: touched.change, standing, outcome, schema: schema) {
+                judge(touched.change, standing, for: $0)
+            }
         }
         for change in outcome.delta.changes {
             try index.forEachDependent(on: change, outcome, schema: schema) { judge($1, for: $0) }
@@ -48,7 +57,7 @@ struct ObserverSettlement {
         for (subscription, objects) in transaction.membershipChanges {
             for id in index.observers(of: subscription) {
                 guard let observer = index[id] else { continue }
-                for object in objects.sorted() { judge(object, for: observer) }
+                for object in objects.sorted() { judge(try outcome.change(of: object), for: observer) }
             }
         }
         try index.forEachTouch(by: outcome, schema: schema, askedCountMax: askedObserverCountMax) { observer, results in
@@ -57,15 +66,25 @@ struct ObserverSettlement {
         work.readCount = outcome.readCount
     }
 
-    private mutating func judge(_ object: ObjectRef, for observer: Observer) {
+    /// - Parameters:
+    ///   - change: what became of the object; for one that did not change, with the same image twice.
+    ///   - standing: what the store knows of the object besides; nil to look it up where it matters.
+    private mutating func judge(
+        _ change: ObjectDelta, _ standing: TransactionOutcome.Standing? = nil, for observer: Observer
+    ) {
+        let object = change.object
         let subscription = observer.subscription
-        guard !observer.isOver, tasks[observer.id]?.isRebuilt != true else { return }
+        guard !observer.isOver else { return }
+        if tasks[observer.id]?.isRebuilt ?? false {
+            tasks[observer.id]?.judged.insert(object)
+            return
+        }
         work.judgementCount += 1
         do {
-            let row = try outcome.row(object)
+            let row = change.new
             if let row, try subscription.judge.includes(row, object, of: subscription.record, in: outcome) {
                 guard tasks[observer.id, default: Task()].judged.insert(object).inserted else { return }
-                let isPending = try outcome.hasPending(object)
+                let isPending = try standing?.isPending ?? outcome.hasPending(object)
                 let entry = try subscription.judge.entry(object, row, isPending: isPending, in: outcome)
                 tasks[observer.id]?.edits.append(.upsert(entry))
             } else if observer.mayContain(object) {

@@ -8,8 +8,8 @@ internal import SluiceViews
 final class TransactionOutcome: ObjectStanding {
     /// The changes of objects.
     let delta: CommitDelta
-    /// Every object that observers must judge, changed or not, each once.
-    let touched: [ObjectRef]
+    /// Every object that observers must judge, each once.
+    let touched: [Touched]
     /// The objects on which operations may have ceased to be pending.
     private let settled: Set<ObjectRef>
     private let storage: any ClientStorage
@@ -22,6 +22,14 @@ final class TransactionOutcome: ObjectStanding {
     var memo: EvaluationMemo? { after.memo }
     /// How many objects were read from the store.
     var readCount: Int { after.readCount }
+
+    /// An object that observers must judge.
+    struct Touched {
+        /// What became of it; for one that did not change, with the same image twice.
+        let change: ObjectDelta
+        /// Whether it is new, no subscription has it as a result, and nothing is pending on it.
+        let isStagedOnly: Bool
+    }
 
     /// What the store knows of an object besides its row.
     struct Standing {
@@ -40,19 +48,30 @@ final class TransactionOutcome: ObjectStanding {
         self.settled = Set(transaction.settled)
         var rows: [ObjectRef: Row?] = [:]
         var changes: [ObjectDelta] = []
-        var touched: [ObjectRef] = []
-        for (object, old) in transaction.firstStates {
-            let new = try storage.row(object)
-            rows[object] = .some(new)
-            touched.append(object)
-            if !Self.areIdentical(old, new) {
-                changes.append(ObjectDelta(object: object, old: old, new: new, authors: []))
-            }
+        var touched: [Touched] = []
+        var readCount = 0
+        rows.reserveCapacity(transaction.firstStates.count)
+        touched.reserveCapacity(transaction.firstStates.count)
+        // What was staged may be what a subscription has that is complete now.
+        let isStagingOn = transaction.rebuilt.isEmpty
+        for state in transaction.firstStates {
+            let new = try state.known ?? storage.row(state.object)
+            if state.known == nil { readCount += 1 }
+            rows[state.object] = .some(new)
+            let change = ObjectDelta(object: state.object, old: state.row, new: new, authors: [])
+            touched.append(Touched(change: change, isStagedOnly: isStagingOn && state.isStagedOnly))
+            if !Self.areIdentical(state.row, new) { changes.append(change) }
         }
-        var known = Set(touched)
-        for object in transaction.settled where known.insert(object).inserted { touched.append(object) }
+        var seen: Set<ObjectRef> = []
+        for object in transaction.settled where rows[object] == nil && seen.insert(object).inserted {
+            let row = try storage.row(object)
+            readCount += 1
+            rows[object] = .some(row)
+            let change = ObjectDelta(object: object, old: row, new: row, authors: [])
+            touched.append(Touched(change: change, isStagedOnly: false))
+        }
         delta = CommitDelta(changes: changes, version: 0)
-        after = CommittedObjects(rows, in: storage)
+        after = CommittedObjects(rows, readCount: readCount, in: storage)
         self.touched = touched
     }
 
@@ -66,6 +85,11 @@ final class TransactionOutcome: ObjectStanding {
         if let change = delta.change(of: object) { return change }
         let row = try row(object)
         return ObjectDelta(object: object, old: row, new: row, authors: [])
+    }
+
+    func standing(of touched: Touched) throws -> Standing {
+        if touched.isStagedOnly { return Standing(isPending: false, subscriptions: [], isServers: true) }
+        return try standing(of: touched.change.object)
     }
 
     func standing(of object: ObjectRef) throws -> Standing {

@@ -158,6 +158,31 @@ struct ResultReader {
         }
     }
 
+    /// Calls `body` with the results of a complete subscription that are not known already, as
+    /// ``forEachEntryWithStanding(_:)`` does. Of the others it reads no more than the key.
+    ///
+    /// - Parameter isKnown: whether a result on which nothing is pending is known already.
+    /// - Returns: false, and `body` was not called, where the server's answer is not what decides.
+    func forEachNamedEntry(
+        except isKnown: (ObjectRef) -> Bool, _ body: (ResultEntry) throws -> Void
+    ) throws -> Bool {
+        guard let subscription, subscription.isInForce, query.object == nil else { return false }
+        let pending = Set(try pendingObjects())
+        func visit(_ object: ObjectRef, isPending: Bool) throws {
+            guard let row = try reader.row(object), try !isPending || includes(row, object) else { return }
+            try body(judge.entry(object, row, isPending: isPending, in: state))
+        }
+        try reader.forEachMember(of: subscription.id, role: .root) { object in
+            let isPending = !pending.isEmpty && pending.contains(object)
+            if isPending || !isKnown(object) { try visit(object, isPending: isPending) }
+            return true
+        }
+        for object in pending where object.classIndex == query.classIndex {
+            if try !isNamed(object) { try visit(object, isPending: true) }
+        }
+        return true
+    }
+
     /// Calls `body` with the results of a query without sort, limit and stages.
     ///
     /// - Returns: how to order what `body` was called with by object id: the positions in order. Nil if it is in order.

@@ -8,8 +8,10 @@ final class StoreTransaction: TransactionTarget {
     private let storage: any ClientStorage
     /// Whether anybody needs the changes.
     private let isObserved: Bool
-    private var olds: [ObjectRef: Row?] = [:]
-    private var order: [ObjectRef] = []
+    /// The objects that the transaction may have changed, in the order of their first change. Empty unless somebody
+    /// observes.
+    private(set) var firstStates: [FirstState] = []
+    private var positions: [ObjectRef: Int] = [:]
     /// Objects on which operations may have ceased to be pending.
     private(set) var settled: [ObjectRef] = []
     /// Why objects left the store, if more is known than that they left.
@@ -20,8 +22,21 @@ final class StoreTransaction: TransactionTarget {
     private(set) var departureReasons: [UInt64: [ObjectRef: RemovalReason]] = [:]
     /// Objects for which the server sent a new state in this transaction.
     private(set) var serverImages: Set<ObjectRef> = []
-    /// Subscriptions whose results must be computed again, because they became complete or stopped being so.
+    /// Subscriptions whose results must be found again, because they became complete or stopped being so.
     private(set) var rebuilt: Set<UInt64> = []
+    /// Those among them whose results may show other values than before, although nothing wrote them.
+    private(set) var reread: Set<UInt64> = []
+
+    /// An object before its first change in a transaction.
+    struct FirstState {
+        let object: ObjectRef
+        /// Its row then; nil if it was not here.
+        let row: Row?
+        /// Its row after the last change, where that is known without reading it.
+        fileprivate(set) var known: Row?
+        /// Whether it is new, and nothing but pages that are staged has it.
+        fileprivate(set) var isStagedOnly = false
+    }
 
     init(_ storage: any ClientStorage, isObserved: Bool) {
         self.storage = storage
@@ -89,8 +104,8 @@ final class StoreTransaction: TransactionTarget {
         let outcome = try storage.store(
             batch, at: positions, as: role, of: subscriptions, isObserved: isObserved)
         func object(_ position: Int) -> ObjectRef { ObjectRef(batch.classIndex, batch.keys[position]) }
-        for position in outcome.created { remember(object(position), as: nil) }
-        for (position, old) in outcome.updated { remember(object(position), as: old) }
+        for (position, row) in outcome.created { remember(object(position), as: nil, now: row, isNew: true) }
+        for (position, old, row) in outcome.updated { remember(object(position), as: old, now: row) }
         for (subscription, positions) in outcome.joined {
             for position in positions { noteMembership(object(position), of: subscription) }
         }
@@ -110,6 +125,7 @@ final class StoreTransaction: TransactionTarget {
 
     func noteMembership(_ object: ObjectRef, of subscription: UInt64, reason: RemovalReason? = nil) {
         guard isObserved else { return }
+        if let position = positions[object] { firstStates[position].isStagedOnly = false }
         membershipChanges[subscription, default: []].insert(object)
         if let reason { departureReasons[subscription, default: [:]][object] = reason }
     }
@@ -119,14 +135,18 @@ final class StoreTransaction: TransactionTarget {
     /// Makes observers judge an object again, even if its row does not change, because operations on it may have ceased
     /// to be pending.
     func touch(_ object: ObjectRef) {
-        if isObserved { settled.append(object) }
+        guard isObserved else { return }
+        if let position = positions[object] { firstStates[position].isStagedOnly = false }
+        settled.append(object)
     }
 
-    func noteRebuild(_ subscription: UInt64) { rebuilt.insert(subscription) }
-
-    /// The objects that the transaction may have changed, in the order of their first change, with their states before
-    /// it. Empty unless somebody observes.
-    var firstStates: [(object: ObjectRef, row: Row?)] { order.map { ($0, olds[$0] ?? nil) } }
+    /// Notes that a subscription is answered otherwise from now on.
+    ///
+    /// - Parameter rereads: whether its results may show other values than before, although nothing wrote them.
+    func noteRebuild(_ subscription: UInt64, rereads: Bool = true) {
+        rebuilt.insert(subscription)
+        if rereads { reread.insert(subscription) }
+    }
 
     @discardableResult
     private func remember(_ object: ObjectRef) throws -> Row? {
@@ -136,9 +156,17 @@ final class StoreTransaction: TransactionTarget {
     }
 
     /// Keeps what an object was before its first change.
-    private func remember(_ object: ObjectRef, as old: Row?) {
-        guard olds[object] == nil else { return }
-        olds[object] = .some(old)
-        order.append(object)
+    ///
+    /// - Parameters:
+    ///   - now: what the object is after this change, where that is known.
+    ///   - isNew: whether nothing has the object but pages that are staged.
+    private func remember(_ object: ObjectRef, as old: Row?, now: Row? = nil, isNew: Bool = false) {
+        if let position = positions[object] {
+            firstStates[position].known = now
+            firstStates[position].isStagedOnly = false
+            return
+        }
+        positions[object] = firstStates.count
+        firstStates.append(FirstState(object: object, row: old, known: now, isStagedOnly: isNew))
     }
 }

@@ -52,9 +52,10 @@ final class TransferReports {
         if !uploaded.isEmpty { onTransfer(ObjectTransfer(direction: .upload, objects: uploaded)) }
         guard isRemote, isHeard() else { return }
         var objects: [ObjectTransfer.Object] = []
-        for (object, old) in transaction.firstStates {
-            let new = try storage.row(object)
-            switch (old, new) {
+        for state in transaction.firstStates {
+            let object = state.object
+            let new = try state.known ?? storage.row(object)
+            switch (state.row, new) {
             case (nil, nil): continue
             // What the server makes of a write of this store is no news unless it shows.
             case _ where reverted.contains(object): continue
