@@ -100,7 +100,8 @@ import Testing
             try TestSchema.query("\(declared.name) WHERE \(declared.name == "User" ? "age < 50" : "TRUEPREDICATE")")
         }
         let reader = ReadContext(
-            rules: rules, veils: [TestSchema.user: ReadVeil(hidesIdentity: true)], denying: ReadDenial(TestSchema.schema))
+            rules: rules, veils: [TestSchema.user: ReadVeil(hidesIdentity: true)],
+            denying: ReadDenial(TestSchema.schema))
         let commit = CommitDelta(
             changes: [ObjectDelta(object: ada, old: row, new: row, authors: [], written: [1, 4])], version: 1)
         for (context, told) in [(ReadContext.everything, [1, 4]), (reader, [1])] {

@@ -136,13 +136,19 @@ private struct ConcernedRuns {
     private var ofAllClasses: [ObjectIdentifier: PageRun] = [:]
 
     mutating func insert(_ run: PageRun) {
-        guard let classes = run.classes else { return ofAllClasses[ObjectIdentifier(run)] = run }
+        guard let classes = run.classes else {
+            ofAllClasses[ObjectIdentifier(run)] = run
+            return
+        }
         for classIndex in classes { byClass[classIndex, default: [:]][ObjectIdentifier(run)] = run }
     }
 
     /// - Precondition: the run's classes are those that it was inserted with.
     mutating func remove(_ run: PageRun) {
-        guard let classes = run.classes else { return ofAllClasses[ObjectIdentifier(run)] = nil }
+        guard let classes = run.classes else {
+            ofAllClasses[ObjectIdentifier(run)] = nil
+            return
+        }
         for classIndex in classes {
             byClass[classIndex]?[ObjectIdentifier(run)] = nil
             if byClass[classIndex]?.isEmpty ?? false { byClass[classIndex] = nil }

@@ -35,9 +35,8 @@ extension SimulatedServer {
         guard let path, let backupPath else { return }
         try restart {
             // Without the marker it is a backup, as a folder's file is that was put back.
-            for name in ["", "-wal", "-shm", "-marker"].map({ path + $0 }) where FileManager.default.fileExists(atPath: name) {
-                try FileManager.default.removeItem(atPath: name)
-            }
+            for name in ["", "-wal", "-shm", "-marker"].map({ path + $0 })
+            where FileManager.default.fileExists(atPath: name) { try FileManager.default.removeItem(atPath: name) }
             try FileManager.default.copyItem(atPath: backupPath, toPath: path)
             history.putBack()
         }
