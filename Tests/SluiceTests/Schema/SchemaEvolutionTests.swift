@@ -44,6 +44,30 @@ import Testing
         }
     }
 
+    @Test func whoObservesWhatIsHereGoesOnWhenAPropertyOfTheQueryIsRenamed() async throws {
+        let old = try await server.open(schema: try Self.schema(Property("cost", .scalar(.int))))
+        let query = try old.records("Car WHERE cost > 1")
+        let shown = try EventRecorder(query.cached())
+        let synced = try EventRecorder(query)
+        try await synced.complete()
+        let new = try await server.open(
+            schema: try Self.schema(Property("price", .scalar(.double), was: ["cost"])))
+        try await new.connected()
+        try await write("A", "price", .double(2), to: new)
+        try await settle(old, new)
+        try await shown.event { $0.results.count == 1 }
+        // By either name the two kinds of observers stay apart.
+        for name in ["cost", "price"] {
+            let other = try EventRecorder(try old.records("Car WHERE \(name) > 1").cached())
+            try await other.event { $0.results.count == 1 }
+            other.token.stop()
+        }
+        #expect(try old.subscriptions().count == 1)
+        synced.token.stop()
+        try await shown.event { $0.results.isEmpty && !$0.removals.isEmpty }
+        #expect(try old.subscriptions().isEmpty)
+    }
+
     @Test func aRenamedPropertyKeepsItsValuesAndAnswersToBothNames() async throws {
         let old = try await server.open(schema: try Self.schema(Property("cost", .scalar(.int), isIndexed: true)))
         try await write("A", "cost", .int(1), to: old)
