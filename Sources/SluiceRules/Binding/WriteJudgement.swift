@@ -10,19 +10,27 @@ package struct ChangedObject {
     package let new: Row?
     /// Whether one of the operations deletes the object. If there is one afterwards, it is another one.
     package let isDeleted: Bool
+    /// Whether one of them would delete the object, had others not created it later.
+    package let wouldBeDeleted: Bool
     /// The properties that the operations name.
     package let named: PropertySet
 
-    package init(_ object: ObjectRef, old: Row?, new: Row?, isDeleted: Bool, named: PropertySet) {
+    package init(
+        _ object: ObjectRef, old: Row?, new: Row?, isDeleted: Bool, wouldBeDeleted: Bool = false, named: PropertySet
+    ) {
         self.object = object
         self.old = old
         self.new = new
         self.isDeleted = isDeleted
+        self.wouldBeDeleted = wouldBeDeleted
         self.named = named
     }
 
     /// Whether the transaction creates the object, or another one in its place.
     fileprivate var isCreated: Bool { new != nil && (old == nil || isDeleted) }
+
+    /// Whether nothing is done to the object beside a deletion without effect.
+    fileprivate var isKept: Bool { wouldBeDeleted && !isDeleted && named.isEmpty }
 }
 
 /// What the rules do not let a transaction do.
@@ -56,6 +64,8 @@ package struct WriteJudgement {
                 if try !allows(.delete, old, change, state) { return denied(.delete, change) }
                 continue
             }
+            if change.wouldBeDeleted, try !allows(.delete, old, change, state) { return denied(.delete, change) }
+            if change.isKept { continue }
             if try !allows(.update, old, change, state) { return denied(.update, change) }
             if let property = try closedProperty(change.named, old, change, state) {
                 return denied(property: property, change)
@@ -81,7 +91,7 @@ package struct WriteJudgement {
     /// - Complexity: as ``denial(before:)``.
     package func denial(after state: any ObjectSource) throws -> DeniedWrite? {
         for change in changes {
-            guard let new = change.new else { continue }
+            guard let new = change.new, !change.isKept else { continue }
             guard change.isCreated else {
                 if try !allows(.updateAfter, new, change, state) { return denied(.updateAfter, change) }
                 continue

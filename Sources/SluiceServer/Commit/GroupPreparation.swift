@@ -48,6 +48,7 @@ struct GroupPreparation {
         var merger: Merger
         /// What the operations are, for judging them.
         var deletes = false
+        var wouldDelete = false
         var named: PropertySet = []
         /// What the author assigns and others have assigned meanwhile, and all operations of the author; only where a
         /// resolver may be asked.
@@ -161,15 +162,19 @@ struct GroupPreparation {
                 ? ObjectHistory()
                 : try history(
                     of: touched[place], since: changeset.baseVersion, for: operation, stamp, isWhole: isResolved)
-            if isResolved, !touched[place].merger.isOfAnother(operation, by: stamp, history) {
-                touched[place].note(operation, by: upload, history)
+            let isOfAnother = touched[place].merger.isOfAnother(operation, by: stamp, history)
+            if case .delete = operation.action {
+                if isOfAnother { touched[place].wouldDelete = true } else { touched[place].deletes = true }
             }
+            if isResolved, !isOfAnother { touched[place].note(operation, by: upload, history) }
             touched[place].merger.apply(operation, author: stamp, history: history)
         }
         if let policies { try resolve(&touched, upload, policies) }
         try writeGuard?.judge(
             touched.filter { !$0.isHidden }.map {
-                .init($0.object, old: $0.old, new: $0.merger.row, isDeleted: $0.deletes, named: $0.named)
+                .init(
+                    $0.object, old: $0.old, new: $0.merger.row, isDeleted: $0.deletes, wouldBeDeleted: $0.wouldDelete,
+                    named: $0.named)
             }, by: upload.session)
         if let policies, upload.session != .server, try validate(&touched, upload, policies) {
             writeGuard?.note(touched.filter { !$0.isHidden }.map { ($0.object, $0.merger.row) })
@@ -262,7 +267,6 @@ struct GroupPreparation {
         _ operation: ObjectOperation, of touched: inout TouchedObject, _ writeGuard: WriteGuard
     ) throws {
         if touched.isHidden, case .create = operation.action { throw writeGuard.refusal(ofCreating: touched.object) }
-        if case .delete = operation.action { touched.deletes = true }
         for field in operation.fields { touched.named.insert(field.property) }
     }
 

@@ -38,6 +38,10 @@ final class SimulatedClient {
     private(set) var clientIDs: [UInt64] = []
     /// The last transaction that the client was told the server has, where backups are put back.
     private var acknowledged: UInt64 = 0
+    /// The client's numbers when the server's file was copied.
+    private var copiedClientIDs: [UInt64] = []
+    /// The epoch in which the client got a number that the server has lost.
+    private var endedEpoch: UInt64?
     /// How many times the server may have lost the client, since a backup was put back.
     var lossCount = 0
     var connection: UInt64?
@@ -206,7 +210,9 @@ final class SimulatedClient {
 
     /// Checks that the server's number for this client never changes while the server knows it.
     func noteIdentity() throws {
-        guard let id = storage.syncState?.clientID, clientIDs.last != id else { return }
+        guard let state = storage.syncState, case let id = state.clientID, clientIDs.last != id else { return }
+        // A number that the server has given since the backup, it gives again to anybody.
+        guard state.epoch != endedEpoch else { return }
         clientIDs.append(id)
         guard clientIDs.count <= 1 + lossCount else {
             throw SimulationFailure("client \(index) was \(clientIDs.dropLast()) to the server and is now \(id)")
@@ -224,11 +230,16 @@ final class SimulatedClient {
         }
     }
 
+    /// Notes that the server's file is copied.
+    func serverIsCopied() { copiedClientIDs = clientIDs }
+
     /// Forgets the writes that the server had acknowledged and has lost. The others are sent again.
     ///
     /// - Parameter isAccepted: whether the server has a transaction, by its number.
     func serverWasPutBack(isAccepted: (UInt64) -> Bool) {
         lossCount += 1
+        if clientIDs != copiedClientIDs { endedEpoch = storage.syncState?.epoch }
+        clientIDs = copiedClientIDs
         ledger.removeAll { $0.sequence <= acknowledged && !isAccepted($0.sequence) }
     }
 }

@@ -61,7 +61,7 @@ extension Simulation {
                 try server.write(now: now) {
                     try SimulatedBackend.operations(on: $0, clientCount: clients.count, &generator)
                 })
-        case .backUp: try server.backUp()
+        case .backUp: try backUp()
         case .putBack: try putBack()
         case .trimLog: try server.trimLog(keepingVersions: UInt64(generator.below(6)))
         }

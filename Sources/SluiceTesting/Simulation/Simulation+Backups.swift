@@ -4,6 +4,12 @@ import SluiceStorage
 /// Backups of the server's file. Who has been told what the server then loses begins anew, and sends what it has not
 /// sent.
 extension Simulation {
+    /// Copies the server's file.
+    func backUp() throws {
+        try server.backUp()
+        for client in clients { client.serverIsCopied() }
+    }
+
     /// Puts the last backup of the server back, if there is one. What is under way is lost.
     func putBack() throws {
         guard server.hasBackup else { return }

@@ -34,6 +34,27 @@ import Testing
         #expect(world["ada"].rejections.isEmpty)
     }
 
+    /// A deletion that a later creation overtakes asks for the right to delete and no other.
+    @Test(arguments: [true, false]) func aDeletionWithoutEffectIsJudgedAsADeletion(mayDelete: Bool) throws {
+        let rules = """
+            {"roles": {"admin": "$user.claims.role == 'admin'"},
+             "classes": {"User": {"read": true, "create": "$role.admin"},
+                         "Document": {"read": true, "create": "$role.admin", "update": "$role.admin",
+                                      "delete": "\(mayDelete ? "TRUEPREDICATE" : "$role.admin")"}}}
+            """
+        let world = try World(rules: rules, users: ["ada"]) { _, _, _, _ in true }
+        try world.create(World.document(1, "first"))
+        try world.observe("ada", "Document")
+        world.disconnect("ada")
+        try world.write("ada") { try $0.delete(World.document(1)) }
+        try world.write("root") { try $0.delete(World.document(1)) }
+        try world.create(World.document(1, "second"))
+        world.connect("ada")
+        #expect(try text(world, 1) == .string("second"))
+        #expect(world["ada"].rejections.count == (mayDelete ? 0 : 1))
+        #expect(try world.held("ada") == [1])
+    }
+
     /// A link to an object of a transitive class lets everybody read it who may read what has the link. Who makes one must
     /// be able to read it already, and what is not there answers as what may not be read.
     @Test func nobodyReadsByALinkOfHisOwnWhatHeMayNotRead() throws {
