@@ -50,6 +50,16 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
         simulate(seed: 30_605, actionCount: 250)
     }
 
+    /// A client's connection broke after the server had lost uploads that it had acknowledged, and before the next one.
+    @Test func whoseAcknowledgedUploadsWereLostCanStillUpload() {
+        simulate(seed: 60_366, actionCount: 250)
+    }
+
+    /// A user that was created with what hides it was told to be gone to who began anew because of that.
+    @Test func whatComesHiddenIsNotToldToBeGone() {
+        simulate(seed: 51_299, actionCount: 250)
+    }
+
     /// A page was sent without one object that had changed meanwhile, and lost the identity of the others' lists.
     @Test func aPageWithoutWhatHasChangedKeepsTheIdentityOfLists() {
         simulate(seed: 40_284, actionCount: 250)

@@ -53,8 +53,9 @@ final class Sessions {
             isShortLived: request.options.contains(.shortLived),
             takesMovesInPages: request.options.contains(.movesInPages),
             unconfirmedNonce: clientID == nil || client.isUnstored ? nil : client.offer,
-            // A client whose history was undone continues its own numbers.
-            receivedSequence: client.outcome == .resumed ? client.record.sequence : 0)
+            // A client whose history was undone continues its own numbers. What it knows to be settled it never sends
+            // again, though this database may have lost it.
+            receivedSequence: client.outcome == .resumed ? max(client.record.sequence, request.acknowledged) : 0)
         let identity = ClientIdentity(
             databaseID: storage.databaseID, epoch: storage.epoch, clientID: client.record.id, nonce: client.offer)
         let opened = ServerMessage.Opened(
