@@ -103,7 +103,7 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
 
     @Test func backupsOfTheServerArePutBack() throws {
         var (count, resets) = (0, 0)
-        for seed in stride(from: UInt64(5), to: 150, by: 7) {
+        for seed in stride(from: UInt64(5), to: 200, by: 7) {
             let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))
             try simulation.run()
             count += simulation.putBackCount
