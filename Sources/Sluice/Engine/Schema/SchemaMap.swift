@@ -75,7 +75,8 @@ struct SchemaMap {
             for field in fields {
                 guard let property = map.properties[field.property] else {
                     let own = store[operation.object.classIndex].properties[field.property]
-                    if isNew, field.change == .set(own.defaultValue) { continue }
+                    let value = own.defaultValue
+                    if isNew, field.change == .set(value) || field.change == .setDefault(value) { continue }
                     return nil
                 }
                 result.append(FieldOperation(property, field.change))
