@@ -55,6 +55,11 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
         simulate(seed: 60_366, actionCount: 250)
     }
 
+    /// A path came to lead to an object with a list that the view had left out of it until then.
+    @Test func aListThatAViewComesToIncludeIsSentAsAWhole() {
+        simulate(seed: 50_396, actionCount: 150)
+    }
+
     /// A user that was created with what hides it was told to be gone to who began anew because of that.
     @Test func whatComesHiddenIsNotToldToBeGone() {
         simulate(seed: 51_299, actionCount: 250)

@@ -27,7 +27,7 @@ struct Publication {
     mutating func add(_ delta: ViewDelta, of view: SharedView) throws {
         let subscriptions = view.subscriptions
         guard subscriptions.contains(where: \.isComplete) else { return }
-        let encoded = try encode(delta, in: view.query.context, isSteady: true)
+        let encoded = try encode(delta, in: view.query.context, isSteady: view.live.includesAllAlike)
         concerned.add(encoded, for: subscriptions.lazy.filter(\.isComplete))
     }
 
@@ -35,7 +35,8 @@ struct Publication {
     ///
     /// - Parameter context: what the subscription's reader may read after the commit.
     mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription, in context: ReadContext) throws {
-        let encoded = try encode(delta, in: context, isSteady: context.isEverything)
+        let isSteady = context.isEverything && subscription.view.live.includesAllAlike
+        let encoded = try encode(delta, in: context, isSteady: isSteady)
         concerned.add(encoded, for: CollectionOfOne(subscription))
     }
 
@@ -54,7 +55,8 @@ struct Publication {
                 version: group.delta.version, progress: 0, kind: kind, content: ViewBlock()))
     }
 
-    /// - Parameter isSteady: whether the reader may read what it might before the commit, apart from whole objects.
+    /// - Parameter isSteady: whether the reader may read what it might before the commit, and the view includes what it
+    ///   did, apart from whole objects: what comes anew is not held as it was before.
     private mutating func encode(
         _ delta: ViewDelta, in context: ReadContext, isSteady: Bool
     ) throws -> EncodedParts {

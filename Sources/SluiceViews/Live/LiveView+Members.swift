@@ -66,6 +66,9 @@ extension LiveView {
     /// Whether the view includes the same properties of every object of a class, whatever path leads to it.
     package func includesAlike(_ classIndex: Int) -> Bool { !plan.mixedClasses.contains(classIndex) }
 
+    /// Whether that is so of every class, so that an object in the view gains no properties while its class has them.
+    package var includesAllAlike: Bool { plan.mixedClasses.isEmpty }
+
     /// An upper bound of the number of linked objects: one that several paths reach may count several times.
     package var linkedCount: Int { closure?.entries.count ?? 0 }
 
