@@ -5,6 +5,24 @@ import Testing
 /// A server whose database has no room, or may not be written.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct FullDiskTests {
+    /// 50 kB.
+    private let text = String(repeating: "x", count: 50_000)
+
+    /// Writes notes until the database takes no more.
+    ///
+    /// - Returns: how many it has taken, and why it takes no more.
+    private func writeUntilRefused(by database: ServerDatabase) async throws -> (count: Int, error: ServerError) {
+        var count = 0
+        var found: ServerError?
+        while found == nil, count < 100 {
+            do {
+                try await database.write { [text] in try $0.insert(Note(text: text)) }
+                count += 1
+            } catch let error as ServerError { found = error }
+        }
+        return (count, try #require(found))
+    }
+
     @Test func aWriteThatFindsNoRoomSaysWhyAndWritesNothingAndReadingGoesOn() async throws {
         try await withFolder { folder in
             var configuration = ServerConfiguration(dataFolder: folder, port: 0, isDevelopment: true)
@@ -17,16 +35,7 @@ struct FullDiskTests {
             var changes = nyc.objects(Flight.self).changes.makeAsyncIterator()
             #expect(try #require(try await changes.next()).insertions.count == 1)
 
-            let text = String(repeating: "x", count: 50_000)
-            var count = 0
-            var found: ServerError?
-            while found == nil, count < 100 {
-                do {
-                    try await nyc.write { try $0.insert(Note(text: text)) }
-                    count += 1
-                } catch let error as ServerError { found = error }
-            }
-            let error = try #require(found)
+            let (count, error) = try await writeUntilRefused(by: nyc)
             #expect(error.code == .database)
             #expect(error.message.contains("'nyc'") && error.message.contains("no space is left"), "\(error)")
             #expect(!error.message.contains(folder))
@@ -71,16 +80,7 @@ struct FullDiskTests {
         if isFull { disk.fill() }
 
         let reason = isFull ? "no space is left on its disk" : "it may not be written"
-        let text = String(repeating: "x", count: 50_000)
-        var count = 0
-        var found: ServerError?
-        while found == nil, count < 100 {
-            do {
-                try await nyc.write { try $0.insert(Note(text: text)) }
-                count += 1
-            } catch let error as ServerError { found = error }
-        }
-        let error = try #require(found)
+        let (count, error) = try await writeUntilRefused(by: nyc)
         #expect(error.code == .database)
         #expect(error.message.contains("'nyc'") && error.message.contains(reason), "\(error)")
         #expect(!error.message.contains(disk.path))

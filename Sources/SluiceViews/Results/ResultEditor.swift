@@ -131,8 +131,7 @@ package struct ResultEditor: ~Copyable, Sendable {
         case .remove: false
         case .upsert(let entry):
             entries[entry.object].map {
-                !$0.hasSameRow(as: entry) && shows($0.row, otherThan: entry.row)
-                    || reportsPending && $0.isPending != entry.isPending
+                shows($0.row, otherThan: entry.row) || reportsPending && $0.isPending != entry.isPending
             } ?? false
         }
     }
