@@ -5,14 +5,13 @@
 struct ConcernedSessions {
     /// A change of one view, for one subscription.
     struct Change {
-        let session: SessionID
-        let subscription: UInt64
+        let receiver: ChangeReceiver
         /// The position of what was encoded.
         let parts: Int
-        /// Whether the session's client reads what is said of lists beside their values.
-        let readsNotes: Bool
         /// The views of a session are told in the order in which they were added.
         fileprivate let order: Int
+
+        var session: SessionID { receiver.session }
 
         fileprivate static func < (left: Change, right: Change) -> Bool {
             left.session == right.session ? left.order < right.order : left.session < right.session
@@ -28,19 +27,15 @@ struct ConcernedSessions {
     private var parts: [Parts] = []
     private var numbers: [ObjectIdentifier: Int] = [:]
 
-    /// Adds a change of a view for some of its subscriptions. O(subscriptions).
-    mutating func add(_ encoded: EncodedParts, for subscriptions: some Sequence<ViewSubscription>) {
+    /// Adds a change of a view for some of its subscriptions. O(receivers).
+    mutating func add(_ encoded: EncodedParts, for receivers: [ChangeReceiver]) {
         let number = numbers[ObjectIdentifier(encoded)] ?? parts.count
         if number == parts.count {
             numbers[ObjectIdentifier(encoded)] = number
             parts.append(Parts(encoded: encoded, isSameForAll: encoded.isSameForAll))
         }
-        for subscription in subscriptions {
-            let subscriber = subscription.subscriber
-            changes.append(
-                Change(
-                    session: subscriber.session, subscription: subscription.id, parts: number,
-                    readsNotes: subscriber.readsNotes, order: changes.count))
+        for receiver in receivers {
+            changes.append(Change(receiver: receiver, parts: number, order: changes.count))
         }
     }
 
@@ -70,11 +65,12 @@ struct ConcernedSessions {
         for change in changes {
             let encoded = parts[change.parts].encoded
             if let position = blocks.firstIndex(where: { $0.parts === encoded }) {
-                blocks[position].subscriptions.append(change.subscription)
+                blocks[position].subscriptions.append(change.receiver.subscription)
             } else {
                 blocks.append(
                     SessionBlock(
-                        subscriptions: [change.subscription], parts: encoded, readsNotes: change.readsNotes))
+                        subscriptions: [change.receiver.subscription], parts: encoded,
+                        readsNotes: change.receiver.readsNotes))
             }
         }
         return blocks

@@ -25,10 +25,10 @@ struct Publication {
 
     /// Adds the change of a view for those of its subscriptions that are complete.
     mutating func add(_ delta: ViewDelta, of view: SharedView) throws {
-        let subscriptions = view.subscriptions
-        guard subscriptions.contains(where: \.isComplete) else { return }
+        let receivers = view.receivers
+        guard !receivers.isEmpty else { return }
         let encoded = try encode(delta, in: view.query.context, isSteady: view.live.includesAllAlike)
-        concerned.add(encoded, for: subscriptions.lazy.filter(\.isComplete))
+        concerned.add(encoded, for: receivers)
     }
 
     /// Adds a change for one subscription.
@@ -37,7 +37,7 @@ struct Publication {
     mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription, in context: ReadContext) throws {
         let isSteady = context.isEverything && subscription.view.live.includesAllAlike
         let encoded = try encode(delta, in: context, isSteady: isSteady)
-        concerned.add(encoded, for: CollectionOfOne(subscription))
+        concerned.add(encoded, for: [ChangeReceiver(subscription)])
     }
 
     /// Adds what a session is told of its context, in the message that brings what the new context changes.
@@ -152,8 +152,8 @@ private struct SharedFrames {
     /// - Parameter frame: makes the frame, if no session before has the same.
     mutating func add(_ change: ConcernedSessions.Change, of sessions: ConcernedSessions, _ frame: () -> [UInt8]) {
         let key = Key(
-            session: change.session.session, subscription: change.subscription, parts: change.parts,
-            readsNotes: sessions.isSameForAll(change) || change.readsNotes)
+            session: change.session.session, subscription: change.receiver.subscription, parts: change.parts,
+            readsNotes: sessions.isSameForAll(change) || change.receiver.readsNotes)
         if let latest, latest.key == key { return frames[latest.place].connections.append(change.session.connection) }
         let place = places[key] ?? frames.count
         if place == frames.count {

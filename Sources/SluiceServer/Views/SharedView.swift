@@ -11,7 +11,7 @@ final class SharedView {
         case none
         /// The usual case, which allocates no memory.
         case one(ViewSubscription)
-        case many([ViewSubscription])
+        case many(SubscriptionGroup)
     }
 
     /// The digest of the view's content. An inner nil means that the view has none; an outer nil that it was not made
@@ -57,9 +57,23 @@ final class SharedView {
         switch subscribers {
         case .none: []
         case .one(let subscription): [subscription]
-        case .many(let subscriptions): subscriptions
+        case .many(let group): group.subscriptions
         }
     }
+
+    /// Those who are told of the view's changes: the subscriptions that are complete, in their order.
+    ///
+    /// - Complexity: O(1) if they were asked for before and are the same.
+    var receivers: [ChangeReceiver] {
+        switch subscribers {
+        case .none: []
+        case .one(let subscription): subscription.isComplete ? [ChangeReceiver(subscription)] : []
+        case .many(let group): group.receivers
+        }
+    }
+
+    /// Records that a subscription has become complete, or is so no more.
+    func noteCompletion() { if case .many(let group) = subscribers { group.forgetReceivers() } }
 
     var hasSubscriptions: Bool { if case .none = subscribers { false } else { true } }
 
@@ -87,10 +101,12 @@ final class SharedView {
 
     /// Changes the list in place.
     private func change(_ body: (inout [ViewSubscription]) -> Void) {
+        if case .many(let group) = subscribers {
+            group.change(body)
+            if group.subscriptions.count > 1 { return }
+        }
         var list = subscriptions
-        // Moved out, so that nothing is copied.
-        subscribers = .none
-        body(&list)
-        subscribers = list.isEmpty ? .none : list.count == 1 ? .one(list[0]) : .many(list)
+        if case .many = subscribers {} else { body(&list) }
+        subscribers = list.isEmpty ? .none : list.count == 1 ? .one(list[0]) : .many(SubscriptionGroup(list))
     }
 }

@@ -37,7 +37,9 @@ final class ViewSubscription {
     private func change(_ body: (Progress) -> Void) {
         let progress = progress ?? Progress()
         body(progress)
+        let wasComplete = isComplete
         self.progress = progress.pages == nil && progress.comparison == nil ? nil : progress
+        if isComplete != wasComplete { view.noteCompletion() }
     }
 
     var session: SessionID { subscriber.session }
