@@ -126,6 +126,17 @@ extension Query: CustomStringConvertible {
     package var description: String { canonicalText }
 }
 
+extension Query {
+    /// Whether this is a condition on the objects of a class, without clauses.
+    var isCondition: Bool { object == nil && !isPartial && sort.isEmpty && exclusions.isEmpty }
+
+    /// Whether no object can meet the condition.
+    package var isOfNothing: Bool { if case .constant(false) = predicate { true } else { false } }
+
+    /// Whether every object of the class meets the condition.
+    package var isOfWholeClass: Bool { form.isOfWholeClass && isCondition }
+}
+
 /// One key of a sort.
 package struct SortKey: Hashable, Sendable {
     /// A path with a single value: every link on the way is to-one.

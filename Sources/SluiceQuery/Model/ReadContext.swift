@@ -11,33 +11,42 @@ package final class ReadContext: Sendable {
     /// Everything is readable.
     package static let everything = ReadContext()
 
+    /// Where the conditions come from, which decides what is readable of a class that has none.
+    private enum Ground {
+        /// Text, in the query language and sorted, that was checked against a schema. Other classes are readable whole.
+        case texts([String], Schema)
+        /// Rules; nothing is readable of other classes.
+        case rules(ReadDenial)
+    }
+
+    /// The text of a form, which many contexts share.
+    private final class FormKey: Sendable {
+        let text: String
+        init(_ text: String) { self.text = text }
+    }
+
+    // A server may hold two contexts for each of a hundred thousand readers, so what they share is in few words.
+
     /// The conditions by class; that of a class that is readable whole may be here too.
     private let rules: ReadRules
-    /// What stands for the classes that ``rules`` does not name; nil if these are readable whole.
-    private let denial: ReadDenial?
+    private let ground: Ground
     /// What evaluation has made of the conditions, by class; see ``prepared(ofClass:_:)``.
     private let preparations = Mutex<[Int: any Sendable]>([:])
-    /// The schema that the conditions were checked against.
-    package let schema: Schema
-    /// The conditions in the query language, sorted; of a context of rules none, since a reader holds many of them.
-    private let texts: [String]
     /// What is hidden of the objects that are readable, by class.
     private let veils: [Int: ReadVeil]
     /// The links that show only where their targets may be read, by the class that has them.
     private let veiledLinks: [Int: [VeiledLink]]
     /// Equal for equal contexts, whatever the schema has of their classes, and zero for ``everything``.
     package let id: ObjectID
-    private let knownFormKey: Mutex<String?>
+    private let knownFormKey: Mutex<FormKey?>
 
     private init() {
         rules = ReadRules([:])
-        denial = nil
-        schema = Schema()
-        texts = []
+        ground = .texts([], Schema())
         veils = [:]
         veiledLinks = [:]
         id = ObjectID(high: 0, low: 0)
-        knownFormKey = Mutex("")
+        knownFormKey = Mutex(FormKey(""))
     }
 
     /// - Parameters:
@@ -64,16 +73,15 @@ package final class ReadContext: Sendable {
             }
             rules[query.classIndex] = query
         }
+        let texts = conditions.sorted()
         self.rules = ReadRules(rules)
-        denial = nil
-        self.schema = schema
-        texts = conditions.sorted()
+        ground = .texts(texts, schema)
         veils = [:]
         veiledLinks = [:]
         id =
             texts.isEmpty
             ? ObjectID(high: 0, low: 0) : SHA256.truncatedID(of: Array(texts.joined(separator: "\u{1}").utf8))
-        knownFormKey = Mutex(rules.values.map(\.form.key).sorted().joined(separator: "\u{2}"))
+        knownFormKey = Mutex(FormKey(rules.values.map(\.form.key).sorted().joined(separator: "\u{2}")))
     }
 
     /// A context of rules: what no condition names is denied.
@@ -89,11 +97,9 @@ package final class ReadContext: Sendable {
         precondition(conditions.allSatisfy(\.isCondition), "a rule is a condition without clauses")
         let rules = Dictionary(conditions.map { ($0.classIndex, $0) }) { $1 }
         self.rules = ReadRules(rules)
-        self.denial = denial
-        schema = denial.schema
+        ground = .rules(denial)
         // What is denied is so with and without a condition that says it.
-        let texts = Self.texts(of: rules)
-        self.texts = []
+        let texts = Self.texts(of: rules.values)
         self.veils = veils.filter { !$0.value.isEmpty }
         veiledLinks = VeiledLink.all(in: denial.schema) { classIndex in
             guard veils[classIndex]?.hidesIdentity ?? false else { return false }
@@ -109,46 +115,56 @@ package final class ReadContext: Sendable {
     /// classes.
     ///
     /// - Parameters:
-    ///   - classes: the classes that have a condition.
+    ///   - maker: makes the conditions.
     ///   - id: equal for equal contexts only.
     ///   - veils: what is hidden of the readable objects, by class.
     ///   - denial: what stands for the other classes.
-    ///   - condition: what is readable of one of the classes.
     package init(
-        ruling classes: Set<Int>, id: ObjectID, veils: [Int: ReadVeil], denying denial: ReadDenial,
-        _ condition: @escaping @Sendable (Int) -> Query?
+        ruledBy maker: some ReadConditionMaker, id: ObjectID, veils: [Int: ReadVeil], denying denial: ReadDenial
     ) {
-        rules = ReadRules(classes, condition)
-        self.denial = denial
-        schema = denial.schema
-        texts = []
+        let rules = ReadRules.later(maker)
+        self.rules = rules
+        ground = .rules(denial)
         self.veils = veils.filter { !$0.value.isEmpty }
         veiledLinks = VeiledLink.all(in: denial.schema) { classIndex in
             guard veils[classIndex]?.hidesIdentity ?? false else { return false }
-            return !(classes.contains(classIndex) && condition(classIndex)?.form.isOfWholeClass ?? false)
+            return !(rules[classIndex]?.form.isOfWholeClass ?? false)
         }
         self.id = id
         knownFormKey = Mutex(nil)
     }
 
     /// Equal for contexts whose conditions differ only in constants.
-    package var formKey: String {
+    package var formKey: String { sharedFormKey.text }
+
+    private var sharedFormKey: FormKey {
         knownFormKey.withLock { known in
             if let known { return known }
-            let forms = rules.all.values.filter { !$0.isOfNothing }.map(\.form.key).sorted()
-            let made = (["rules"] + forms + Self.texts(of: veils, schema)).joined(separator: "\u{2}")
+            let forms = rules.all.filter { !$0.isOfNothing }.map(\.form.key).sorted()
+            let made = FormKey((["rules"] + forms + Self.texts(of: veils, schema)).joined(separator: "\u{2}"))
             known = made
             return made
         }
     }
+
+    /// The schema that the conditions were checked against.
+    package var schema: Schema {
+        switch ground {
+        case .texts(_, let schema): schema
+        case .rules(let denial): denial.schema
+        }
+    }
+
+    /// What stands for the classes that ``rules`` does not name; nil if these are readable whole.
+    private var denial: ReadDenial? { if case .rules(let denial) = ground { denial } else { nil } }
 
     private static func texts(of veils: [Int: ReadVeil], _ schema: Schema) -> [String] {
         veils.sorted { $0.key < $1.key }.map { $0.value.text(of: schema[$0.key]) }
     }
 
     /// What rules allow, in the query language, sorted.
-    private static func texts(of rules: [Int: Query]) -> [String] {
-        rules.values.filter { !$0.isOfNothing }.map(\.canonicalText).sorted()
+    private static func texts(of rules: some Sequence<Query>) -> [String] {
+        rules.filter { !$0.isOfNothing }.map(\.canonicalText).sorted()
     }
 
     /// What stands for a condition that does not fit the schema: nothing is readable. A schema grows class by class and
@@ -167,34 +183,31 @@ package final class ReadContext: Sendable {
     }
 
     private init(_ other: ReadContext, formsOf sharer: ReadContext) {
-        var rules = other.rules.all
-        for (classIndex, rule) in rules {
-            guard let form = sharer.rules[classIndex]?.form, form.key == rule.form.key else { continue }
-            rules[classIndex] = rule.sharing(form)
-        }
-        self.rules = ReadRules(rules)
-        denial = other.denial
-        schema = other.schema
-        texts = other.texts
+        rules = .made(
+            other.rules.all.map { rule in
+                guard let form = sharer.rules[rule.classIndex]?.form, form.key == rule.form.key else { return rule }
+                return rule.sharing(form)
+            })
+        ground = other.ground
         veils = other.veils
         veiledLinks = other.veiledLinks
         id = other.id
-        knownFormKey = Mutex(sharer.formKey)
+        knownFormKey = Mutex(sharer.sharedFormKey)
     }
 
     /// The same context with the forms of another whose conditions differ only in constants: each of many readers then
     /// takes little memory.
     package func sharing(_ other: ReadContext) -> ReadContext {
-        if self === other || isEverything || rules.classes != other.rules.classes { return self }
-        if !rules.isBoundLater, rules.classes.allSatisfy({ rules[$0]?.form === other.rules[$0]?.form }) {
-            let key = other.formKey
-            if formKey == key { knownFormKey.withLock { $0 = key } }
+        if self === other || isEverything || !rules.hasSameClasses(as: other.rules) { return self }
+        if !rules.isBoundLater, rules.all.allSatisfy({ $0.form === other.rules[$0.classIndex]?.form }) {
+            let key = other.sharedFormKey
+            if formKey == key.text { knownFormKey.withLock { $0 = key } }
             return self
         }
         return formKey == other.formKey ? ReadContext(self, formsOf: other) : self
     }
 
-    package var isEverything: Bool { texts.isEmpty && denial == nil }
+    package var isEverything: Bool { if case .texts(let texts, _) = ground { texts.isEmpty } else { false } }
 
     /// The classes that are not readable whole.
     package var classes: [Int] {
@@ -238,14 +251,23 @@ package final class ReadContext: Sendable {
             veils: veils.filter { classes.contains($0.key) }, denying: denial)
     }
 
+    /// Whether this is what ``narrowed(to:)`` makes of another context.
+    ///
+    /// - Parameter classes: as there.
+    package func isNarrowed(from other: ReadContext, to classes: Set<Int>) -> Bool {
+        let conditions = rules.all
+        return conditions.count == classes.count { other.rules[$0] != nil }
+            && conditions.allSatisfy { classes.contains($0.classIndex) }
+            && veils.count == classes.count { other.veils[$0] != nil } && veils.keys.allSatisfy(classes.contains)
+    }
+
     /// The same context with another condition on one class.
     ///
     /// - Returns: nil unless this is a context of rules that was narrowed to what a query can reach.
     package func ruling(_ condition: Query) -> ReadContext? {
         guard let denial, !rules.isBoundLater else { return nil }
-        var conditions = rules.all
-        conditions[condition.classIndex] = condition
-        return ReadContext(rules: Array(conditions.values), veils: veils, denying: denial)
+        let others = rules.all.filter { $0.classIndex != condition.classIndex }
+        return ReadContext(rules: others + [condition], veils: veils, denying: denial)
     }
 
     /// The same context without anything of one class.
@@ -274,10 +296,10 @@ package final class ReadContext: Sendable {
     ///
     /// - Throws: ``QueryError`` when a condition does not fit that schema.
     package func rebound(to schema: Schema) throws(QueryError) -> ReadContext {
-        guard denial != nil else { return texts.isEmpty ? self : try ReadContext(texts, schema: schema) }
+        if case .texts(let texts, _) = ground { return texts.isEmpty ? self : try ReadContext(texts, schema: schema) }
         guard schema != self.schema else { return self }
         var conditions: [Query] = []
-        for rule in rules.all.values {
+        for rule in rules.all {
             let text = rule.canonicalText
             guard schema.index(of: rule.className) == rule.classIndex,
                 let syntax = try? QuerySyntax.parse(text, isLimited: false),
@@ -293,18 +315,11 @@ package final class ReadContext: Sendable {
 extension ReadContext: CustomStringConvertible {
     /// The conditions in the query language.
     package var description: String {
-        let texts = denial == nil ? texts : Self.texts(of: rules.all)
+        let texts =
+            switch ground {
+            case .texts(let texts, _): texts
+            case .rules: Self.texts(of: rules.all)
+            }
         return isEverything ? "everything" : texts.isEmpty ? "nothing" : texts.joined(separator: "; ")
     }
-}
-
-extension Query {
-    /// Whether this is a condition on the objects of a class, without clauses.
-    fileprivate var isCondition: Bool { object == nil && !isPartial && sort.isEmpty && exclusions.isEmpty }
-
-    /// Whether no object can meet the condition.
-    package var isOfNothing: Bool { if case .constant(false) = predicate { true } else { false } }
-
-    /// Whether every object of the class meets the condition.
-    package var isOfWholeClass: Bool { form.isOfWholeClass && isCondition }
 }

@@ -5,8 +5,6 @@ package import SluiceQuery
 package struct Binding: Sendable {
     /// Equal for bindings of one schema that allow the same for the same reasons. It costs no binding of conditions.
     package let id: ObjectID
-    /// The rules that were bound, by their file's hash.
-    package let rulesHash: ObjectID
     /// What the user may read. Narrow it to the classes that a query can reach before it becomes part of a view's key;
     /// see ``ReadContext/narrowed(to:)``.
     package let reads: ReadContext
@@ -19,9 +17,11 @@ package struct Binding: Sendable {
     /// Whether the result of each fact was known. One without a result yet counts as unset.
     package let isComplete: Bool
     let classes: BoundClasses
+
     /// Where permission lists are; nil if there are none.
-    let lists: PermissionListLayout?
-    let transitive: TransitiveLinks
+    var lists: PermissionListLayout? { classes.rules.lists }
+
+    var transitive: TransitiveLinks { classes.rules.transitive }
 
     /// How many conditions were made so far; each is made when it is first asked for.
     package var madeConditionCount: Int { classes.madeCount }

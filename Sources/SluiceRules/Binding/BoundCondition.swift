@@ -7,7 +7,30 @@ package final class BoundCondition: Sendable {
     /// The condition, made when it is first asked for: most users read, and never write.
     private enum State {
         case waiting(@Sendable () -> Query)
-        case made(Query, Evaluator?)
+        case made(Query)
+        case judging(Judge)
+
+        mutating func query() -> Query {
+            switch self {
+            case .made(let query): return query
+            case .judging(let judge): return judge.query
+            case .waiting(let make):
+                let query = make()
+                self = .made(query)
+                return query
+            }
+        }
+    }
+
+    /// A condition that was asked about an object. Most are asked by views alone, of which an evaluator is a part.
+    private final class Judge: Sendable {
+        let query: Query
+        let evaluator: Evaluator
+
+        init(_ query: Query, schema: Schema) {
+            self.query = query
+            evaluator = Evaluator(query, schema: schema)
+        }
     }
 
     private let schema: Schema
@@ -15,7 +38,7 @@ package final class BoundCondition: Sendable {
 
     init(_ query: Query, schema: Schema) {
         self.schema = schema
-        state = Mutex(.made(query, nil))
+        state = Mutex(.made(query))
     }
 
     init(schema: Schema, _ make: @escaping @Sendable () -> Query) {
@@ -24,20 +47,10 @@ package final class BoundCondition: Sendable {
     }
 
     /// Whether the condition was made already.
-    var isMade: Bool { state.withLock { if case .made = $0 { true } else { false } } }
+    var isMade: Bool { state.withLock { if case .waiting = $0 { false } else { true } } }
 
     /// The condition as a query over the class.
-    package var query: Query { state.withLock { Self.query(&$0) } }
-
-    private static func query(_ state: inout State) -> Query {
-        switch state {
-        case .made(let query, _): return query
-        case .waiting(let make):
-            let query = make()
-            state = .made(query, nil)
-            return query
-        }
-    }
+    package var query: Query { state.withLock { $0.query() } }
 
     /// Equal for conditions that are equal, of whichever user.
     package var id: ObjectID { query.hash }
@@ -58,13 +71,12 @@ package final class BoundCondition: Sendable {
     ///
     /// - Parameter source: the objects as they are, whoever asks: rules see everything.
     package func allows(_ row: Row, in source: any ObjectSource) throws -> Bool {
-        let evaluator = state.withLock { state in
-            if case .made(_, let known?) = state { return known }
-            let query = Self.query(&state)
-            let made = Evaluator(query, schema: schema)
-            state = .made(query, made)
+        let judge = state.withLock { state in
+            if case .judging(let known) = state { return known }
+            let made = Judge(state.query(), schema: schema)
+            state = .judging(made)
             return made
         }
-        return try evaluator.matches(row, in: source)
+        return try judge.evaluator.matches(row, in: source)
     }
 }

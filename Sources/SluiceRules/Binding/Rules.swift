@@ -10,19 +10,21 @@ package final class Rules: Sendable {
     package let schema: Schema
     private let document: RulesDocument
     private let denial: ReadDenial
-    private let never: [BoundCondition?]
+    /// A condition that allows nothing, for each class.
+    let never: [BoundCondition?]
     /// The rules of the classes that the schema has, by position.
-    private let classes: [Int: CompiledClass]
+    let classes: [Int: CompiledClass]
     /// The variables that any rule names.
     private let variables: [VariableSyntax]
     private let places: VariablePlaces
-    private let lists: PermissionListLayout?
-    private let transitive: TransitiveLinks
+    /// Where permission lists are; nil if there are none.
+    let lists: PermissionListLayout?
+    let transitive: TransitiveLinks
     /// Those that decide what is readable, and the others, sorted.
     private let readVariables: [VariableSyntax]
     private let otherVariables: [VariableSyntax]
     /// The classes of which something may be readable.
-    private let readable: Set<Int>
+    let readable: Set<Int>
 
     package init(_ file: RulesFile, schema: Schema) {
         self.file = file
@@ -101,7 +103,7 @@ package final class Rules: Sendable {
         resolve(resolution)
         let values = resolution.values
         let veils = classes.mapValues { $0.veil(resolution, Self.right) }.filter { !$0.value.isEmpty }
-        let bound = BoundClasses(classes, BoundValues(places, values), veils, never: never)
+        let bound = BoundClasses(self, BoundValues(places, values), veils)
         func decided(_ variables: [VariableSyntax]) -> String {
             variables.map { "\($0) \((values[$0] ?? .unknown).text)" }.joined(separator: " ")
         }
@@ -109,9 +111,7 @@ package final class Rules: Sendable {
             .map { "\($0.key) \($0.value.hidesIdentity) \(Array($0.value.properties))" }
         let readsID = SHA256.truncatedID(
             of: Array("reads \(file.hash) \(decided(readVariables)) \(hidden.joined(separator: " "))".utf8))
-        let reads = ReadContext(ruling: readable, id: readsID, veils: veils, denying: denial) {
-            bound.condition(of: .read, onClass: $0)?.query
-        }
+        let reads = ReadContext(ruledBy: bound, id: readsID, veils: veils, denying: denial)
         let rights = DatabaseRight.allCases.filter { right in
             document.database[right].map { resolution.isTrue($0, named: Self.right) == true } ?? false
         }
@@ -122,13 +122,11 @@ package final class Rules: Sendable {
         let named = (rights.map(\.rawValue) + (lists == nil ? [] : roles)).joined(separator: " ")
         return Binding(
             id: SHA256.truncatedID(of: Array("\(readsID) \(decided(otherVariables)) \(named)".utf8)),
-            rulesHash: file.hash, reads: reads, rights: Set(rights),
-            roles: roles,
+            reads: reads, rights: Set(rights), roles: roles,
             setSizes: document.sets.compactMap { set in
                 guard case .members(_, let keys)? = values[VariableSyntax(.user, [set.name])] else { return nil }
                 return (set.name, keys.count)
             }.sorted { $0.name < $1.name },
-            isComplete: resolution.isComplete, classes: bound, lists: lists,
-            transitive: transitive)
+            isComplete: resolution.isComplete, classes: bound)
     }
 }

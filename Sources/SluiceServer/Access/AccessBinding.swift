@@ -10,24 +10,37 @@ package final class AccessBinding: Sendable {
     /// Everything is allowed, as far as the login allows it.
     package static let everything = AccessBinding(reads: .everything)
 
-    package let reads: ReadContext
-    /// What may be done; nil if everything that the login allows.
-    package let rules: Binding?
-    /// Equal for equal bindings.
-    package let id: ObjectID
-    private let narrowed = Mutex<[Set<Int>: ReadContext]>([:])
-
-    /// Everything that is readable in a context may be written.
-    package init(reads: ReadContext) {
-        self.reads = reads
-        rules = nil
-        id = reads.id
+    private enum Source {
+        case context(ReadContext)
+        case rules(Binding)
     }
 
-    package init(_ rules: Binding) {
-        reads = rules.reads
-        self.rules = rules
-        id = rules.id
+    private let source: Source
+    /// What queries were read in: ``reads``, narrowed.
+    private let narrowed = Mutex<[ReadContext]>([])
+
+    /// Everything that is readable in a context may be written.
+    package init(reads: ReadContext) { source = .context(reads) }
+
+    package init(_ rules: Binding) { source = .rules(rules) }
+
+    /// What the user may read.
+    package var reads: ReadContext {
+        switch source {
+        case .context(let context): context
+        case .rules(let rules): rules.reads
+        }
+    }
+
+    /// What may be done; nil if everything that the login allows.
+    package var rules: Binding? { if case .rules(let rules) = source { rules } else { nil } }
+
+    /// Equal for equal bindings.
+    package var id: ObjectID {
+        switch source {
+        case .context(let context): context.id
+        case .rules(let rules): rules.id
+        }
     }
 
     /// A query as the user may read it. This is the one way in which a user's query comes to a view or to SQL.
@@ -42,11 +55,12 @@ package final class AccessBinding: Sendable {
     /// What may be read by a query: the context narrowed to what the query can reach, so that readers whose rights
     /// differ only elsewhere share its view.
     private func context(for query: Query) -> ReadContext {
-        guard rules != nil, let classes = reads.classes(reachedBy: query) else { return reads }
+        let reads = reads
+        guard case .rules = source, let classes = reads.classes(reachedBy: query) else { return reads }
         return narrowed.withLock { known in
-            if let context = known[classes] { return context }
+            if let context = known.first(where: { $0.isNarrowed(from: reads, to: classes) }) { return context }
             let context = reads.narrowed(to: classes)
-            known[classes] = context
+            known.append(context)
             return context
         }
     }
