@@ -117,17 +117,4 @@ package struct ListIdentity: Hashable, Sendable {
     func forEach(_ body: (ObjectID, ElementPlace) -> Void) {
         for run in runs { for index in 0..<run.count { body(run.id(index), run.place(index)) } }
     }
-
-    /// The identity of those elements whose positions are kept, as when some are hidden from a reader. O(n).
-    package func filtered(_ isKept: [Bool]) -> ListIdentity {
-        var runs: [Run] = []
-        var position = 0
-        forEach { id, place in
-            if position < isKept.count, isKept[position] {
-                Self.append(ElementList.Element(id: id, place: place, value: .null), to: &runs)
-            }
-            position += 1
-        }
-        return ListIdentity(runs: runs)
-    }
 }

@@ -122,14 +122,6 @@ extension Row {
         return edits
     }
 
-    /// Removes elements of a list from what somebody is shown. Those that stay are the same elements as in the whole.
-    package mutating func keepElements(_ isKept: [Bool], ofList property: Int) {
-        guard case .list(let elements) = values[property], isKept.contains(false) else { return }
-        let identity = identity(of: property) ?? ElementList(elements).identity
-        values[property] = .list(zip(elements, isKept).filter(\.1).map(\.0))
-        setIdentity(isKept.contains(true) ? identity.filtered(isKept) : nil, of: property)
-    }
-
     /// The properties in which another row of the same class differs, in values or in the identity of elements.
     ///
     /// - Parameter known: properties that count as different without a look.

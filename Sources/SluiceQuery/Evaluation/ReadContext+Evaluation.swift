@@ -19,33 +19,52 @@ extension ReadContext {
         guard !links.isEmpty else { return row }
         var shown = row
         for link in links where row.values.indices.contains(link.property) {
-            func isKept(_ key: ObjectKey) throws -> Bool {
-                let target = ObjectRef(link.targetClass, key)
-                return try source.row(target).map { try allows($0, ofClass: link.targetClass, in: source) } ?? false
-            }
-            if case .list(let elements) = row.values[link.property] {
-                let kept = try elements.map { if case .link(let key) = $0 { try isKept(key) } else { true } }
-                shown.keepElements(kept, ofList: link.property)
-            } else {
-                shown.values[link.property] = try row.values[link.property].keepingLinks(where: isKept)
-            }
+            let value = try row.values[link.property].keepingLinks { try shows($0, of: link, in: source) }
+            // As if it had been set as a whole: true ids and places would tell how many elements are missing, and where.
+            shown.set(value, of: link.property)
         }
         return shown
+    }
+
+    /// Edits that the reader made of a list as it is shown, as edits of the whole list. What does not name elements of
+    /// the list as it is shown stays as it is.
+    ///
+    /// - Parameters:
+    ///   - row: the object that has the list, readable, in the state that the reader knew.
+    ///   - source: the objects as they are, whoever reads.
+    /// - Returns: nil if the edits name no elements of the list.
+    /// - Complexity: O(n) for n elements, and a look at each target of a link.
+    package func revealing(
+        _ edits: ListEdits, of link: VeiledLink, _ row: Row, in source: any ObjectSource
+    ) throws -> ListEdits? {
+        guard let elements = row.list(of: link.property)?.elements else { return nil }
+        let shown = try elements.filter { try $0.value.isKept { try shows($0, of: link, in: source) } }
+        return edits.revealed(shown)
+    }
+
+    private func shows(_ key: ObjectKey, of link: VeiledLink, in source: any ObjectSource) throws -> Bool {
+        let target = ObjectRef(link.targetClass, key)
+        return try source.row(target).map { try allows($0, ofClass: link.targetClass, in: source) } ?? false
     }
 }
 
 extension Value {
     /// The value without the links that do not meet a condition.
-    fileprivate func keepingLinks(where isKept: (ObjectKey) throws -> Bool) rethrows -> Value {
-        func keeps(_ value: Value) throws -> Bool { if case .link(let key) = value { try isKept(key) } else { true } }
+    fileprivate func keepingLinks(where isShown: (ObjectKey) throws -> Bool) rethrows -> Value {
         switch self {
-        case .link: return try keeps(self) ? self : .null
-        case .set(let elements): return .set(try elements.filter(keeps))
+        case .link: return try isKept(where: isShown) ? self : .null
+        case .list(let elements): return .list(try elements.filter { try $0.isKept(where: isShown) })
+        case .set(let elements): return .set(try elements.filter { try $0.isKept(where: isShown) })
         case .map(let map):
             var kept = map
-            for entry in map.entries where try !keeps(entry.value) { kept[entry.key] = nil }
+            for entry in map.entries where try !entry.value.isKept(where: isShown) { kept[entry.key] = nil }
             return .map(kept)
         default: return self
         }
+    }
+
+    /// Whether the value is no link that does not meet a condition.
+    fileprivate func isKept(where isShown: (ObjectKey) throws -> Bool) rethrows -> Bool {
+        if case .link(let key) = self { try isShown(key) } else { true }
     }
 }

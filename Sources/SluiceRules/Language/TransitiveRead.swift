@@ -15,7 +15,9 @@ extension RulesDocument {
         guard rules.isTransitive, path.count < Self.transitiveDepthMax else { return own }
         var parts = own.map { [$0] } ?? []
         for (source, property) in schema.links(to: name) where source != name && !path.contains(source) {
-            guard let inner = readPredicate(ofClass: source, schema: schema, path: path + [name]) else { continue }
+            guard let inner = readPredicate(ofClass: source, schema: schema, path: path + [name]),
+                let showing = condition(onShowing: property.name, of: source)
+            else { continue }
             let variable = "linking\(path.count)"
             // One count for each part of an OR, since a variable without a value makes a whole count never match.
             for part in inner.alternatives {
@@ -23,10 +25,26 @@ extension RulesDocument {
                     PathSyntax.Component(.backlink(className: source, property: property.name))
                 ])
                 let count = SubquerySyntax(links, variable, part.moved(to: variable))
-                parts.append(.comparison(ComparisonSyntax(.subquery(count), .greater, .value(.int(0)))))
+                let isLinked = PredicateSyntax.comparison(
+                    ComparisonSyntax(.subquery(count), .greater, .value(.int(0))))
+                parts.append(showing.map { $0 && isLinked } ?? isLinked)
             }
         }
         return parts.count > 1 ? .or(parts) : parts.first
+    }
+
+    /// What must hold of the user for a link to pass on the right to read: the property's own rule, since what the link
+    /// leads to would tell the value.
+    ///
+    /// - Returns: an inner nil if the property has no such rule; an outer nil if the links pass nothing on, since the
+    ///   rule asks for objects itself.
+    private func condition(onShowing property: String, of className: String) -> PredicateSyntax?? {
+        let fields = classes.first { $0.name == className }?.rules.fields
+        guard let rule = fields?.first(where: { $0.name == property })?.rules.read else { return .some(nil) }
+        guard case .condition(let predicate) = rule.form else { return nil }
+        var readsObjects = false
+        predicate.forEachComparison { readsObjects = readsObjects || $0.readsObjects }
+        return readsObjects ? nil : .some(predicate)
     }
 }
 

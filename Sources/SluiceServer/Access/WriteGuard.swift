@@ -35,6 +35,30 @@ final class WriteGuard {
         try !binding(session).reads.allows(row, ofClass: object.classIndex, in: state)
     }
 
+    /// Whether a property has a rule of its own that does not let the author of an upload write it.
+    func closes(_ property: Int, of object: ObjectRef, _ row: Row, to session: SessionID) throws -> Bool {
+        guard
+            let condition = binding(session).rules?.writeCondition(
+                ofProperty: property, ofClass: object.classIndex)
+        else { return false }
+        return try !condition.allows(row, in: state)
+    }
+
+    /// The list that a property is, if the author of an upload is shown it without its true elements.
+    func veiledList(_ property: Int, of object: ObjectRef, from session: SessionID) -> VeiledLink? {
+        binding(session).reads.veiledLinks(ofClass: object.classIndex).first { $0.property == property }
+    }
+
+    /// Edits of such a list, as edits of its true elements.
+    ///
+    /// - Parameter rows: the object in states that the author may have known; the first that the edits fit counts.
+    func revealing(_ edits: ListEdits, of list: VeiledLink, in rows: [Row], by session: SessionID) throws -> ListEdits {
+        for row in rows {
+            if let revealed = try binding(session).reads.revealing(edits, of: list, row, in: state) { return revealed }
+        }
+        return edits
+    }
+
     /// The refusal of a creation whose key an object has that the author may not read.
     func refusal(ofCreating object: ObjectRef) -> WriteRefusal { refusal("create", object) }
 
@@ -44,10 +68,12 @@ final class WriteGuard {
     /// - Returns: nil if the author sees all of the object.
     func refusal(of object: ObjectRef, for excess: LimitExcess, by session: SessionID) -> WriteRefusal? {
         let reads = binding(session).reads
-        guard !reads.veil(ofClass: object.classIndex).properties.isEmpty else { return nil }
+        let classIndex = object.classIndex
+        guard !reads.veil(ofClass: classIndex).properties.isEmpty || !reads.veiledLinks(ofClass: classIndex).isEmpty
+        else { return nil }
         return WriteRefusal(
             object: object, code: .limitExceeded,
-            message: "\(schema[object.classIndex].name): more \(excess.limitName) than the \(excess.limit) allowed")
+            message: "\(schema[classIndex].name): more \(excess.limitName) than the \(excess.limit) allowed")
     }
 
     /// Judges a transaction, which then counts for those that follow it in the group.

@@ -139,7 +139,9 @@ final class Bootstraps {
             }
             roots = listed.map { .listed($0, next: 0) } ?? .unlisted(after: nil)
         }
-        return Bootstrap(linked: linked, roots: roots, expectedCount: expectedCount)
+        var bootstrap = Bootstrap(linked: linked, roots: roots, expectedCount: expectedCount)
+        bootstrap.tellsProgress = count != nil || query.context.condition(ofClass: query.classIndex) == nil
+        return bootstrap
     }
 
     /// Ends the sending of pages to a subscription, which is complete or gone.

@@ -155,7 +155,11 @@ struct GroupPreparation {
             if case .create = operation.action, touched[place].old != nil, touched[place].merger.row != nil {
                 metCounts[operation.object.classIndex, default: 0] += 1
             }
-            if let writeGuard { try note(operation, of: &touched[place], writeGuard) }
+            var operation = operation
+            if let writeGuard {
+                operation = try revealing(operation, of: touched[place], upload, writeGuard)
+                try note(operation, of: &touched[place], writeGuard)
+            }
             let isResolved = policies?.resolves(operation.object.classIndex) ?? false
             let history =
                 touched[place].isUnknown
@@ -260,6 +264,39 @@ struct GroupPreparation {
             changed.map { (touched[$0].object, touched[$0].old, touched[$0].merger.row) }, by: upload.userID)
         for amendment in amendments { touched[changed[amendment.object]].decide(amendment.property, amendment.value) }
         return !amendments.isEmpty
+    }
+
+    /// An operation in terms of the lists as they are, where its author is shown them in another way; without the
+    /// defaults, which nobody chose, of what its author may not write: whether they would change an object that is
+    /// there must not decide the answer, since the author may not know.
+    private mutating func revealing(
+        _ operation: ObjectOperation, of touched: TouchedObject, _ upload: Upload, _ writeGuard: WriteGuard
+    ) throws -> ObjectOperation {
+        guard let old = touched.old else { return operation }
+        var fields = operation.fields
+        try fields.removeAll { field in
+            guard case .setDefault = field.change else { return false }
+            return try writeGuard.closes(field.property, of: operation.object, old, to: upload.session)
+        }
+        for (place, field) in fields.enumerated() {
+            guard case .editList(let edits) = field.change,
+                let list = writeGuard.veiledList(field.property, of: operation.object, from: upload.session)
+            else { continue }
+            var rows = [old]
+            let version = upload.changeset.baseVersion
+            if old.version > version {
+                let before = try objects.before(touched.number, of: operation.object)
+                if let known = try bases.image(of: operation.object, at: version, before: before) {
+                    rows.insert(known, at: 0)
+                }
+            }
+            fields[place].change = .editList(try writeGuard.revealing(edits, of: list, in: rows, by: upload.session))
+        }
+        switch operation.action {
+        case .create: return ObjectOperation(operation.object, .create(fields))
+        case .update: return ObjectOperation(operation.object, .update(fields))
+        case .delete: return operation
+        }
     }
 
     /// Notes what an operation does to an object, for judging the transaction.

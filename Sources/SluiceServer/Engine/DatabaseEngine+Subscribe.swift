@@ -172,7 +172,9 @@ extension DatabaseEngine {
         try guarding(subscription) { work in
             if let resume = request.resume, resume.queryHash == start.query.hash {
                 let isResumed = try work.attempting(database.limits.resumeStepCountMax) {
-                    try resumer.resume(subscription, resume, with: &resumed, now: now)
+                    try resumer.resume(
+                        subscription, resume, with: &resumed,
+                        where: { try permissions.heldAlike(for: start.session, since: $0) }, now: now)
                 }
                 if isResumed ?? false { return }
             }

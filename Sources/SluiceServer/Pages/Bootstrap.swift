@@ -32,6 +32,8 @@ struct Bootstrap {
     var settlingRound = 0
     /// The approximate number of objects to read, and the number of those read.
     var expectedCount: Int
+    /// Whether the reader may know how many are expected: not where that counts objects that the reader may not read.
+    var tellsProgress = true
     var readCount = 0
     /// The client's members, if it has listed them; then only the differences are sent.
     var known: KnownMembers?
@@ -130,6 +132,6 @@ struct Bootstrap {
         listedRootCount = 0
     }
 
-    /// The part of the objects that was read, below 1.
-    var progress: Double { min(0.99, Double(readCount) / Double(max(1, expectedCount))) }
+    /// The part of the objects that was read, below 1; 0 where it must not be told.
+    var progress: Double { tellsProgress ? min(0.99, Double(readCount) / Double(max(1, expectedCount))) : 0 }
 }

@@ -93,6 +93,19 @@ final class FactViews {
         return changed
     }
 
+    /// Whether a query has found the same all along, as far as an earlier state and the present one tell.
+    ///
+    /// - Parameters:
+    ///   - key: that of a query that a binding depends on.
+    ///   - commit: all changes since the earlier state.
+    /// - Complexity: that of applying the commit to one view.
+    func isUnchanged(_ key: Query.Key, since commit: CommitDelta) throws -> Bool {
+        guard let live = facts[key]?.view.live, live.shape.watches(commit) else { return true }
+        return try live.differences(since: commit, in: database.storage).allSatisfy {
+            ($0.before?.role == .root) == ($0.now?.role == .root)
+        }
+    }
+
     /// Forgets everything; what is asked for is found anew.
     func removeAll() {
         hub.removeAll()

@@ -152,6 +152,19 @@ final class Permissions {
         if let failure = subjects[session].flatMap({ bound[$0]?.failure }) { throw failure }
     }
 
+    /// Whether the facts that decide what the user of a session may read were at an earlier version what they are now.
+    ///
+    /// What a client says of the version of its objects proves nothing: a user who has joined a team later is not told
+    /// what there was before.
+    ///
+    /// - Parameter commit: all changes since the earlier version.
+    func heldAlike(for session: SessionID, since commit: CommitDelta) throws -> Bool {
+        guard !facts.isEmpty, !commit.classes.isDisjoint(with: facts.classes),
+            let known = subjects[session].flatMap({ bound[$0]?.facts })
+        else { return true }
+        return try known.allSatisfy { try facts.isUnchanged($0, since: commit) }
+    }
+
     func close(_ session: SessionID) {
         guard let subject = subjects.removeValue(forKey: session) else { return }
         departed[session] = bound[subject]?.binding

@@ -23,25 +23,32 @@ final class Replays {
     /// Computes from the log what a client at `version` has missed of a view: a copy of the view is taken back to that
     /// version, and the two are compared.
     ///
-    /// - Parameter byteCountMax: the most bytes before compression that the answer may have, about.
-    /// - Returns: nil where the log does not reach back, tells of too much or is damaged, and where properties had other
-    ///   types then.
-    func replay(_ live: LiveView, since version: UInt64, byteCountMax: Int) throws -> ViewBlock? {
-        do { return try missed(of: live, since: version, byteCountMax: byteCountMax) } catch let error as StorageError
-            where error.isOfDamage
-        {
+    /// - Parameters:
+    ///   - byteCountMax: the most bytes before compression that the answer may have, about.
+    ///   - mayReplay: whether the reader may be told of what there was before all changes since the version.
+    /// - Returns: nil where the log does not reach back, tells of too much or is damaged, where properties had other
+    ///   types then, and where the reader may not be told.
+    func replay(
+        _ live: LiveView, since version: UInt64, byteCountMax: Int, where mayReplay: (CommitDelta) throws -> Bool
+    ) throws -> ViewBlock? {
+        do {
+            return try missed(of: live, since: version, byteCountMax: byteCountMax, where: mayReplay)
+        } catch let error as StorageError where error.isOfDamage {
             // The rest of the database may be readable.
             database.noteFailure("what a client missed could not be read", error)
             return nil
         }
     }
 
-    private func missed(of live: LiveView, since version: UInt64, byteCountMax: Int) throws -> ViewBlock? {
+    private func missed(
+        of live: LiveView, since version: UInt64, byteCountMax: Int, where mayReplay: (CommitDelta) throws -> Bool
+    ) throws -> ViewBlock? {
         guard version <= storage.version, version >= storage.logStart, isOfTodaysTypes(version) else { return nil }
         guard version < storage.version else { return ViewBlock() }
         let commit = try cache.commit(since: version, to: storage.version) { try changes(since: version) }
         guard let commit else { return nil }
         guard live.shape.watches(commit) else { return ViewBlock() }
+        guard try mayReplay(commit) else { return nil }
         let block = try cache.block(of: live.query.key, since: version, to: storage.version) {
             try content(of: live.differences(since: commit, in: storage), in: live)
         }

@@ -23,14 +23,18 @@ final class Resumer {
 
     /// Brings a subscription up to date, or begins a comparison with what the client has.
     ///
-    /// - Parameter resumed: collects the messages for the client.
+    /// - Parameters:
+    ///   - resumed: collects the messages for the client.
+    ///   - mayReplay: whether the reader may be told of what there was before some changes.
     /// - Returns: whether that is possible.
     func resume(
-        _ subscription: ViewSubscription, _ resume: ClientMessage.Resume, with resumed: inout Resumption, now: Timestamp
+        _ subscription: ViewSubscription, _ resume: ClientMessage.Resume, with resumed: inout Resumption,
+        where mayReplay: (CommitDelta) throws -> Bool, now: Timestamp
     ) throws -> Bool {
         let live = subscription.view.live
         if resume.isWhole, resume.version <= storage.version,
-            let content = try replays.replay(live, since: resume.version, byteCountMax: resumed.byteCountLeft)
+            let content = try replays.replay(
+                live, since: resume.version, byteCountMax: resumed.byteCountLeft, where: mayReplay)
         {
             starts[content.isEmpty ? .current : .replayed] += 1
             resumed.add(

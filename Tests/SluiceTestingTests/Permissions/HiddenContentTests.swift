@@ -124,6 +124,32 @@ import Testing
         }
     }
 
+    /// Counting takes too many steps here, so the server goes by the number of all documents.
+    @Test func theProgressOfABootstrapDoesNotTellHowMuchIsHidden() throws {
+        func progress(_ hiddenCount: Int64) throws -> [Double] {
+            var limits = DatabaseLimits()
+            limits.pageRowCount = 10
+            limits.shareStepCountMax = 1_000
+            let world = try World(users: ["ada"], limits: limits)
+            try world.write("root") { writer in
+                for key in 1...50 as ClosedRange<Int64> {
+                    try writer.insert(World.document(key, isPublic: true), ofClass: World.ClassIndex.document)
+                }
+                for key in 0..<hiddenCount {
+                    try writer.insert(World.document(1_000 + key), ofClass: World.ClassIndex.document)
+                }
+            }
+            world["ada"].frames = []
+            try world.observe("ada", "Document")
+            #expect(world["ada"].results["Document"]?.count == 50)
+            return world["ada"].frames.joined().compactMap {
+                if case .page(let page) = $0, page.progress < 1 { page.progress } else { nil }
+            }
+        }
+        let (few, many) = (try progress(300), try progress(900))
+        #expect(!few.isEmpty && few == many)
+    }
+
     @Test func aRefusalNamesTheActionAndTheClassAndNoValue() throws {
         let world = try world()
         try hide([50], in: world, text: "hidden", grade: 9)

@@ -90,6 +90,39 @@ import Testing
         #expect(world["ada"].rejections.count == 4)
     }
 
+    /// Both devices of a user insert the same object. Of a property that the user may not write neither chose a value.
+    @Test func aCreationOfWhatIsThereIsNotJudgedByDefaultsThatYield() throws {
+        let world = try World(users: ["ada"])
+        try world.create(World.document(1, "first", owner: "ada", grade: 3))
+        try world.write("ada") {
+            try $0.insert(World.document(1, "second", owner: "ada"), ofClass: World.ClassIndex.document)
+        }
+        #expect(world["ada"].rejections.isEmpty)
+        let row = try #require(try world.server.row(World.document(1)))
+        #expect(row.values[World.Field.text] == .string("second") && row.values[World.Field.grade] == .int(3))
+        try world.write("ada") {
+            try $0.insert(World.document(2, "own", owner: "ada", grade: 1), ofClass: World.ClassIndex.document)
+        }
+        #expect(try text(world, 2) == nil && world["ada"].rejections.count == 1)
+    }
+
+    /// Whether a default would change a value that its author may not write, and perhaps not read, does not show.
+    @Test(arguments: [0, 3] as [Int64], [0, 3, 5] as [Int64])
+    func aDefaultOfWhatMayNotBeWrittenHasNoEffectAndNoAnswer(grade: Int64, value: Int64) throws {
+        let world = try World(users: ["ada"])
+        try world.create(World.document(1, "first", owner: "ada", grade: grade))
+        let session = try #require(world.session(of: "ada"))
+        let changeset = Changeset(
+            sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 2_000_000),
+            operations: [
+                ObjectOperation(
+                    World.document(1), .update([FieldOperation(World.Field.grade, .setDefault(.int(value)))]))
+            ])
+        world.inject(.upload(session: session.session, changesets: [changeset]), from: session)
+        #expect(world["ada"].rejections.isEmpty)
+        #expect(try world.server.row(World.document(1))?.values[World.Field.grade] == .int(grade))
+    }
+
     @Test func whatMayBeReadAndNotWrittenIsRefusedWithAReasonAndReverted() throws {
         let world = try world()
         try world.update("ada", 4, World.Field.text, .string("mine"))

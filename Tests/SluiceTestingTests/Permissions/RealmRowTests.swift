@@ -1,4 +1,5 @@
 import Sluice
+import SluiceJSON
 import SluiceModel
 import SluiceServer
 import SluiceStorage
@@ -227,5 +228,41 @@ import Testing
         try world.update("root", 1, World.Field.team, .null)
         #expect(world["ada"].results["Team"] == [])
         #expect(try world["ada"].storage.row(World.team(7)) == nil)
+    }
+
+    /// Who may not read a property would see by what it leads to what it is.
+    @Test(arguments: ["$role.staff", "$user.claims.role IN {'admin', 'staff'}", "ANY Team.members.id == $user.id"])
+    func aHiddenLinkMakesNothingReadable(reader: String) throws {
+        let rules = """
+            {"roles": {"admin": "$user.claims.role == 'admin'", "staff": "$role.admin OR $user.claims.role == 'staff'"},
+             "classes": {
+              "User": {"read": true, "create": "$role.admin"},
+              "Team": {"read": "$role.admin", "transitive": true, "create": "$role.admin", "update": "$role.admin"},
+              "Document": {"read": true, "create": "$role.admin", "update": "$role.admin",
+                           "fields": {"team": {"read": "\(reader)", "write": "$role.admin"}}}}}
+            """
+        func reads(_ client: RuledWorld.Client) -> Bool {
+            switch reader {
+            case "ANY Team.members.id == $user.id": client.user == "bob"
+            default: client.claims["role"] != nil
+            }
+        }
+        let world = try World(rules: rules, users: ["ada", "bob"]) { world, user, object, _ in
+            guard object.classIndex == World.ClassIndex.team, user != "root" else { return true }
+            return reads(world[user]) && !reader.hasPrefix("ANY")
+        }
+        world.hidden = { reads($0) ? [:] : [World.ClassIndex.document: [World.Field.team]] }
+        try world.setTeam(7, ["bob"])
+        try world.create(World.document(1, team: 7))
+        for query in ["Team", "Document"] { try world.observe("ada", query) }
+        #expect(world["ada"].results["Team"] == [] && world["ada"].results["Document"]?.count == 1)
+        world.renew("ada", claims: .object([.init(name: "role", value: .string("staff"))]))
+        let isShown = !reader.hasPrefix("ANY")
+        #expect(world["ada"].results["Team"]?.count == (isShown ? 1 : 0))
+        world.renew("ada", claims: .object([]))
+        #expect(world["ada"].results["Team"] == [])
+        // A rule that asks for objects itself passes nothing on.
+        try world.observe("bob", "Team")
+        #expect(world["bob"].results["Team"] == [])
     }
 }
