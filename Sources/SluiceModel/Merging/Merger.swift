@@ -94,13 +94,14 @@ package struct Merger {
     }
 
     /// Whether an operation was meant for an object with the same key that is there no more: an update, if others have
-    /// deleted and created the object since, and a delete, if others have created it later.
+    /// deleted and created the object since, a creation, if others have deleted the object later and created it again,
+    /// and a delete, if others have created it later.
     ///
     /// - Parameter history: the changes of the object after the version that the author knew, except those of this upload.
     package func isOfAnother(_ operation: ObjectOperation, by author: WriteStamp, _ history: ObjectHistory) -> Bool {
         guard row != nil, !isOwn, !creates else { return false }
         return switch operation.action {
-        case .create: false
+        case .create: history.lastDeletion.map { author < $0 } ?? false
         case .update: history.isReborn(for: author.clientID)
         case .delete: history.latestCreation.map { author < $0 } ?? false
         }
