@@ -165,6 +165,21 @@ public struct WriteTransaction: ~Copyable {
         try writer.update(reference, Self.fields(of: classSchema, key: object.key, set: set, add: add))
     }
 
+    /// Changes single elements of a set, or single entries of a map, which need not be here.
+    ///
+    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when there is no such
+    ///   collection, or the elements do not fit.
+    package func edit(_ object: Identity, _ property: String, _ edits: ElementEdits) throws {
+        let (reference, classSchema) = try reference(object)
+        guard let index = classSchema.index(of: property) else {
+            throw RecordError.unknownProperty(property, of: classSchema)
+        }
+        guard let change = classSchema.properties[index].fitting(.edit(edits)) else {
+            throw RecordError.mismatch(edits.inserted, property: classSchema.properties[index], of: classSchema)
+        }
+        try writer.update(reference, [FieldOperation(index, change)])
+    }
+
     /// The operations that set properties and add to them, by position.
     ///
     /// - Parameter key: the key of the object, which may be set to what it is.
