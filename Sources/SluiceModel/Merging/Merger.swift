@@ -107,11 +107,12 @@ package struct Merger {
         }
     }
 
-    /// Sets the value of a property, whatever the operations and the rules have made of it.
+    /// Sets the value of a property, whatever the operations and the rules have made of it. If that is the value already,
+    /// nothing is decided: what was edited stays edited, and leaves the edits of others in force.
     ///
     /// - Parameter former: the value before the operations; if that is what stays, the property was not written.
     package mutating func decide(_ property: Int, _ value: Value, former: Value?) {
-        guard row != nil else { return }
+        guard let present = row?.values[property], !present.isIdentical(to: value) else { return }
         row?.set(value, of: property)
         partial.removeAll { $0.property == property }
         defaulted.remove(property)
