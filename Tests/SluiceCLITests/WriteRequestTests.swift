@@ -13,7 +13,13 @@ struct WriteRequestTests {
                 Property("vin", .scalar(.string)), Property("price", .scalar(.double)),
                 Property("views", .scalar(.int, isOptional: true)), Property("sister", .link("Car")),
             ])
-        let notes = try ClassSchema("Note", properties: [Property("text", .scalar(.string))])
+        let notes = try ClassSchema(
+            "Note",
+            properties: [
+                Property("text", .scalar(.string)), Property("lines", PropertyType(.scalar(.string), container: .list)),
+                Property("tags", PropertyType(.scalar(.int), container: .set)),
+                Property("rooms", PropertyType(.scalar(.int), container: .map)),
+            ])
         parser = WriteRequestParser(schema: try Schema([cars, notes]), ids: ObjectIDGenerator(origin: 1))
     }
 
@@ -55,12 +61,33 @@ struct WriteRequestTests {
 
     @Test func updatesSetAndAdd() throws {
         let line = #"{"op":"update","class":"Car","key":"a","set":{"sister":"b"},"add":{"views":2,"price":-0.5}}"#
-        guard case .update(let target, let set, let add) = try parser.parse(line) else {
+        guard case .update(let target, let set, let add, []) = try parser.parse(line) else {
             throw CommandError.failure(line)
         }
         #expect(target == .identity(Identity(className: "Car", key: .string("a"))))
         #expect(set == ["sister": .link(.string("b"))])
         #expect(add == ["views": .int(2), "price": .double(-0.5)])
+    }
+
+    @Test func updatesEditElementsInTheOrderThatTheHelpNames() throws {
+        let line =
+            #"{"op":"update","class":"Note","@id":"\#(ObjectID(high: 3, low: 4))","#
+            + #""insert":{"tags":[5],"rooms":{"k":1},"lines":{"at":2,"elements":["a","b"]}},"#
+            + #""move":{"lines":{"from":3,"to":0}},"remove":{"lines":["c"],"tags":[4],"rooms":["l"]}}"#
+        guard case .update(_, [:], [:], let edits) = try parser.parse(line) else { throw CommandError.failure(line) }
+        #expect(
+            edits == [
+                CollectionEdit(property: "lines", change: .remove([.string("c")])),
+                CollectionEdit(property: "rooms", change: .elements(ElementEdits(setting: [], erasing: ["l"]))),
+                CollectionEdit(
+                    property: "tags", change: .elements(ElementEdits(inserting: [], erasing: [.int(4)]))),
+                CollectionEdit(property: "lines", change: .move(from: 3, to: 0)),
+                CollectionEdit(property: "lines", change: .insert([.string("a"), .string("b")], at: 2)),
+                CollectionEdit(
+                    property: "rooms",
+                    change: .elements(ElementEdits(setting: [.init(key: "k", value: .int(1))]))),
+                CollectionEdit(property: "tags", change: .elements(ElementEdits(inserting: [.int(5)]))),
+            ])
     }
 
     @Test func keyedObjectsMayBeNamedByIds() throws {
@@ -92,6 +119,15 @@ struct WriteRequestTests {
         (#"{"op":"update","class":"Car","key":"a","add":{"sister":1}}"#, "only numbers"),
         (#"{"op":"update","class":"Car","key":"a","add":{"views":1.5}}"#, "not of type int"),
         (#"{"op":"delete","class":"Car","key":"a","set":{"price":1}}"#, "neither"),
+        (#"{"op":"update","class":"Car","key":"a","insert":{"price":[1]}}"#, "has no such edits"),
+        (#"{"op":"update","class":"Car","key":"a","remove":{"colour":[1]}}"#, "no property 'colour'"),
+        (#"{"op":"upsert","class":"Note","insert":{"lines":["a"]}}"#, "for updates"),
+        (#"{"op":"update","class":"Note","insert":{"lines":["a"]},"set":{"lines":[]}}"#, "set as a whole, and edited"),
+        (#"{"op":"update","class":"Note","insert":{"lines":{"at":"x","elements":[]}}}"#, "[ELEMENT,…]"),
+        (#"{"op":"update","class":"Note","insert":{"lines":{"of":1}}}"#, "an object of at and elements"),
+        (#"{"op":"update","class":"Note","insert":{"tags":["x"]}}"#, "property 'tags'"),
+        (#"{"op":"update","class":"Note","move":{"lines":{"from":1}}}"#, "a move is"),
+        (#"{"op":"update","class":"Note","move":{"tags":{"from":1,"to":2}}}"#, "has no such edits"),
         (#"{"op":"delete","class":"Note","key":"a"}"#, "no primary key"),
         (#"{"op":"delete","class":"Note","@id":"a"}"#, "32 hexadecimal"),
         (#"{"op":"delete","class":"Car","key":"a","@id":"b"}"#, "both given"),

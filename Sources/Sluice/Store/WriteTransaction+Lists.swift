@@ -4,7 +4,8 @@ public import SluiceModel
 /// these say what is meant where several would lead to the same.
 ///
 /// Elements have identities that stay when others insert, move or remove something at the same time: what is moved or
-/// set here is that element, wherever others have put it.
+/// set here is that element, wherever others have put it. A list that is not here, since a query excludes it, cannot be
+/// edited: each of these throws `RecordError` with the code `excluded` then.
 extension WriteTransaction {
     /// Adds an element at the end of a list.
     ///
@@ -162,6 +163,7 @@ extension WriteTransaction {
         guard let row = try writer.row(reference), case .list(let values) = row.values[index] else {
             throw missing(object.className)
         }
+        try Self.checkPresent(index, of: row, classSchema)
         let edit = try make(values, property)
         try writer.edit(index, of: reference, edit.edits, or: edit.values)
     }

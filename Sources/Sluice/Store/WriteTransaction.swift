@@ -69,11 +69,11 @@ public struct WriteTransaction: ~Copyable {
 
     /// Changes an object. `body` receives its current value; the transaction records the properties that `body`
     /// changes. Of a collection it records which elements or entries `body` has inserted, changed, moved or erased, so
-    /// what others change in it at the same time counts too; one that `body` leaves empty is emptied. Of a list that is
-    /// the shortest difference between the two, in which equal elements count as the same.
+    /// what others change in it at the same time counts too; one from which `body` takes all of several elements is
+    /// emptied. Of a list that is the shortest difference between the two, in which equal elements count as the same.
     ///
     /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` if `body` changes the
-    ///   primary key; what `body` throws.
+    ///   primary key, or a collection that is not here since a query excludes it; what `body` throws.
     public func update<Element: Model>(_ object: Element, _ body: (inout Element) throws -> Void) throws {
         let binding = try core.binding(of: Element.self, classIndex: try core.classIndex(of: Element.className))
         let reference = ObjectRef(binding.classIndex, object.objectKey)
@@ -90,9 +90,13 @@ public struct WriteTransaction: ~Copyable {
         var value = try Element.decode(before, binding)
         try body(&value)
         let after = try value.encoded(for: binding)
-        let fields = after.values.indices.compactMap { property -> FieldOperation? in
+        let fields = try after.values.indices.compactMap { property -> FieldOperation? in
             guard !after.absent.contains(property), !after.values[property].isIdentical(to: before.values[property])
             else { return nil }
+            // Links know by themselves whether they were changed or given a new value.
+            if before.absent.contains(property), !binding.classSchema.properties[property].type.element.isLink {
+                try Self.checkPresent(property, of: before, binding.classSchema)
+            }
             return writer.difference(from: before, to: after.values[property], of: property)
         }
         guard !fields.contains(where: { $0.property == binding.classSchema.primaryKeyIndex }) else {
@@ -101,6 +105,16 @@ public struct WriteTransaction: ~Copyable {
                 "the primary key of a \(Element.className) cannot change; delete it and insert another")
         }
         try writer.update(reference, fields)
+    }
+
+    /// Checks that the elements of a collection are here, so that changing some of them does not replace the others.
+    static func checkPresent(_ property: Int, of row: Row, _ classSchema: ClassSchema) throws {
+        let declared = classSchema.properties[property]
+        guard row.absent.contains(property), declared.type.isCollection else { return }
+        throw RecordError(
+            .excluded,
+            "\(classSchema.name).\(declared.name) is not here, since a query excludes it, so its elements cannot be "
+                + "changed; read the object without the exclusion, or set the whole value by name")
     }
 
     /// Adds an amount to a number. Additions that others make at the same time are added up, and none is lost.
@@ -149,6 +163,21 @@ public struct WriteTransaction: ~Copyable {
     public func update(_ object: Identity, set: [String: Value] = [:], add: [String: Value] = [:]) throws {
         let (reference, classSchema) = try reference(object)
         try writer.update(reference, Self.fields(of: classSchema, key: object.key, set: set, add: add))
+    }
+
+    /// Changes single elements of a set, or single entries of a map, which need not be here.
+    ///
+    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when there is no such
+    ///   collection, or the elements do not fit.
+    package func edit(_ object: Identity, _ property: String, _ edits: ElementEdits) throws {
+        let (reference, classSchema) = try reference(object)
+        guard let index = classSchema.index(of: property) else {
+            throw RecordError.unknownProperty(property, of: classSchema)
+        }
+        guard let change = classSchema.properties[index].fitting(.edit(edits)) else {
+            throw RecordError.mismatch(edits.inserted, property: classSchema.properties[index], of: classSchema)
+        }
+        try writer.update(reference, [FieldOperation(index, change)])
     }
 
     /// The operations that set properties and add to them, by position.

@@ -7,12 +7,14 @@ struct WriteCommand: Command {
         "write", "Write objects: one transaction for each JSON line on standard input.",
         arguments: [ServerAccess.argument], options: ServerAccess.options,
         notes: [
-            "A line is {\"op\":\"insert\"|\"upsert\"|\"update\"|\"delete\",\"class\":…,\"key\":…|\"@id\":…,\"set\":{…},\"add\":{…}}. \"key\" is the primary key; \"@id\" names objects of classes without one. \"set\" gives properties new values, \"add\" adds to numbers. Links are set to their target's key. An insert fails where the object exists, an update or delete where it does not; an upsert adds the object, or sets the properties of the one that is there.",
+            "A line is {\"op\":\"insert\"|\"upsert\"|\"update\"|\"delete\",\"class\":…,\"key\":…|\"@id\":…,\"set\":{…},\"add\":{…},\"remove\":{…},\"move\":{…},\"insert\":{…}}. \"key\" is the primary key; \"@id\" names objects of classes without one. \"set\" gives properties new values, \"add\" adds to numbers. Links are set to their target's key. An insert fails where the object exists, an update or delete where it does not; an upsert adds the object, or sets the properties of the one that is there.",
+            "An update changes single elements of collections, so that what others do to them at the same time counts too: \"remove\" and \"insert\" name elements, {\"steps\":[\"knead\"],\"tags\":[\"slow\"]}, and what goes into a list comes last, or at a position: {\"steps\":{\"at\":0,\"elements\":[\"mix\"]}}. Of a map, \"insert\" takes {\"rooms\":{\"a\":1}} and \"remove\" {\"rooms\":[\"a\"]}. \"move\" takes {\"steps\":{\"from\":2,\"to\":0}}. A line sets, adds, removes, moves and inserts, in this order.",
             "Success means that the server has everything on disk. At the first line that cannot be written the command stops; the lines before it stay written.",
         ],
         examples: [
             #"echo '{"op":"insert","class":"Car","key":"JT2","set":{"price":9000}}' | sluice write ws://127.0.0.1:9080/cars"#,
             #"echo '{"op":"update","class":"Car","key":"JT2","set":{"name":"Corolla"},"add":{"views":1}}' | sluice write ws://127.0.0.1:9080/cars"#,
+            #"echo '{"op":"update","class":"Recipe","key":"bread","insert":{"steps":["Let it rise"]}}' | sluice write ws://127.0.0.1:9080/kitchen"#,
             #"echo '{"op":"delete","class":"Car","key":"JT2"}' | sluice write ws://127.0.0.1:9080/cars"#,
         ])
 
@@ -95,9 +97,12 @@ struct WriteCommand: Command {
         switch request {
         case .insert(let record): try await store.write { try $0.insert(record) }
         case .upsert(let record): try await store.write { try $0.upsert(record) }
-        case .update(let target, let set, let add):
+        case .update(let target, let set, let add, let edits):
             let identity = try identity(target)
-            try await store.write { try $0.update(identity, set: set, add: add) }
+            try await store.write { transaction in
+                try transaction.update(identity, set: set, add: add)
+                for edit in edits { try edit.perform(on: identity, in: transaction) }
+            }
         case .delete(let target):
             let identity = try identity(target)
             try await store.write { transaction in

@@ -5,7 +5,7 @@ enum WriteRequest: Sendable {
     case insert(Record)
     /// Sets the properties that are present in the record, whether or not the object exists.
     case upsert(Record)
-    case update(WriteTarget, set: [String: Value], add: [String: Value])
+    case update(WriteTarget, set: [String: Value], add: [String: Value], edits: [CollectionEdit] = [])
     case delete(WriteTarget)
 }
 

@@ -3,11 +3,12 @@ internal import SluiceModel
 
 /// Parses lines of `sluice write`:
 ///
-/// `{"op":"insert"|"upsert"|"update"|"delete","class":…,"key":…|"@id":…,"set":{…},"add":{…}}`.
+/// `{"op":"insert"|"upsert"|"update"|"delete","class":…,"key":…|"@id":…,"set":{…},"add":{…}}`, and for single elements
+/// of collections `"remove":{…},"move":{…},"insert":{…}`.
 struct WriteRequestParser {
     private enum Operation: String, CaseIterable { case insert, upsert, update, delete }
 
-    private static let members = ["op", "class", "key", "@id", "set", "add"]
+    private static let members = ["op", "class", "key", "@id", "set", "add", "remove", "move", "insert"]
 
     let schema: Schema
     var ids = ObjectIDGenerator.process
@@ -28,6 +29,11 @@ struct WriteRequestParser {
         let declared = try classSchema(members["class"])
         let set = try values(members["set"], "set", of: declared, property)
         let add = try values(members["add"], "add", of: declared, amount)
+        var edits: [CollectionEdit] = []
+        for name in ["remove", "move", "insert"] { edits += try self.edits(members[name], name, of: declared) }
+        guard edits.isEmpty || operation == .update else {
+            throw .failure("\"remove\", \"move\" and \"insert\" are for updates")
+        }
         switch operation {
         case .insert:
             guard add.isEmpty else { throw .failure("an insert takes no \"add\": put the value into \"set\"") }
@@ -37,17 +43,20 @@ struct WriteRequestParser {
             if declared.primaryKey == nil { _ = try target(members, declared) }
             return .upsert(try record(members, declared, set).withOnly(set.keys))
         case .update:
-            guard !set.isEmpty || !add.isEmpty else {
-                throw .failure("an update needs something in \"set\" or \"add\"")
+            guard !set.isEmpty || !add.isEmpty || !edits.isEmpty else {
+                throw .failure("an update needs something in \"set\", \"add\", \"remove\", \"move\" or \"insert\"")
             }
             if let both = set.keys.first(where: { add[$0] != nil }) {
                 throw .failure("'\(both)' is in \"set\" and in \"add\"")
+            }
+            if let both = edits.first(where: { set[$0.property] != nil })?.property {
+                throw .failure("'\(both)' is set as a whole, and edited")
             }
             let target = try self.target(members, declared)
             if let primaryKey = declared.primaryKey, set[primaryKey] != nil {
                 throw .failure("the primary key '\(primaryKey)' of a \(declared.name) cannot change")
             }
-            return .update(target, set: set, add: add)
+            return .update(target, set: set, add: add, edits: edits)
         case .delete:
             guard set.isEmpty, add.isEmpty else { throw .failure("a delete takes neither \"set\" nor \"add\"") }
             return .delete(try target(members, declared))
@@ -112,6 +121,73 @@ struct WriteRequestParser {
             throw ConversionError(message: "it is \(property.type), and only numbers can be added to")
         }
         return try PropertyCodec(type, schema: schema).value(json: json)
+    }
+
+    /// What a member that names collections does to them.
+    private func edits(
+        _ json: JSONValue?, _ what: String, of declared: ClassSchema
+    ) throws(CommandError) -> [CollectionEdit] {
+        var edits: [CollectionEdit] = []
+        for (name, json) in try object(json, "\"\(what)\"") {
+            guard let property = declared.property(named: name) else {
+                throw .failure(RecordError.unknownProperty(name, of: declared).message)
+            }
+            do throws(ConversionError) {
+                edits.append(CollectionEdit(property: name, change: try change(property, what, json)))
+            } catch {
+                throw .failure("\"\(what)\": property '\(name)': \(error.message)")
+            }
+        }
+        return edits.sorted { $0.property < $1.property }
+    }
+
+    private func change(
+        _ property: Property, _ what: String, _ json: JSONValue
+    ) throws(ConversionError) -> CollectionEdit.Change {
+        switch (property.type.container, what) {
+        case (.list, "move"):
+            let members = try positions(json, ["from", "to"])
+            guard case .integer(let from)? = members["from"], case .integer(let to)? = members["to"] else {
+                throw ConversionError(message: "a move is {\"from\":POSITION,\"to\":POSITION}")
+            }
+            return .move(from: Int(from), to: Int(to))
+        case (.list, "insert"):
+            guard case .object = json else { return .insert(try elements(property, json), at: nil) }
+            let members = try positions(json, ["at", "elements"])
+            guard case .integer(let position)? = members["at"], let elements = members["elements"] else {
+                throw ConversionError(
+                    message: "what is inserted is [ELEMENT,…] or {\"at\":POSITION,\"elements\":[ELEMENT,…]}")
+            }
+            return .insert(try self.elements(property, elements), at: Int(position))
+        case (.list, _): return .remove(try elements(property, json))
+        case (.set, "insert"): return .elements(ElementEdits(inserting: try elements(property, json)))
+        case (.set, "remove"):
+            return .elements(ElementEdits(inserting: [], erasing: try elements(property, json)))
+        case (.map, "insert"):
+            guard case .map(let map) = try self.property(property, json) else { break }
+            return .elements(ElementEdits(setting: map.entries))
+        case (.map, "remove"):
+            let type = PropertyType(.scalar(.string), container: .list)
+            guard case .list(let names) = try PropertyCodec(type, schema: schema).value(json: json) else { break }
+            let keys = names.compactMap { if case .string(let key) = $0 { key } else { nil } }
+            return .elements(ElementEdits(setting: [], erasing: keys))
+        case (.single, _), (.set, _), (.map, _): break
+        }
+        throw ConversionError(message: "it is \(property.type), which has no such edits")
+    }
+
+    private func elements(_ property: Property, _ json: JSONValue) throws(ConversionError) -> [Value] {
+        switch try self.property(property, json) {
+        case .list(let elements), .set(let elements): return elements
+        default: throw ConversionError(message: "[ELEMENT,…] is expected")
+        }
+    }
+
+    private func positions(_ json: JSONValue, _ names: [String]) throws(ConversionError) -> [String: JSONValue] {
+        guard case .object(let members) = json, members.allSatisfy({ names.contains($0.name) }) else {
+            throw ConversionError(message: "an object of \(names.joined(separator: " and ")) is expected")
+        }
+        return Dictionary(members.map { ($0.name, $0.value) }) { $1 }
     }
 
     private func record(

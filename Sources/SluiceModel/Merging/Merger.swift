@@ -94,23 +94,25 @@ package struct Merger {
     }
 
     /// Whether an operation was meant for an object with the same key that is there no more: an update, if others have
-    /// deleted and created the object since, and a delete, if others have created it later.
+    /// deleted and created the object since, a creation, if others have deleted the object later and created it again,
+    /// and a delete, if others have created it later.
     ///
     /// - Parameter history: the changes of the object after the version that the author knew, except those of this upload.
     package func isOfAnother(_ operation: ObjectOperation, by author: WriteStamp, _ history: ObjectHistory) -> Bool {
         guard row != nil, !isOwn, !creates else { return false }
         return switch operation.action {
-        case .create: false
+        case .create: history.lastDeletion.map { author < $0 } ?? false
         case .update: history.isReborn(for: author.clientID)
         case .delete: history.latestCreation.map { author < $0 } ?? false
         }
     }
 
-    /// Sets the value of a property, whatever the operations and the rules have made of it.
+    /// Sets the value of a property, whatever the operations and the rules have made of it. If that is the value already,
+    /// nothing is decided: what was edited stays edited, and leaves the edits of others in force.
     ///
     /// - Parameter former: the value before the operations; if that is what stays, the property was not written.
     package mutating func decide(_ property: Int, _ value: Value, former: Value?) {
-        guard row != nil else { return }
+        guard let present = row?.values[property], !present.isIdentical(to: value) else { return }
         row?.set(value, of: property)
         partial.removeAll { $0.property == property }
         defaulted.remove(property)

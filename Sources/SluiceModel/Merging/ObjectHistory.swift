@@ -4,8 +4,8 @@ package struct ObjectHistory {
     private var logged: ObjectTrail?
     private var recent: ObjectTrail?
     private var version: UInt64 = 0
-    /// Whether the log has a deletion that the group has ended with a creation.
-    private var wasDeleted = false
+    /// The last deletion that the log has, if the group has ended it with a creation.
+    private var formerDeletion: WriteStamp?
 
     /// The history of an object to which nothing was done.
     package init() {}
@@ -19,7 +19,7 @@ package struct ObjectHistory {
     /// The same history, and after it what transactions did that are not in the log yet.
     package func followed(by trail: ObjectTrail) -> ObjectHistory {
         var history = trail.isWhole ? ObjectHistory() : self
-        if trail.isWhole { history.wasDeleted = logged?.wasDeleted(since: version) ?? false }
+        if trail.isWhole { history.formerDeletion = logged?.lastDeletion(since: version) }
         history.recent = trail
         return history
     }
@@ -36,9 +36,14 @@ package struct ObjectHistory {
     package func isReborn(for client: UInt64) -> Bool {
         if let recent {
             if recent.isWritten(by: client) { return false }
-            if wasDeleted || recent.wasDeleted(since: 0) { return true }
+            if formerDeletion != nil || recent.lastDeletion(since: 0) != nil { return true }
         }
-        return logged.map { $0.wasDeleted(since: version) && !$0.isWritten(by: client) } ?? false
+        return logged.map { $0.lastDeletion(since: version) != nil && !$0.isWritten(by: client) } ?? false
+    }
+
+    /// The last deletion, whether or not the object was created again. O(1).
+    package var lastDeletion: WriteStamp? {
+        recent?.lastDeletion(since: 0) ?? formerDeletion ?? logged?.lastDeletion(since: version)
     }
 
     /// The deletion, if the object was deleted and not created again.

@@ -26,8 +26,8 @@ package final class ObjectTrail {
     package private(set) var deleted: WriteStamp?
     /// Whether the object was created or deleted here, so that nothing counts that was done to it before.
     package private(set) var isWhole = false
-    /// The version of the last deletion, whether or not the object was created again; 0 if there is none here.
-    private var lastDeletion: UInt64 = 0
+    /// The last deletion, whether or not the object was created again; nil if there is none here.
+    private var lastDeletion: WriteStamp?
     /// The creations since then: the one that made the object, and those that met it.
     private var creations = StampStack()
     /// Who has changed the object since then.
@@ -56,7 +56,7 @@ package final class ObjectTrail {
         case .update: break
         }
         if kind == .delete {
-            lastDeletion = stamp.version
+            lastDeletion = stamp
             creations = StampStack()
             writers = []
         } else {
@@ -95,8 +95,10 @@ package final class ObjectTrail {
         return creations.latest(since: version)
     }
 
-    /// Whether the object was deleted after a version.
-    func wasDeleted(since version: UInt64) -> Bool { lastDeletion > version }
+    /// The last deletion after a version.
+    func lastDeletion(since version: UInt64) -> WriteStamp? {
+        lastDeletion.flatMap { $0.version > version ? $0 : nil }
+    }
 
     /// Whether a client has changed the object since the last deletion.
     func isWritten(by client: UInt64) -> Bool { writers.contains(client) }

@@ -21,7 +21,8 @@ extension FieldOperation.Change {
     }
 
     /// The change that makes one value of a property of another: edits of a collection, so that those of others at the
-    /// same time count too, and otherwise the new value. A collection that loses all is emptied.
+    /// same time count too, and otherwise the new value. A collection that loses several elements, and keeps none, is
+    /// emptied. One that loses its only element loses that element, and what others insert meanwhile stays.
     ///
     /// - Parameters:
     ///   - old: the object as it is.
@@ -31,7 +32,7 @@ extension FieldOperation.Change {
     ) -> FieldOperation.Change {
         if case .list(let values) = new {
             guard let list = old.list(of: property) else { return .set(new) }
-            if values.isEmpty { return .clear }
+            if values.isEmpty, list.count > 1 { return .clear }
             let edits = ListEdits.difference(from: list, to: values, by: author())
             return edits.map { .editList($0) } ?? .set(new)
         }
@@ -41,7 +42,7 @@ extension FieldOperation.Change {
     /// The same for a value that is no list.
     package static func difference(from old: Value, to new: Value) -> FieldOperation.Change {
         guard let edits = ElementEdits.difference(from: old, to: new), !edits.isEmpty else { return .set(new) }
-        return new.isEmptyCollection ? .clear : .edit(edits)
+        return new.isEmptyCollection && edits.count > 1 ? .clear : .edit(edits)
     }
 }
 

@@ -340,10 +340,16 @@ struct GroupPreparation {
     ) throws -> ObjectHistory {
         let (object, row) = (touched.object, touched.merger.row)
         var mayBeReborn = false
-        if case .update = operation.action, let row, row.version > version {
-            mayBeReborn = try objects.mayBeReborn(touched.number, of: object)
+        var isWhole = isWhole || operation.yieldsToEarlierWrites
+        if let row, row.version > version {
+            switch operation.action {
+            case .update:
+                mayBeReborn = try objects.mayBeReborn(touched.number, of: object)
+                isWhole = isWhole || mayBeReborn
+            case .create: mayBeReborn = try objects.mayBeReborn(touched.number, of: object)
+            case .delete: break
+            }
         }
-        let isWhole = isWhole || mayBeReborn || operation.yieldsToEarlierWrites
         let time = isWhole ? HybridTimestamp(microseconds: .min) : author.timestamp
         let isReset = objects.isReset(touched.number)
         let logged =

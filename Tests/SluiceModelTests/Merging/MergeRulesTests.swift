@@ -84,6 +84,9 @@ struct MergeRulesTests {
         "start 10; A at 1: delete; A at 2: create 5; B at 3: create 6; B at 4: set 7; expected 7",
         "start deleted; A at 1: create 1; A at 3: delete; B at 5: create 2; expected 2",
         "start deleted; A at 1: create 1; A at 3: delete; B at 2: create 2; expected deleted",
+        "start 10; A at 2: create 5; B at 3: delete; B at 4: default 0; expected 0",
+        "start 10; A at 2: create 5; A at 5: set 6; B at 3: delete; B at 4: default 0; expected 0",
+        "start 10; A at 3: create 5; B at 2: delete; B at 4: default 0; expected 5",
         // A default yields to whatever is written, at any time.
         "start deleted; A at 1: default 0; B at 2: create 1; expected 1",
         "start deleted; A at 1: create 1; B at 2: default 0; expected 1",

@@ -42,6 +42,22 @@ struct MergerTests {
         #expect(result.superseded == (wins ? 0 : 1))
     }
 
+    @Test func whatIsDecidedAsItIsAlreadyStaysEdited() throws {
+        let tags = PropertyType(.scalar(.string), container: .set)
+        let declared = try ClassSchema(
+            "Plane", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("tags", tags)])
+        let edits = FieldOperation(1, .edit(ElementEdits(inserting: [.string("new")])))
+        var merger = Merger(
+            Row(key: Self.object.key, version: 9, values: [.int(1), .set([])]), of: Merger.Template(declared))
+        merger.apply(ObjectOperation(Self.object, .update([edits])), author: Self.stamp(100), history: ObjectHistory())
+        merger.decide(1, .set([.string("new")]), former: .set([]))
+        #expect(merger.partial == [edits] && merger.written == [1])
+        merger.decide(1, .set([.string("other")]), former: .set([]))
+        #expect(merger.partial == [] && merger.written == [1])
+        merger.decide(1, .set([]), former: .set([]))
+        #expect(merger.written == [])
+    }
+
     @Test(arguments: [(99, 3), (101, 13)] as [(Int64, Int64)])
     func anAssignmentKeepsTheAdditionsThatAreLaterThanIt(time: Int64, seats: Int64) throws {
         let history = try Self.wrote(Self.stamp(time, client: 6), adding: 10)

@@ -46,6 +46,8 @@ struct MergingServer {
             trail.append(
                 .create, written: merger.written, defaulted: merger.defaulted, partial: merger.partial, stamp)
         case (_?, nil): trail.append(.delete, written: [], partial: [], stamp)
+        // As in the log, which has no changes that change nothing.
+        case (_?, _?) where merger.written.isEmpty: break
         case (_?, _?):
             trail.append(
                 .update, written: merger.written, defaulted: merger.defaulted, partial: merger.partial,

@@ -45,6 +45,10 @@ struct ChangeTests {
             FieldOperation.Change.difference(from: old, to: new)
                 == .edit(ElementEdits(inserting: [.int(3)], erasing: [.int(1)])))
         #expect(FieldOperation.Change.difference(from: old, to: .set([])) == .clear)
+        // Who takes out the only element may mean no more than that.
+        #expect(
+            FieldOperation.Change.difference(from: .set([.int(1)]), to: .set([]))
+                == .edit(ElementEdits(inserting: [], erasing: [.int(1)])))
         // They are equal as elements, and still two values.
         let (zero, negative) = (Value.set([.double(0)]), Value.set([.double(-0.0)]))
         #expect(FieldOperation.Change.difference(from: zero, to: negative).applied(to: zero).isIdentical(to: negative))

@@ -116,7 +116,7 @@ struct NaiveMerge {
         let deletion = concurrent.lastIndex { $0.kind == .delete }
         let since = concurrent[(deletion.map { $0 + 1 } ?? 0)...]
         return switch operation.action {
-        case .create: false
+        case .create: deletion.map { Self.isEarlier(write, concurrent[$0]) } ?? false
         case .update: deletion != nil && !since.contains { $0.client == write.client }
         case .delete: since.contains { ($0.creates || $0.kind == .create) && Self.isEarlier(write, $0) }
         }

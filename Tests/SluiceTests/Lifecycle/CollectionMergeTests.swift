@@ -71,13 +71,50 @@ import Testing
         }
 
         @Test func emptyingASetTakesWhatAnotherInsertedMeanwhile() async throws {
-            let board = Board(id: "a", tags: ["old"])
+            let board = Board(id: "a", tags: ["old", "older"])
             let merged = try await outcome(of: board) { board in
                 board.tags = []
             } _: { board in
                 board.tags.insert("bob")
             }
             #expect(merged.tags == [])
+        }
+
+        @Test func takingOutTheOnlyElementKeepsWhatAnotherInsertedMeanwhile() async throws {
+            let board = Board(id: "a", tags: ["old"], votes: ["old": 1], lines: ["old"])
+            let merged = try await outcome(of: board) { board in
+                board.tags.remove("old")
+                board.votes["old"] = nil
+                board.lines.removeFirst()
+            } _: { board in
+                board.tags.insert("bob")
+                board.votes["bob"] = 2
+                board.lines.append("bob")
+            }
+            #expect(merged.tags == ["bob"])
+            #expect(merged.votes == ["bob": 2])
+            #expect(merged.lines == ["bob"])
+        }
+
+        @Test func theElementsOfAnExcludedCollectionAreNotReplaced() async throws {
+            try await alice.upload([Board(id: "a", tags: ["x"], votes: ["x": 1], lines: ["x"])])
+            let board = try #require(
+                try await bob.objects(Board.self).excluding(\.tags, \.votes, \.lines).synced().first)
+            let edits: [@Sendable (borrowing WriteTransaction) throws -> Void] = [
+                { try $0.update(board) { $0.tags.insert("bob") } },
+                { try $0.update(board) { $0.votes["bob"] = 2 } },
+                { try $0.update(board) { $0.lines.append("bob") } },
+                { try $0.append(board, \.lines, "bob") },
+                { try $0.insert(board, \.lines, "bob", at: 0) },
+            ]
+            for edit in edits {
+                let error = await #expect(throws: RecordError.self) { try await bob.write { try edit($0) } }
+                #expect(error?.code == .excluded)
+            }
+            try await bob.write { try $0.update(board.identity, set: ["lines": .list([.string("bob")])]) }
+            try await bob.uploaded()
+            let merged = try #require(try await alice.objects(Board.self).synced().first)
+            #expect(merged.tags == ["x"] && merged.votes == ["x": 1] && merged.lines == ["bob"])
         }
 
         @Test func remoteOperationsNameTheKindsOfEdits() async throws {
