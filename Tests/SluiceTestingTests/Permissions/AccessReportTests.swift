@@ -14,8 +14,10 @@ import Testing
     private static let rules = RuledWorld.rules.replacing(
         "\"reports\": \"$role.admin\"", with: "\"reports\": \"$role.admin\", \"rules\": \"$role.admin\"")
 
-    private func world(_ rules: String = Self.rules) throws -> RuledWorld {
-        let world = try World(rules: rules, users: ["ada", "bob"])
+    private func world(
+        _ rules: String = Self.rules, limits: DatabaseLimits = DatabaseLimits()
+    ) throws -> RuledWorld {
+        let world = try World(rules: rules, users: ["ada", "bob"], limits: limits)
         try world.setTeam(7, ["ada"])
         try world.create(
             World.document(1, owner: "ada"), World.document(2, owner: "bob"), World.document(3, team: 7),
@@ -56,6 +58,27 @@ import Testing
     }
 
     // MARK: Privileges
+
+    @Test func questionsTakeOfTheSessionsShareOfTheTurn() throws {
+        var limits = DatabaseLimits()
+        limits.shareStepCountMax = 2_000
+        let world = try world(limits: limits)
+        let session = SessionID(connection: world["ada"].number, session: 1)
+        func answers(_ count: UInt64) throws -> [JSONValue] {
+            let questions = (1...count).map { number in
+                ClientMessage.reportRequest(
+                    .init(session: 1, request: number, topic: .privileges, argument: #"{"class":"Document","key":"3"}"#))
+            }
+            let before = world["ada"].frames.count
+            world.inject(questions, from: session)
+            return try world["ada"].frames[before...].flatMap { $0 }.map { try report([$0]) }
+        }
+        let many = try answers(1_000)
+        #expect(many.count == 1_000 && many[0] != .string("overloaded"))
+        #expect(many.last == .string("overloaded"))
+        // The next turn has a share again.
+        #expect(try answers(1) == [many[0]])
+    }
 
     @Test func aUserIsToldWhatTheRulesAllow() throws {
         let world = try world()

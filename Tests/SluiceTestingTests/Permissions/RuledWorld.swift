@@ -274,8 +274,11 @@ final class RuledWorld {
     }
 
     /// Sends a message that the client's engine would not send.
-    func inject(_ message: ClientMessage, from session: SessionID) {
-        deliver(engine.handle([.messages(session, [message])], now: now))
+    func inject(_ message: ClientMessage, from session: SessionID) { inject([message], from: session) }
+
+    /// Handles several messages in one turn.
+    func inject(_ messages: [ClientMessage], from session: SessionID) {
+        deliver(engine.handle([.messages(session, messages)], now: now))
         settle()
     }
 
