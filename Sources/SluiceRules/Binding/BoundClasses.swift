@@ -32,8 +32,10 @@ final class BoundClasses: Sendable {
     /// What an action needs; for a class or an action without a rule a condition that allows nothing, and nil for a class
     /// that the schema lacks.
     func condition(of action: RuleAction, onClass classIndex: Int) -> BoundCondition? {
-        bound(.action(action, classIndex: Int32(classIndex))) { rules.classes[classIndex]?.condition(of: action, values) }
-            ?? denial(ofClass: classIndex)
+        let bound = bound(.action(action, classIndex: Int32(classIndex))) {
+            rules.classes[classIndex]?.condition(of: action, values)
+        }
+        return bound ?? denial(ofClass: classIndex)
     }
 
     /// What writing a property needs; nil if it has no rule of its own. Who may not read a property writes it only where
@@ -47,7 +49,9 @@ final class BoundClasses: Sendable {
 
     /// What having a flag of an object with a permission list needs; nil if the class has no such lists.
     func grant(_ flag: PermissionFlag, ofClass classIndex: Int) -> BoundCondition? {
-        bound(.grant(flag, classIndex: Int32(classIndex))) { rules.classes[classIndex]?.condition(onGranting: flag, values) }
+        bound(.grant(flag, classIndex: Int32(classIndex))) {
+            rules.classes[classIndex]?.condition(onGranting: flag, values)
+        }
     }
 
     /// The properties whose writing needs something of its own, ascending.

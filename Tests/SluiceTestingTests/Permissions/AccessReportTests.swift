@@ -67,7 +67,8 @@ import Testing
         func answers(_ count: UInt64) throws -> [JSONValue] {
             let questions = (1...count).map { number in
                 ClientMessage.reportRequest(
-                    .init(session: 1, request: number, topic: .privileges, argument: #"{"class":"Document","key":"3"}"#))
+                    .init(session: 1, request: number, topic: .privileges, argument: #"{"class":"Document","key":"3"}"#)
+                )
             }
             let before = world["ada"].frames.count
             world.inject(questions, from: session)
