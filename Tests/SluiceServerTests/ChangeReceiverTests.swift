@@ -1,96 +1,78 @@
 import SluiceModel
 import SluiceServer
-import SluiceStorage
 import SluiceWire
 import Testing
 
 /// Several sessions that subscribe to one query: who is told of a commit.
 @Suite struct ChangeReceiverTests {
-    private let engine: DatabaseEngine
-    private let writer = SessionID(connection: 100, session: 1)
+    private let bench: Bench
+    private let writer: SessionID
+    private var sequence: UInt64 = 0
 
     init() throws {
-        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
-        var state: UInt64 = 0
-        engine = DatabaseEngine(name: "cars", storage: storage) {
-            state += 1
-            return state
-        }
-        open(writer)
-        write(1, .create([FieldOperation(1, .set(.int(5)))]))
+        bench = try Bench()
+        writer = try bench.open().id
+        _ = try bench.upload(writer, [bench.planes(1)])
+        sequence = 1
     }
 
-    private func session(_ number: UInt64) -> SessionID { SessionID(connection: number, session: 1) }
-
-    @discardableResult
-    private func handle(_ event: DatabaseEvent) -> [DatabaseAction] {
-        engine.handle([event], now: Timestamp(microseconds: 1))
-    }
-
-    private func open(_ id: SessionID) {
-        let schema = try? Schema([
-            ClassSchema(
-                "Car", primaryKey: "id",
-                properties: [Property("id", .scalar(.int)), Property("price", .scalar(.int))])
+    /// A session that subscribes to all planes, and has no pages yet.
+    private func subscriber() throws -> SessionID {
+        let id = try bench.open().id
+        _ = try bench.handle([
+            .messages(id, [.subscribe(.init(session: id.session, subscription: 1, query: "Plane"))])
         ])
-        let open = ClientMessage.Open(session: 1, path: "cars", schema: schema ?? Schema())
-        handle(.open(id, open, User(id: nil, mayExtendSchema: true)))
-    }
-
-    private func subscribe(_ number: UInt64) {
-        open(session(number))
-        handle(.messages(session(number), [.subscribe(.init(session: 1, subscription: 1, query: "Car"))]))
+        return id
     }
 
     /// Lets a session take its pages.
-    private func complete(_ number: UInt64) {
-        handle(.messages(session(number), [.credit(session: 1, pages: 8)]))
-        while engine.hasWork { _ = engine.step(now: Timestamp(microseconds: 1)) }
+    private func complete(_ id: SessionID) throws {
+        _ = try bench.handle([.messages(id, [.credit(session: id.session, pages: 8)])])
+        _ = try bench.work()
     }
 
-    @discardableResult
-    private func write(_ sequence: UInt64, _ action: ObjectOperation.Action) -> [DatabaseAction] {
+    /// The connections that are told of the next change.
+    private mutating func receivers() -> Set<UInt64> {
+        sequence += 1
         let changeset = Changeset(
             sequence: sequence, baseVersion: 0, timestamp: HybridTimestamp(microseconds: Int64(sequence)),
-            operations: [ObjectOperation(ObjectRef(0, .int(1)), action)])
-        return handle(.messages(writer, [.upload(session: 1, changesets: [changeset])]))
-    }
-
-    /// The connections that are told of a change.
-    private func receivers(_ sequence: UInt64) -> Set<UInt64> {
+            operations: [ObjectOperation(ObjectRef(0, .int(1)), .update([FieldOperation(1, .add(.int(1)))]))])
+        let upload = ClientMessage.upload(session: writer.session, changesets: [changeset])
         var told: Set<UInt64> = []
-        for action in write(sequence, .update([FieldOperation(1, .set(.int(Int64(sequence))))])) {
+        for action in bench.engine.handle([.messages(writer, [upload])], now: bench.now) {
             switch action {
-            case .send(_, let connection) where connection != writer.connection: told.insert(connection)
-            case .broadcast(_, let connections): told.formUnion(connections.filter { $0 != writer.connection })
-            default: break
+            case .send(_, let connection): told.insert(connection)
+            case .broadcast(_, let connections): told.formUnion(connections)
+            case .offer, .end: break
             }
         }
-        return told
+        return told.subtracting([writer.connection])
     }
 
-    @Test func thoseWhoAreCompleteAreToldWhoeverComesAndGoesBetweenCommits() {
-        for number in 1...4 as ClosedRange<UInt64> {
-            subscribe(number)
-            complete(number)
+    @Test mutating func thoseWhoAreCompleteAreToldWhoeverComesAndGoesBetweenCommits() throws {
+        var ids: [SessionID] = []
+        for _ in 0..<4 {
+            ids.append(try subscriber())
+            try complete(ids[ids.count - 1])
         }
-        #expect(receivers(2) == [1, 2, 3, 4])
-        // One that waits for its pages gets the change in these.
-        subscribe(5)
-        #expect(receivers(3) == [1, 2, 3, 4])
-        complete(5)
-        #expect(receivers(4) == [1, 2, 3, 4, 5])
-        handle(.messages(session(2), [.unsubscribe(session: 1, subscription: 1)]))
-        #expect(receivers(5) == [1, 3, 4, 5])
-        handle(.closed(session(1)))
-        #expect(receivers(6) == [3, 4, 5])
-        for number in [3, 4] as [UInt64] { handle(.closed(session(number))) }
-        #expect(receivers(7) == [5])
-        subscribe(6)
-        #expect(receivers(8) == [5])
-        complete(6)
-        #expect(receivers(9) == [5, 6])
-        for number in [5, 6] as [UInt64] { handle(.closed(session(number))) }
-        #expect(receivers(10) == [])
+        func connections(_ places: Int...) -> Set<UInt64> { Set(places.map { ids[$0].connection }) }
+        #expect(receivers() == connections(0, 1, 2, 3))
+        // Who waits for its pages gets the change in these.
+        ids.append(try subscriber())
+        #expect(receivers() == connections(0, 1, 2, 3))
+        try complete(ids[4])
+        #expect(receivers() == connections(0, 1, 2, 3, 4))
+        _ = try bench.handle([.messages(ids[1], [.unsubscribe(session: ids[1].session, subscription: 1)])])
+        #expect(receivers() == connections(0, 2, 3, 4))
+        _ = try bench.handle([.closed(ids[0])])
+        #expect(receivers() == connections(2, 3, 4))
+        _ = try bench.handle([.closed(ids[2]), .closed(ids[3])])
+        #expect(receivers() == connections(4))
+        ids.append(try subscriber())
+        #expect(receivers() == connections(4))
+        try complete(ids[5])
+        #expect(receivers() == connections(4, 5))
+        _ = try bench.handle([.closed(ids[4]), .closed(ids[5])])
+        #expect(receivers().isEmpty)
     }
 }
