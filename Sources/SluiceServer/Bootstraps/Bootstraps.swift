@@ -351,7 +351,7 @@ extension ViewSubscription {
     /// Whether the session may have another list of roots. One that does not take its pages has to wait for further
     /// lists.
     func hasRoom(for bootstrap: Bootstrap, _ limits: DatabaseLimits) -> Bool {
-        view.live.holdsRoots
+        view.live.holdsRoots || bootstrap.listedRootCount == 0
             || bootstrap.listedRootCount <= limits.listedRootCountMax - subscriber.listedRootCount
     }
 }

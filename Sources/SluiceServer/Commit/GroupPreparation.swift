@@ -272,7 +272,8 @@ struct GroupPreparation {
     private mutating func revealing(
         _ operation: ObjectOperation, of touched: TouchedObject, _ upload: Upload, _ writeGuard: WriteGuard
     ) throws -> ObjectOperation {
-        guard let old = touched.old else { return operation }
+        // These are the ones that edit, and those with defaults.
+        guard operation.yieldsToEarlierWrites, let old = touched.old else { return operation }
         var fields = operation.fields
         try fields.removeAll { field in
             guard case .setDefault = field.change else { return false }

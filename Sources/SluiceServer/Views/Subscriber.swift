@@ -10,6 +10,8 @@ final class Subscriber {
     /// Whether its client reads what is said of lists beside their values.
     let readsNotes: Bool
     var subscriptions = SubscriptionList()
+    /// The numbers of those that are not complete. Whoever has ten thousand has few of these, most of the time.
+    private var incomplete: Set<UInt64> = []
     /// The highest number of a subscription so far.
     var lastSubscription: UInt64 = 0
     /// How many more pages the server may send before the client has applied earlier ones.
@@ -26,8 +28,13 @@ final class Subscriber {
     }
 
     /// How many roots are listed for subscriptions that are not complete yet.
-    var listedRootCount: Int {
-        subscriptions.all.reduce(0) { $0 + ($1.remaining?.listedRootCount ?? 0) }
+    ///
+    /// - Complexity: O(n log n) for the subscriptions that are not complete.
+    var listedRootCount: Int { incomplete.reduce(0) { $0 + (subscriptions[$1]?.listedRootCount ?? 0) } }
+
+    /// Records that a subscription has become complete, or is so no more.
+    func noteCompletion(of subscription: ViewSubscription) {
+        if subscription.isComplete { incomplete.remove(subscription.id) } else { incomplete.insert(subscription.id) }
     }
 
     func addCredit(_ pageCount: UInt64, atMost creditMax: UInt64) {

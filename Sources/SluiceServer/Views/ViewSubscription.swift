@@ -39,7 +39,9 @@ final class ViewSubscription {
         body(progress)
         let wasComplete = isComplete
         self.progress = progress.pages == nil && progress.comparison == nil ? nil : progress
-        if isComplete != wasComplete { view.noteCompletion() }
+        guard isComplete != wasComplete else { return }
+        view.noteCompletion()
+        subscriber.noteCompletion(of: self)
     }
 
     var session: SessionID { subscriber.session }
@@ -55,6 +57,15 @@ final class ViewSubscription {
         case .shared(let receiver): receiver.run.remaining
         case .own(let run): run.remaining
         case nil: nil
+        }
+    }
+
+    /// How many roots are listed that remain to be read.
+    var listedRootCount: Int {
+        switch pages {
+        case .shared(let receiver): receiver.run.remaining.listedRootCount
+        case .own(let run): run.remaining.listedRootCount
+        case nil: 0
         }
     }
 
