@@ -6,8 +6,11 @@ internal import SluiceStorage
 package struct AutomaticIndexes {
     /// When an index is worth its cost.
     package struct Limits: Sendable {
-        /// The minimum number of rows. A smaller class is scanned fast enough.
+        /// The minimum number of rows. A smaller class is scanned fast enough …
         package var rowCountMin = 5_000
+        /// … unless it has this many rows at least, and so many queries want the index that they scan this many rows
+        /// when their clients come.
+        package var scannedRowCountMin = (ofClass: 100, ofAll: 1_000_000)
         /// The maximum number of rows. Creating an index stops the database for one to two and a half microseconds a
         /// row, so for up to about a second. Larger classes need indexes that the schema declares.
         package var rowCountMax = 500_000
@@ -113,7 +116,7 @@ package struct AutomaticIndexes {
                 && now.microseconds - idle.since.microseconds >= limits.retentionMicroseconds
         }
         if let index = outdated.keys.min(by: Self.precedes) { return .drop(index) }
-        for index in missing(now: now) where try isWorthwhile(rowCount(index.classIndex)) {
+        for index in missing(now: now) where try isWorthwhile(index, rowCount(index.classIndex)) {
             if existing.count(where: { $0.classIndex == index.classIndex }) < limits.countOfClassMax {
                 return .make(index)
             }
@@ -151,8 +154,13 @@ package struct AutomaticIndexes {
 
     private func isWanted(_ index: TableIndex) -> Bool { demands[index].map { $0.queryCount > 0 } ?? false }
 
-    private func isWorthwhile(_ rowCount: Int) -> Bool {
-        rowCount >= limits.rowCountMin && rowCount <= limits.rowCountMax
+    private func isWorthwhile(_ index: TableIndex, _ rowCount: Int) -> Bool {
+        rowCount <= limits.rowCountMax && (rowCount >= limits.rowCountMin || isScannedOften(index, rowCount))
+    }
+
+    private func isScannedOften(_ index: TableIndex, _ rowCount: Int) -> Bool {
+        rowCount >= limits.scannedRowCountMin.ofClass
+            && rowCount * (demands[index]?.queryCount ?? 0) >= limits.scannedRowCountMin.ofAll
     }
 
     /// Why an index that a query wants does not exist; nil if it does.
@@ -161,8 +169,9 @@ package struct AutomaticIndexes {
     func remark(on index: TableIndex, rowCount: Int) -> String? {
         if existing.contains(index) { return nil }
         if failed.contains(index) { return "it could not be made; that is tried again when the server starts anew" }
-        if rowCount < limits.rowCountMin {
-            return "the class has \(rowCount) rows; indexes are made from \(limits.rowCountMin) on"
+        if rowCount < limits.rowCountMin, !isScannedOften(index, rowCount) {
+            return "the class has \(rowCount) rows; indexes are made from \(limits.rowCountMin) on, "
+                + "or where many queries want the same"
         }
         if rowCount > limits.rowCountMax {
             return
