@@ -69,6 +69,16 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     @Test func aPageWithoutWhatHasChangedKeepsTheIdentityOfLists() {
         simulate(seed: 40_284, actionCount: 250)
     }
+
+    /// A client had pages of a version that a server with a backup did not have, and no complete subscription.
+    @Test func whoHasPagesOfALostHistoryBeginsAnew() {
+        simulate(seed: 204_356, actionCount: 250)
+    }
+
+    /// A bootstrap was requested anew while it was under way, and what its pages had brought stayed a part of the next.
+    @Test func aBootstrapThatIsRequestedAnewBeginsWithNothing() {
+        simulate(seed: 304_081, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.

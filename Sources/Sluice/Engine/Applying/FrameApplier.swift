@@ -112,6 +112,9 @@ final class FrameApplier {
             try forEachLinkTarget(page.content) { subscription.linkTargets.insert($0) }
         }
         try apply(page.content, to: subscriptions)
+        // The store has objects of this version, whether or not the subscription is ever complete: a server that does
+        // not know the version must not take them for its own.
+        try storage.advance(to: page.version)
     }
 
     /// Begins the staging of a bootstrap, which the store asked for or which the server sends because it could not

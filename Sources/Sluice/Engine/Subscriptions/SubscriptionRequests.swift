@@ -69,7 +69,7 @@ final class SubscriptionRequests {
         subscription.endStaging()
         faults.recording("a bootstrap could not be put off") {
             try transactions.run(.local) { _ in
-                try storage.discardStaging(subscription.record.id)
+                try discardStaging(of: subscription)
                 try storage.updateSubscription(subscription.record)
             }
         }
@@ -87,10 +87,19 @@ final class SubscriptionRequests {
     func requestAnew(_ subscription: Subscription) throws {
         guard let number = subscription.wireID else { return }
         try demote(subscription, to: .pending)
+        try transactions.run(.local) { _ in try discardStaging(of: subscription) }
         subscription.record.version = 0
         let message = try message(for: subscription)
         session.send([.unsubscribe(session: session.number, subscription: number), message])
         waiters.notify(of: subscription)
+    }
+
+    /// Forgets what has arrived of a bootstrap that goes on no more, in the open transaction: it is no part of the next.
+    private func discardStaging(of subscription: Subscription) throws {
+        guard storage.isStaging(subscription.record.id) else { return }
+        subscription.endStaging()
+        subscription.progress = 0
+        try storage.discardStaging(subscription.record.id)
     }
 
     /// Ends a subscription in the session.
@@ -106,6 +115,7 @@ final class SubscriptionRequests {
         subscription.error = SyncError(SyncError.Code(error.code), error.message)
         subscription.record.state = .failed
         try transactions.run(.local) { transaction in
+            try discardStaging(of: subscription)
             if error.code == .permissionDenied { try forgetMembers(of: subscription, transaction) }
             try storage.updateSubscription(subscription.record)
             transaction.noteRebuild(subscription.record.id)
