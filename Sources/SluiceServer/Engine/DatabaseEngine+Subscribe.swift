@@ -174,7 +174,7 @@ extension DatabaseEngine {
                 let isResumed = try work.attempting(database.limits.resumeStepCountMax) {
                     try resumer.resume(
                         subscription, resume, with: &resumed,
-                        where: { try permissions.heldAlike(for: start.session, since: $0) }, now: now)
+                        where: { try mayKnow($0, since: resume.version, start.session) }, now: now)
                 }
                 if isResumed ?? false { return }
             }
@@ -182,6 +182,15 @@ extension DatabaseEngine {
             try bootstraps.beginAnew(subscription, within: work)
             listRoots()
         }
+    }
+
+    /// Whether the reader of a session may be told what there was before a commit: only if what may be read was decided
+    /// at that version as it is now, since a client may claim any version.
+    ///
+    /// - Parameter commit: all changes since the version.
+    private func mayKnow(_ commit: CommitDelta, since version: UInt64, _ session: SessionID) throws -> Bool {
+        guard permissions.hasRules else { return true }
+        return try version >= database.storage.rulesSince && permissions.heldAlike(for: session, since: commit)
     }
 
     /// Sends what brings a client up to date, unless its session has ended.

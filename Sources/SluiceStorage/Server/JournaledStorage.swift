@@ -73,6 +73,10 @@ package protocol JournaledStorage: ObjectReading {
     /// How many times rules were set; 0 while there are none. The last of them hold.
     var rulesVersion: Int { get throws }
 
+    /// The version of the database at which the present rules were set; 0 if there are none, or if a server set them that
+    /// did not note it.
+    var rulesSince: UInt64 { get throws }
+
     /// The rules that were set as the `version`th, counted from 1; nil if there are none.
     func rules(ofVersion version: Int) throws -> [UInt8]?
 

@@ -6,6 +6,10 @@ extension SQLiteServerStorage {
         get throws { Int(try MetaTable(connection).integer("rules") ?? 0) }
     }
 
+    package var rulesSince: UInt64 {
+        get throws { UInt64(max(0, try MetaTable(connection).integer("rules.since") ?? 0)) }
+    }
+
     package func rules(ofVersion version: Int) throws -> [UInt8]? {
         try MetaTable(connection).blob("rules.\(version)")
     }
@@ -14,8 +18,9 @@ extension SQLiteServerStorage {
 
     func storeRules(_ bytes: [UInt8]) throws {
         let meta = MetaTable(connection)
-        let version = try rulesVersion + 1
-        try meta.set("rules.\(version)", bytes)
-        try meta.set("rules", Int64(version))
+        let count = try rulesVersion + 1
+        try meta.set("rules.\(count)", bytes)
+        try meta.set("rules", Int64(count))
+        try meta.set("rules.since", Int64(version))
     }
 }

@@ -1,6 +1,7 @@
 import Sluice
 import SluiceModel
 import SluiceQuery
+import SluiceRules
 import SluiceServer
 import SluiceStorage
 import SluiceWire
@@ -12,13 +13,15 @@ import Testing
     private typealias World = RuledWorld
 
     /// Pretends that `ada` has had all that a query found at a version, and returns what the server answers.
-    private func resume(_ world: RuledWorld, _ text: String, since version: UInt64) throws -> [ServerMessage] {
+    private func resume(
+        _ world: RuledWorld, _ text: String, since version: UInt64, number: UInt64 = 1_000
+    ) throws -> [ServerMessage] {
         let session = try #require(world.session(of: "ada"))
         let hash = try Query.parse(text, schema: world.server.schema).hash
         let resume = ClientMessage.Resume(version: version, queryHash: hash, memberCount: 0)
         world["ada"].frames = []
         world.inject(
-            .subscribe(.init(session: session.session, subscription: 1_000, query: text, resume: resume)),
+            .subscribe(.init(session: session.session, subscription: number, query: text, resume: resume)),
             from: session)
         return world["ada"].frames.flatMap { $0 }
     }
@@ -50,6 +53,28 @@ import Testing
         let (world, version) = try world()
         let answer = try resume(world, query, since: version)
         #expect(departures(answer).isEmpty && !isResumed(answer))
+    }
+
+    /// Nobody could read what teams had before the present rules.
+    @Test(arguments: ["Document", "Document WHERE text == 'secret'", "Document SORT(text ASC) LIMIT(5)"])
+    func rulesThatOpenAClassDoNotOpenItsPast(query: String) throws {
+        let open = RuledWorld.rules
+        let closed = open.replacing("team IN $user.teams", with: "team IN $user.teams AND FALSEPREDICATE")
+        #expect(closed != open)
+        let world = try World(rules: closed, users: ["ada", "bob"])
+        world.skipsOracle = true
+        try world.setTeam(7, ["ada", "bob"])
+        try world.create(World.document(20, "gone", team: 7), World.document(21, "secret", team: 7))
+        let version = world.server.version
+        try world.write("root") { try $0.delete(World.document(20)) }
+        try world.update("root", 21, World.Field.text, .string("public"))
+        world.deploy(try RulesFile(open))
+        let since = world.server.version
+        let answer = try resume(world, query, since: version)
+        #expect(departures(answer).isEmpty && !isResumed(answer))
+        // What has happened under these rules is told.
+        try world.write("root") { try $0.delete(World.document(21)) }
+        #expect(try isResumed(resume(world, "Document", since: since, number: 1_001)))
     }
 
     @Test func whoHadTheSameRightsThenAndNowIsToldWhatChanged() throws {
