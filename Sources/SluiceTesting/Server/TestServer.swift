@@ -228,9 +228,15 @@ public final class TestServer: Sendable {
         state.withLock { $0.clients[ObjectIdentifier(store.core)]?.link }
     }
 
+    /// Makes all stores connect now. They are told so behind what the network has still to tell them of the connections
+    /// that a server before this one has ended: a store that takes itself for connected would not connect.
     private func reconnect() {
-        for client in state.withLock({ Array($0.clients.values) }) {
-            if let core = client.core { Self.reconnect(core, client.link) }
+        floor.run { [weak self, floor] in
+            floor.run { [weak self] in
+                for client in self?.state.withLock({ Array($0.clients.values) }) ?? [] {
+                    if let core = client.core { Self.reconnect(core, client.link) }
+                }
+            }
         }
     }
 
