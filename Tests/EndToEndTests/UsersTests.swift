@@ -81,7 +81,8 @@ struct UsersTests {
                 let end = try await ada.finish()
                 #expect(end.code == 1 && end.diagnostics.contains("revoked"), "\(end.diagnostics)")
                 let insert = #"{"op":"insert","class":"Plane","key":"N2","set":{"seats":6}}"# + "\n"
-                let written = try await Tool.run(["write", server.url(), "--user=bob", secret], input: insert)
+                let written = try await Tool.run(
+                    ["write", server.url(), "--user=bob", secret, "--timeout=2m"], input: insert)
                 #expect(written.code == 0, "\(written.diagnostics)")
                 try await bob.line(with: "\"N2\"")
             }
