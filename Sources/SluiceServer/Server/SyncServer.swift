@@ -133,6 +133,8 @@ public final class SyncServer: Sendable {
         case .no, .stopped: break
         case .loopback(let network):
             network.stopListening(configuration.host)
+            // The connections are closed when this returns, as those of sockets are.
+            await network.flush()
         case .sockets(let server, let group):
             await server.stop()
             group.stop()

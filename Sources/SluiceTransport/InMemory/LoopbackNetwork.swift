@@ -52,6 +52,12 @@ public final class LoopbackNetwork: Sendable {
         }
     }
 
+    /// Waits until what was sent before is delivered, except what is held back. Without an executor nothing waits.
+    package func flush() async {
+        guard let executor else { return }
+        await withCheckedContinuation { continuation in executor { continuation.resume() } }
+    }
+
     /// Begins to connect to the host of an endpoint, as ``WebSocketClient`` does.
     package func connect(
         to endpoint: Endpoint, headers: HTTPHeaders = [:], delegate: any MessageConnectionDelegate
