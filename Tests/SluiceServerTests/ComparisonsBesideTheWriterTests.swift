@@ -66,7 +66,7 @@ import Testing
 
     @Test func manyObjectsThatChangedBehindPagesAreReadBesideTheWriter() throws {
         let herd = try Herd(planeCount: 15, isFile: true) {
-            $0.settlingCountBeside = 5
+            $0.objectCountBeside = 5
             $0.pageRowCount = 100
         }
         herd.delaysReadings = true
@@ -85,7 +85,7 @@ import Testing
 
     @Test func aViewThatChangesFasterThanItsPagesTravelIsCompleteAllTheSame() throws {
         let herd = try Herd(planeCount: 30, isFile: true) {
-            $0.settlingCountBeside = 1
+            $0.objectCountBeside = 1
             $0.settlingRoundMax = 2
         }
         herd.delaysReadings = true

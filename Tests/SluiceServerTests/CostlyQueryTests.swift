@@ -240,6 +240,7 @@ struct CostlyQueryTests {
     @Test func theViewsOfASessionTakeABoundedShareOfACommit() throws {
         var limits = DatabaseLimits()
         limits.upkeepStepCountMax = 400_000
+        limits.incompleteCountMax = 100
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
         let engine = DatabaseEngine(name: "notes", storage: storage, limits: limits) { 1 }
         let schema = try Schema([

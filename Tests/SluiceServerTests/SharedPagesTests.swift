@@ -130,7 +130,7 @@ import Testing
             $0.sharedPageByteCount = generator.pick([1, 1_500, 32 << 20])
             $0.shareStepCountMax = generator.pick([200, 1_000_000])
             $0.settlingRoundMax = generator.pick([1, 2, 4])
-            $0.settlingCountBeside = generator.pick([1, 3, 100])
+            $0.objectCountBeside = generator.pick([1, 3, 100])
         }
         herd.delaysReadings = isFile
         let query = generator.pick([

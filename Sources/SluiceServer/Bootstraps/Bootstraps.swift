@@ -11,8 +11,7 @@ internal import SluiceWire
 final class Bootstraps {
     private let database: Database
     private let turn: Turn
-    /// The subscriptions that are sent pages, the one whose turn it is first.
-    private var receiving: [ViewSubscription] = []
+    private var receiving = Receivers()
     private let readers: PageReaders
     private let shared: SharedPages
     private var unlisted: [ViewSubscription] = []
@@ -36,7 +35,7 @@ final class Bootstraps {
     var sharedPageByteCount: Int { shared.byteCount }
 
     /// Whether some subscription could be sent a page now, or have one read.
-    var hasWork: Bool { receiving.contains(where: canServe) }
+    var hasWork: Bool { receiving.awaited.contains(where: canServe) }
 
     private func canServe(_ subscription: ViewSubscription) -> Bool {
         subscription.canTakePage && (readers.hasRoom || !subscription.needsReading(limits))
@@ -129,15 +128,15 @@ final class Bootstraps {
         if let roots = try live.currentRoots(in: storage) {
             return Bootstrap(linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
         }
-        // The count only serves the progress that clients show.
+        // The count serves the progress that clients show, and says which results are small enough to be read at once.
         let count = try work.attempting(limits.shareStepCountMax / 2) { try storage.count(matching: query) }
         let expectedCount = try linked.count + (count ?? storage.rowCountMax(ofClass: query.classIndex))
-        var roots = Bootstrap.Roots.scan(after: nil)
-        if !query.sort.isEmpty {
+        var roots = query.sort.isEmpty ? Bootstrap.Roots.scan(after: nil) : .unlisted(after: nil)
+        if !query.sort.isEmpty || count ?? .max < limits.objectCountBeside {
             let listed = try work.attempting(limits.shareStepCountMax) {
                 try storage.roots(matching: query, after: nil)
             }
-            roots = listed.map { .listed($0, next: 0) } ?? .unlisted(after: nil)
+            roots = listed.map { .listed($0, next: 0) } ?? roots
         }
         var bootstrap = Bootstrap(linked: linked, roots: roots, expectedCount: expectedCount)
         bootstrap.tellsProgress = count != nil || query.context.condition(ofClass: query.classIndex) == nil
@@ -146,7 +145,7 @@ final class Bootstraps {
 
     /// Ends the sending of pages to a subscription, which is complete or gone.
     func end(_ subscription: ViewSubscription) {
-        receiving.removeAll { $0 === subscription }
+        receiving.remove(subscription)
         let receiver = subscription.receiver
         subscription.pages = nil
         if let receiver { shared.leave(receiver.run, subscription, others: receiving) }
@@ -157,7 +156,7 @@ final class Bootstraps {
 
     /// Forgets all subscriptions and pages. Call it when the schema has changed in another way than by growing.
     func removeAll() {
-        receiving = []
+        receiving.removeAll()
         shared.cache.removeAll()
     }
 
@@ -173,7 +172,7 @@ final class Bootstraps {
         var failures: [(subscription: ViewSubscription, error: any Error)] = []
         var frames: [DatabaseAction] = []
         var outgoing = OutgoingPages()
-        for subscription in receiving where canServe(subscription) {
+        for subscription in receiving.awaited where canServe(subscription) {
             guard turn.stepCountLeft > 0 else { break }
             guard turn.allowance(of: subscription.session) > 0 else { continue }
             sent.append(subscription)
@@ -192,10 +191,7 @@ final class Bootstraps {
         frames += outgoing.takeFrames(storage, now: now)
         // Now that all who waited had their turn.
         for subscription in sent { shared.readAhead(for: subscription) }
-        // Those that got no page come first in the next turn.
-        let served = Set(sent.map(ObjectIdentifier.init))
-        receiving.removeAll { served.contains(ObjectIdentifier($0)) }
-        receiving += sent.filter { $0.pages != nil }
+        receiving.endTurn(of: sent)
         return (frames, failures)
     }
 
@@ -313,7 +309,7 @@ final class Bootstraps {
     /// Notes the objects of a commit, whose earlier states must not be sent any more. Call it before ``note(_:of:)``.
     func note(_ commit: CommitDelta) {
         shared.cache.noteChanges(commit)
-        for subscription in receiving {
+        for subscription in receiving.all {
             if case .own(let run)? = subscription.pages { run.noteChanges(commit) }
         }
     }
@@ -327,7 +323,7 @@ final class Bootstraps {
         // Most commits meet views that are complete for all, and these may be many.
         let concerned =
             receiving.count < view.subscriptions.count
-            ? receiving.filter { $0.view === view } : view.subscriptions.filter { !$0.isComplete }
+            ? receiving.all.filter { $0.view === view } : view.subscriptions.filter { !$0.isComplete }
         guard !concerned.isEmpty else { return }
         let objects = delta.objects
         for subscription in concerned { subscription.touch(objects) }
@@ -339,7 +335,7 @@ final class Bootstraps {
     /// The sessions that take their pages so slowly that too much has changed behind them.
     var overloaded: [SessionID] {
         var counts: [SessionID: Int] = [:]
-        for subscription in receiving { counts[subscription.session, default: 0] += subscription.touchedCount }
+        for subscription in receiving.all { counts[subscription.session, default: 0] += subscription.touchedCount }
         return counts.filter { $0.value > limits.touchedObjectCountMax }.keys.sorted()
     }
 

@@ -60,19 +60,25 @@ final class SharedPages {
         unlisted.append(subscription)
     }
 
+    /// Has the roots of a run listed on behalf of one of those who wait for its pages.
+    private func listIfNeeded(_ run: PageRun, others: Receivers) {
+        guard run.remaining.isUnlisted, run.lister == nil else { return }
+        if let other = others.all.first(where: { $0.receiver?.run === run }) { listIfNeeded(run, for: other) }
+    }
+
     /// - Parameter others: the subscriptions of which some may wait for the list of the run's roots.
-    func leave(_ run: PageRun, _ subscription: ViewSubscription, others: [ViewSubscription]) {
+    func leave(_ run: PageRun, _ subscription: ViewSubscription, others: Receivers) {
         cache.leave(run)
         guard run.lister === subscription else { return }
         run.lister = nil
-        if let other = others.first(where: { $0.receiver?.run === run }) { listIfNeeded(run, for: other) }
+        listIfNeeded(run, others: others)
     }
 
     /// Lets a receiver take its next page, which is read if nobody has taken it yet.
     ///
     /// - Returns: false if there is none now. Else the receiver has its page, or none if nothing is left.
     func moveOn(
-        _ receiver: PageReceiver, _ subscription: ViewSubscription, others: [ViewSubscription]
+        _ receiver: PageReceiver, _ subscription: ViewSubscription, others: Receivers
     ) throws -> Bool {
         while true {
             let run = receiver.run
@@ -131,12 +137,12 @@ final class SharedPages {
     /// - Parameters:
     ///   - error: why it could not be read.
     ///   - others: the subscriptions of which some may wait for the page.
-    func finish(_ reading: PageReading, of run: PageRun, _ error: (any Error)?, others: [ViewSubscription]) {
+    func finish(_ reading: PageReading, of run: PageRun, _ error: (any Error)?, others: Receivers) {
         guard error == nil else { return run.abandonReading() }
         run.finish(reading)
         counts.read += reading.page == nil ? 0 : 1
         cache.makeRoom(after: run)
-        if let other = others.first(where: { $0.receiver?.run === run }) { listIfNeeded(run, for: other) }
+        listIfNeeded(run, others: others)
     }
 
     // MARK: Reading
@@ -180,7 +186,7 @@ final class SharedPages {
     }
 
     /// Lets a receiver go on in another run, since its next page was dropped.
-    private func fork(_ receiver: PageReceiver, _ subscription: ViewSubscription, others: [ViewSubscription]) {
+    private func fork(_ receiver: PageReceiver, _ subscription: ViewSubscription, others: Receivers) {
         let old = receiver.run
         counts.forked += 1
         let (run, isNew) = old.run(from: receiver.next)

@@ -49,9 +49,9 @@ package struct DatabaseLimits: Sendable {
     package var shareStepCountMax = 1_000_000
     /// How many pages of a database may be read at the same time beside its writer; with 0 the writer reads them.
     package var pageReaderCount = 2
-    /// From how many objects on, which commits have changed behind pages, these are read beside the writer too. Fewer
-    /// take the writer less time than opening a connection.
-    package var settlingCountBeside = 100
+    /// From how many objects on, a page is read beside the writer: those that a query is known to match, or that commits
+    /// have changed behind its pages. Fewer take the writer less time than opening a connection.
+    package var objectCountBeside = 100
     /// The maximum number of alternatives in what a reader may read of a class, list elements included, by which views
     /// are shared. With more, the view is one of its own.
     package var atomCountMax = 1_000
@@ -83,6 +83,8 @@ package struct DatabaseLimits: Sendable {
     package var resumeStepCountMax = 20_000_000
     /// The number of roots listed for one session beyond which it gets no more lists.
     package var listedRootCountMax = 1_000_000
+    /// How many subscriptions of a session are started before they are complete. Further ones wait.
+    package var incompleteCountMax = 64
     /// The number of versions, and of bytes, of the log that are kept for returning clients.
     package var logVersionCount: UInt64 = 1_000_000
     package var logByteCount = 256 << 20

@@ -21,7 +21,7 @@ extension DatabaseEngine {
             let query = try subscriptions.query(
                 of: request, by: subscriber, waitingCount: starter.waitingCount(of: session))
             let start = SubscriptionStart(request: request, query: query, subscriber: subscriber)
-            if try starter.hasStarts(of: session) || !begin(start, with: &resumed, now: now) { starter.append(start) }
+            if try starter.mustWait(subscriber) || !begin(start, with: &resumed, now: now) { starter.append(start) }
         } catch let refusal as Subscriptions.Refusal {
             outbox.send([refusal.answer(to: request)], to: session)
         }

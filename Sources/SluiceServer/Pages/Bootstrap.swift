@@ -73,10 +73,21 @@ struct Bootstrap {
         }
     }
 
-    /// Whether the next page is read beside the writer: all but a few objects that commits have changed, which take the
-    /// writer less time than opening a connection.
+    /// Whether the next page is read beside the writer: all but a few objects that are known, which take the writer less
+    /// time than opening a connection.
     func needsReading(_ limits: DatabaseLimits) -> Bool {
-        isUnread || isRead && (settling.isEmpty ? touched.count : settling.count) >= limits.settlingCountBeside
+        isUnread && !isListed(below: limits.objectCountBeside)
+            || isRead && (settling.isEmpty ? touched.count : settling.count) >= limits.objectCountBeside
+    }
+
+    /// Whether all that is left to be read is known, and less than so many objects. What a client has listed besides is
+    /// looked at page by page.
+    private func isListed(below count: Int) -> Bool {
+        switch roots {
+        case .listed(let roots, let next): known == nil && linked.count + roots.count - next < count
+        case .done: known == nil && linked.count + (leaving?.count ?? 0) < count
+        case .scan, .unlisted: false
+        }
     }
 
     /// Begins a round of sending the objects that commits have changed so far, if everything else is read and no round

@@ -1,6 +1,6 @@
 /// Elements in order of arrival for each session. They are taken from one session after the other.
 struct SessionQueue<Element> {
-    private var elements: [SessionID: [Element]] = [:]
+    private var elements: [SessionID: ArraySlice<Element>] = [:]
     /// The sessions that have elements, in the order of their turns.
     private var order: [SessionID] = []
 
@@ -8,7 +8,7 @@ struct SessionQueue<Element> {
 
     func count(of session: SessionID) -> Int { elements[session]?.count ?? 0 }
 
-    func elements(of session: SessionID) -> [Element] { elements[session] ?? [] }
+    func elements(of session: SessionID) -> ArraySlice<Element> { elements[session] ?? [] }
 
     mutating func append(_ element: Element, of session: SessionID) {
         if elements[session] == nil { order.append(session) }
@@ -34,7 +34,7 @@ struct SessionQueue<Element> {
 
     mutating func forEach(_ body: (inout Element) throws -> Void) rethrows {
         for session in order {
-            for index in 0..<count(of: session) {
+            for index in elements(of: session).indices {
                 guard var element = elements[session]?[index] else { continue }
                 try body(&element)
                 elements[session]?[index] = element

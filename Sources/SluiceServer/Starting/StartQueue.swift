@@ -55,7 +55,8 @@ struct StartQueue {
     private var starts = SessionQueue<SubscriptionStart>()
     private var costly = SessionQueue<CostlyWork>()
 
-    var hasStarts: Bool { !starts.isEmpty }
+    /// Whether the first subscription of some session could be started.
+    func hasStarts(where isReady: (Subscriber) -> Bool) -> Bool { starts.hasNext { isReady($0.subscriber) } }
 
     /// Whether a subscription of a session is waiting, so that a later one has to wait too.
     func hasStarts(of session: SessionID) -> Bool { starts.count(of: session) > 0 }
@@ -73,8 +74,8 @@ struct StartQueue {
     /// Removes and returns the first subscription of the session whose turn it is.
     ///
     /// - Parameter isReady: whether a session can have its turn now.
-    mutating func nextStart(where isReady: (SessionID) -> Bool) -> SubscriptionStart? {
-        starts.next { isReady($0.session) }
+    mutating func nextStart(where isReady: (Subscriber) -> Bool) -> SubscriptionStart? {
+        starts.next { isReady($0.subscriber) }
     }
 
     mutating func nextCostly(where isReady: (Subscriber) -> Bool) -> CostlyWork? {

@@ -27,7 +27,7 @@ final class Starter {
     }
 
     /// Whether a subscription waits to be tried.
-    var hasStarts: Bool { queue.hasStarts }
+    var hasStarts: Bool { queue.hasStarts(where: mayStart) }
 
     /// Whether work is being done beside the writer.
     var isPreparing: Bool { preparing != nil }
@@ -42,8 +42,16 @@ final class Starter {
 
     // MARK: Waiting
 
-    /// Whether a subscription of a session is waiting, so that a later one has to wait too.
-    func hasStarts(of session: SessionID) -> Bool { queue.hasStarts(of: session) }
+    /// Whether a new subscription of a session has to wait: because others do, or because so many are not complete.
+    func mustWait(_ subscriber: Subscriber) -> Bool {
+        queue.hasStarts(of: subscriber.session) || !mayStart(subscriber)
+    }
+
+    /// Whether one more subscription of a session may be started. All that are started and not complete are looked at
+    /// with each page that is sent, so a session that asks for ten thousand starts some at a time.
+    private func mayStart(_ subscriber: Subscriber) -> Bool {
+        subscriber.incompleteCount < database.limits.incompleteCountMax
+    }
 
     func append(_ start: SubscriptionStart) { queue.append(start) }
 
@@ -52,7 +60,7 @@ final class Starter {
     /// Removes and returns the next subscription to be tried in this turn; nil if the turn has no steps left for any.
     func nextStart() -> SubscriptionStart? {
         guard turn.stepCountLeft > 0 else { return nil }
-        return queue.nextStart { turn.allowance(of: $0) > 0 }
+        return queue.nextStart { turn.allowance(of: $0.session) > 0 && mayStart($0) }
     }
 
     /// Removes what waits for a session, and cancels what is being done for it.

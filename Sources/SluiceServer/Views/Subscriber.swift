@@ -32,6 +32,9 @@ final class Subscriber {
     /// - Complexity: O(n log n) for the subscriptions that are not complete.
     var listedRootCount: Int { incomplete.reduce(0) { $0 + (subscriptions[$1]?.listedRootCount ?? 0) } }
 
+    /// How many subscriptions have been started and are not complete.
+    var incompleteCount: Int { incomplete.count }
+
     /// Records that a subscription has become complete, or is so no more.
     func noteCompletion(of subscription: ViewSubscription) {
         if subscription.isComplete { incomplete.remove(subscription.id) } else { incomplete.insert(subscription.id) }

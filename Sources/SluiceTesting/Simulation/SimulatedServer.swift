@@ -114,7 +114,8 @@ final class SimulatedServer {
         limits.contextStepCountMax = options.contextStepCountMax
         limits.server.pageCreditMax = 2
         limits.sharedPageByteCount = options.sharedPageByteCount
-        limits.settlingCountBeside = 3
+        limits.objectCountBeside = options.objectCountBeside
+        limits.incompleteCountMax = options.incompleteCountMax
         limits.digestInterval = 0
         limits.digestRoundTime = 0
         limits.server.operationCountMax = options.operationCountMax

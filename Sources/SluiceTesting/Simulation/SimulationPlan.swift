@@ -101,6 +101,10 @@ package struct SimulationOptions: Sendable {
     package var bulkRowCountMin = 8
     /// How many steps a session may use in a turn; with few, most queries are costly ones.
     package var shareStepCountMax = 1_000_000
+    /// How many subscriptions of a session are started before they are complete.
+    package var incompleteCountMax = 64
+    /// From how many objects on a page is read beside the writer.
+    package var objectCountBeside = 3
     /// In how many steps a commit may find what readers gain and lose with it; with none, all of it is found beside the
     /// writer, in a database that is a file.
     package var contextStepCountMax = 20_000
@@ -159,6 +163,8 @@ package struct SimulationPlan: Sendable {
         if seed % 2 == 0 { options.shareStepCountMax = 200 }
         if seed % 3 != 0 { options.askedObserverCountMax = 0 }
         options.followerSeed = seed ^ 0xF0110
+        options.incompleteCountMax = [64, 1, 3][Int(seed / 11 % 3)]
+        options.objectCountBeside = [3, 1, 100][Int(seed / 5 % 3)]
         options.bulkRowCountMin = [1, 2, .max][Int(seed / 7 % 3)]
         // Nor this: in some seeds clocks are hours off.
         if seed % 13 == 6 { options.clockSkewMax = 4 * 3_600_000_000 }
@@ -168,6 +174,7 @@ package struct SimulationPlan: Sendable {
         let gathers = seed % 5 == 1
         if gathers {
             options.clientCount += 3
+            options.objectCountBeside = 1
             options.pageRowCount = seed % 4 < 2 ? 1 : 2
             options.sharedPageByteCount = seed % 2 == 0 ? 1 : 32 << 20
         }

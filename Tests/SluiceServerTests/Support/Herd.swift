@@ -48,6 +48,7 @@ final class Herd {
         var limits = DatabaseLimits()
         limits.pageRowCount = 10
         limits.server.pageCreditMax = 2
+        limits.objectCountBeside = 10
         configure(&limits)
         var state: UInt64 = 0
         engine = DatabaseEngine(name: "planes", storage: storage, limits: limits) {
