@@ -84,6 +84,30 @@ import Testing
             #expect(try vins(store) == ["a"])
         }
 
+        @Test func whatHasEditsOfCollectionsWaitingStaysUntilTheyAreUploaded() async throws {
+            let other = try await server.open([Board.self])
+            try await other.upload([Board(id: "a", tags: ["x"], lines: ["one", "two"]), Board(id: "b")])
+            let store = try await server.open([Board.self]) {
+                $0.cacheLimits = CacheLimits(byteCountMax: 0, ageMax: .seconds(60))
+            }
+            let boards = try await store.objects(Board.self).synced()
+            server.cut(store)
+            let board = try #require(boards.first { $0.id == "a" })
+            try await store.write { tx in
+                try tx.update(board) { $0.tags.insert("y") }
+                try tx.move(board, \.lines, from: 1, to: 0)
+            }
+            try skip(.seconds(4_000), store)
+            let kept = try store.objects(Board.self).fetch()
+            #expect(kept.map(\.lines) == [["two", "one"]] && kept.map(\.tags) == [["x", "y"]])
+            server.restore(store)
+            try await store.uploaded()
+            try skip(.seconds(4_000), store)
+            #expect(try store.objects(Board.self).fetch().isEmpty)
+            let merged = try #require(try await other.objects(Board.self).where { $0.id == "a" }.synced().first)
+            #expect(merged.lines == ["two", "one"] && merged.tags == ["x", "y"])
+        }
+
         @Test func withoutLimitsNothingGoes() async throws {
             let store = try await server.open()
             try await store.upload([vehicle("a")])
