@@ -4,12 +4,20 @@ import SluiceTesting
 import Testing
 
 /// Runs one seed; a failure is shrunk to the fewest actions that still fail, in at most `SLUICE_SHRINK_RUNS` runs.
+/// `SLUICE_KEPT` runs some of the seed's actions only, by their positions.
 func simulate(seed: UInt64, actionCount: Int = 150) {
-    let plan = SimulationPlan(seed: seed, actionCount: actionCount)
+    var plan = SimulationPlan(seed: seed, actionCount: actionCount)
+    let all = plan.actions
+    if let kept = ProcessInfo.processInfo.environment["SLUICE_KEPT"] {
+        plan.actions = kept.split(separator: ",").compactMap { Int($0) }.map { all[$0] }
+    }
     guard let failure = SimulationShrinker.failure(of: plan) else { return }
     let runCountMax = ProcessInfo.processInfo.environment["SLUICE_SHRINK_RUNS"].flatMap { Int($0) } ?? 300
     let shrunk = SimulationShrinker.shrink(plan, failure: failure, runCountMax: runCountMax)
-    let replay = "SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SEED=\(seed) SLUICE_ACTIONS=\(actionCount)"
+    let seeds = Set(shrunk.plan.actions.map(\.seed))
+    let kept = all.indices.filter { seeds.contains(all[$0].seed) }.map(String.init).joined(separator: ",")
+    let replay =
+        "SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SEED=\(seed) SLUICE_ACTIONS=\(actionCount) SLUICE_KEPT=\(kept)"
     Issue.record(
         """
         \(failure.message)
@@ -78,6 +86,11 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     /// A bootstrap was requested anew while it was under way, and what its pages had brought stayed a part of the next.
     @Test func aBootstrapThatIsRequestedAnewBeginsWithNothing() {
         simulate(seed: 304_081, actionCount: 250)
+    }
+
+    /// An object of two queries was shown again for each of them, the second time from an image that was dropped.
+    @Test func whatTwoResumedQueriesHaveIsShownAgainOnce() {
+        simulate(seed: 500_039, actionCount: 250)
     }
 }
 

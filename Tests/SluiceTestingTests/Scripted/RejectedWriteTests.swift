@@ -53,6 +53,21 @@ import Testing
         #expect(rejection.rejectedValues == ["age": .int(999)])
     }
 
+    /// Two queries have the object, and the frame that resumes both tells for each that its last image is right.
+    @Test func anObjectOfTwoQueriesIsHereAfterItsWriteWasRefusedWhileTheConnectionWasAway() throws {
+        _ = try engine.observe(try server.query("User WHERE age > 1")) { _ in }
+        server.bootstrap(2, [ScriptedSession.user(1, age: 40)])
+        try engine.write { try $0.update(object, [FieldOperation(1, .set(.int(999)))]) }
+        server.loseConnection()
+        server.greet()
+        let reason = ServerMessage.Rejection.Reason(object: object, code: .invalidOperation, message: "too old")
+        server.opened(.resumed, acknowledged: 1, rejections: [.init(sequence: 1, reasons: [reason])])
+        server.receive([server.complete(1, .resumed), server.complete(2, .resumed)])
+        #expect(try age == .int(40))
+        engine.observerIsReady(observation)
+        #expect(reports.events.last?.list.visible.map { $0.row.values[1] } == [.int(40)])
+    }
+
     @Test func aRefusedCreationDisappears() throws {
         let other = ObjectRef(0, .int(2))
         try engine.write { try $0.insert(Row(key: other.key, values: [.int(2), .int(5)]), ofClass: 0) }

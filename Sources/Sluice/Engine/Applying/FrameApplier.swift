@@ -82,11 +82,10 @@ final class FrameApplier {
         }
         guard !completed.isEmpty else { return }
         // For members without a new image, the last image is right.
-        for object in try storage.objectsWithBaseImage {
-            for subscription in completed where try storage.isMember(object, of: subscription.record.id, role: nil) {
-                transaction.touch(object)
-                try objectImages.showServerImage(of: object, transaction)
-            }
+        for object in try storage.objectsWithBaseImage
+        where try completed.contains(where: { try storage.isMember(object, of: $0.record.id, role: nil) }) {
+            transaction.touch(object)
+            try objectImages.showServerImage(of: object, transaction)
         }
     }
 
