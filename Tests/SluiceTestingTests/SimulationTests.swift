@@ -92,6 +92,11 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     @Test func whatTwoResumedQueriesHaveIsShownAgainOnce() {
         simulate(seed: 500_039, actionCount: 250)
     }
+
+    /// A dealer was created here, acknowledged and deleted by another while a query that links to it was compared.
+    @Test func aTargetThatWasDeletedWhileItsQueryWasComparedIsNotHere() {
+        simulate(seed: 402_920, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.

@@ -120,6 +120,16 @@ extension Simulation {
         }
     }
 
+    /// The objects of each transaction in the outbox, by its sequence.
+    private func outbox(of client: SimulatedClient) throws -> [UInt64: Set<ObjectRef>] {
+        var objects: [UInt64: Set<ObjectRef>] = [:]
+        try client.storage.forEachOutboxChangeset(after: 0) { changeset in
+            objects[changeset.sequence] = Set(changeset.operations.map(\.object))
+            return true
+        }
+        return objects
+    }
+
     // MARK: Ending a subscription
 
     /// Ends a subscription with `body`, and checks which objects stay and which are purged.
@@ -132,6 +142,7 @@ extension Simulation {
             ofOthers.formUnion(try members(of: record, client))
         }
         let pending = Set(try storage.pendingObjects)
+        let outbox = try outbox(of: client)
         let before = try presentObjects(client)
         let wasStaging = own.map { storage.isStaging($0.id) } ?? false
         let ownMembers = try own.map { try members(of: $0, client) } ?? []
@@ -139,8 +150,10 @@ extension Simulation {
         try carryOutActions(of: client)
         let after = try presentObjects(client)
         // With the last subscription nothing is waited for any more, so the transaction that ends it may take acknowledged
-        // writes out of the outbox, too. What it then shows of their objects is judged by the other checks.
-        let settled = pending.subtracting(try storage.pendingObjects)
+        // writes out of the outbox, too. What it then shows of their objects is judged by the other checks: one whose
+        // creation was rejected goes, although an update of it waits still.
+        let left = try self.outbox(of: client)
+        let settled = outbox.filter { left[$0.key] == nil }.reduce(into: Set()) { $0.formUnion($1.value) }
         let protected = ofOthers.union(pending.subtracting(settled))
         let lost = before.subtracting(after).subtracting(settled.subtracting(ofOthers))
         guard lost.isDisjoint(with: protected) else {

@@ -21,8 +21,6 @@ final class FrameApplier {
     /// Whether the user's program wants to keep what is revoked, asked once for an object of the frame.
     var revoked: [ObjectRef: Bool] = [:]
     private var bootstrapped: [Subscription] = []
-    /// The subscriptions that were brought to another context.
-    private var moved: [Subscription] = []
     private var completed: [Subscription] = []
     /// The targets of links in commits, and in pages that are applied like commits. The server has sent each target
     /// that it has.
@@ -68,10 +66,12 @@ final class FrameApplier {
                 try dropIfUnheld(object, reason: reason)
             }
         }
-        for subscription in bootstrapped + moved {
-            for target in subscription.linkTargets where try holdings.isMissed(target, by: subscription) {
+        for subscription in completed {
+            for target in subscription.linkTargets.union(subscription.writtenTargets)
+            where try holdings.isMissed(target, by: subscription) {
                 linkTargets.insert(target)
             }
+            subscription.writtenTargets = []
             subscription.endStaging()
         }
         for subscription in bootstrapped { try dropStale(subscription) }
@@ -163,7 +163,6 @@ final class FrameApplier {
             try storage.beginStagingCopy(id)
             _ = try storage.finishStaging(id)
         }
-        if subscription.isMoving { moved.append(subscription) }
         completed.append(subscription)
         let wasComplete = subscription.record.state == .complete
         subscription.record.state = .complete

@@ -131,6 +131,9 @@ final class Retirement {
             return try images.evict(object, reason: .deleted, transaction)
         }
         let isMember = try holdings.isMemberOfAny(object)
+        if !isMember, !isPending {
+            for follower in try holdings.incompleteFollowers(of: object) { follower.writtenTargets.insert(object) }
+        }
         if !isMember || isRejected {
             image = images.image(image, after: accepted[object])
             // The server does not say what became of them.

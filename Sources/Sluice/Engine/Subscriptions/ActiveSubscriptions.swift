@@ -21,6 +21,9 @@ final class ActiveSubscriptions {
 
     var isEmpty: Bool { byQuery.isEmpty }
     var count: Int { byQuery.count }
+
+    /// Whether some subscription waits for the server's content.
+    var hasIncomplete: Bool { completeCount + localCount < count }
     /// Whether nothing is awaited from the server: it has completed or rejected every subscription, in this session.
     var isSettled: Bool { unsettled.isEmpty && !awaitsCatchUp }
     var values: some Sequence<Subscription> { byQuery.values }
@@ -79,7 +82,7 @@ final class ActiveSubscriptions {
     /// Notes that an object is removed from the store while subscriptions have it. Where the server was told that they
     /// do, what it sends instead of the object is not enough. What it brings to another context it knows without asking.
     func noteLoss(of object: ObjectRef, in storage: any ClientStorage) throws {
-        guard awaitsCatchUp || completeCount + localCount < count else { return }
+        guard awaitsCatchUp || hasIncomplete else { return }
         for id in try storage.subscriptions(having: object, role: nil) {
             guard let subscription = byID[id], awaitsCatchUp || !subscription.isComplete, !subscription.isMoving else {
                 continue

@@ -37,6 +37,23 @@ struct Holdings {
         }
     }
 
+    /// The subscriptions that are not complete and follow a link to the object. Once they are, they have it, or the server
+    /// does not.
+    func incompleteFollowers(of object: ObjectRef) throws -> [Subscription] {
+        guard active.hasIncomplete else { return [] }
+        var followers: [UInt64: Subscription] = [:]
+        _ = try hasBacklink(to: object) { owner, property in
+            for id in try storage.subscriptions(having: owner, role: nil) {
+                guard let subscription = active[id: id], !subscription.isComplete,
+                    try follows(subscription, from: owner, property)
+                else { continue }
+                followers[id] = subscription
+            }
+            return false
+        }
+        return Array(followers.values)
+    }
+
     /// Whether a subscription that has just become complete follows a link to an object that is here without having it,
     /// and no complete subscription has it.
     func isMissed(_ object: ObjectRef, by subscription: Subscription) throws -> Bool {

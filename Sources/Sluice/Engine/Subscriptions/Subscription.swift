@@ -41,6 +41,9 @@ final class Subscription {
     /// The targets of links in a bootstrap. The server sends each of them before the bootstrap is complete, unless it
     /// does not exist.
     var linkTargets: Set<ObjectRef> = []
+    /// Objects to which its members link and whose writes from here were acknowledged while it was not complete. When it
+    /// is, it has them or the server does not, since what a client has listed is not sent again.
+    var writtenTargets: Set<ObjectRef> = []
     /// Whether the staged membership began as a copy of the stored one, to which the server sends the differences.
     var isCompared = false
     /// Whether what the server was told of the membership is true no more: members were removed here since, or the user
