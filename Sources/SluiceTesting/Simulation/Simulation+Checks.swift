@@ -103,15 +103,11 @@ extension Simulation {
     /// Checks that every transaction that left the outbox is in the server's history exactly once, or not at all if it
     /// was rejected.
     private func checkOutbox(_ client: SimulatedClient) throws {
-        var waiting: Set<UInt64> = []
-        try client.storage.forEachOutboxChangeset(after: 0) { changeset in
-            waiting.insert(changeset.sequence)
-            return true
-        }
+        let waiting = try outbox(of: client)
         guard waiting.count == client.storage.outboxCount else {
             throw SimulationFailure("client \(client.index) counts \(client.storage.outboxCount) of \(waiting.count)")
         }
-        for write in client.ledger where !waiting.contains(write.sequence) {
+        for write in client.ledger where waiting[write.sequence] == nil {
             guard has(write, of: client) else {
                 throw SimulationFailure(
                     "client \(client.index) dropped transaction \(write.sequence), which the server should \(write.isRejected ? "not " : "")have"

@@ -22,14 +22,31 @@ import Testing
     }
 
     /// Edits of collections that wait while the schema changes.
-    @Suite(.timeLimit(.minutes(10))) struct EditedWhileTheSchemaChangesTests {
+    @Suite(.timeLimit(.minutes(10))) final class EditedWhileTheSchemaChangesTests {
         private let server: TestServer
+        private let path = NSTemporaryDirectory() + "sluice-edited-\(UUID().uuidString)"
         private let sheet = SheetOne(id: "a", numbers: [1, 2, 3], marks: [1, 2], votes: ["x": 1, "y": 2])
 
         init() throws { server = try TestServer() }
 
+        deinit {
+            for suffix in ["", "-wal", "-shm", "-lock", "-marker"] {
+                try? FileManager.default.removeItem(atPath: path + suffix)
+            }
+        }
+
+        /// Leaves a file of the older program in which edits wait.
+        private func editFile() async throws {
+            let old = try await server.open([SheetOne.self], path: path)
+            try await old.upload([sheet])
+            _ = try await old.objects(SheetOne.self).synced()
+            server.cut(old)
+            try await edit(old)
+            await old.close()
+        }
+
         private func edit(_ store: Store) async throws {
-            try await store.write { tx in
+            try await store.write { [sheet] tx in
                 try tx.update(sheet) { sheet in
                     sheet.numbers.remove(at: 1)
                     sheet.numbers.insert(9, at: 0)
@@ -87,18 +104,7 @@ import Testing
         }
 
         @Test func theyMergeWhenTheirFileIsOpenedByTheNewerProgram() async throws {
-            let path = NSTemporaryDirectory() + "sluice-edited-\(UUID().uuidString)"
-            defer {
-                for suffix in ["", "-wal", "-shm", "-lock", "-marker"] {
-                    try? FileManager.default.removeItem(atPath: path + suffix)
-                }
-            }
-            let old = try await server.open([SheetOne.self], path: path)
-            try await old.upload([sheet])
-            _ = try await old.objects(SheetOne.self).synced()
-            server.cut(old)
-            try await edit(old)
-            await old.close()
+            try await editFile()
             let new = try await server.open([SheetTwo.self])
             try await editNewer(new)
             let again = try await server.open([SheetTwo.self], path: path)
@@ -108,18 +114,7 @@ import Testing
         }
 
         @Test func theyMergeWhenTheProgramChangesBeforeTheServerDoes() async throws {
-            let path = NSTemporaryDirectory() + "sluice-edited-\(UUID().uuidString)"
-            defer {
-                for suffix in ["", "-wal", "-shm", "-lock", "-marker"] {
-                    try? FileManager.default.removeItem(atPath: path + suffix)
-                }
-            }
-            let old = try await server.open([SheetOne.self], path: path)
-            try await old.upload([sheet])
-            _ = try await old.objects(SheetOne.self).synced()
-            server.cut(old)
-            try await edit(old)
-            await old.close()
+            try await editFile()
             // The first that the server hears of the newer schema comes with edits that were made in the older.
             let again = try await server.open([SheetTwo.self], path: path)
             try await again.uploaded()

@@ -24,6 +24,7 @@ final class ActiveSubscriptions {
 
     /// Whether some subscription waits for the server's content.
     var hasIncomplete: Bool { completeCount + localCount < count }
+
     /// Whether nothing is awaited from the server: it has completed or rejected every subscription, in this session.
     var isSettled: Bool { unsettled.isEmpty && !awaitsCatchUp }
     var values: some Sequence<Subscription> { byQuery.values }
