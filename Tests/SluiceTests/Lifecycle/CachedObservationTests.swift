@@ -56,12 +56,16 @@ import Testing
             try await bob.upload(vins: "a")
             let shown = try EventRecorder(vehicles.cached())
             let (session, vehicles) = (try #require(alice.session), vehicles)
+            let (updates, update) = AsyncStream.makeStream(of: Void.self)
             let updating = Task {
                 for await change in session.changes where change.new.login != nil && change.old?.login == nil {
                     _ = try? await vehicles.synced()
+                    update.yield()
                 }
             }
             try await shown.event { $0.vins == ["a"] }
+            // The subscription of the update is there until it returns.
+            for await _ in updates { break }
             try await server.settled()
             try await bob.upload(vins: "b")
             try await server.settled()
