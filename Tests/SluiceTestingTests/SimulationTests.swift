@@ -43,6 +43,11 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
         simulate(seed: seed, actionCount: Self.actionCount)
     }
 
+    /// An element was moved past an equal one; who resumed by equal digests edited the other of the two.
+    @Test func whoResumesByEqualDigestsKnowsWhichOfEqualElementsIsWhich() {
+        simulate(seed: 603_241)
+    }
+
     /// A program that changes the schema as its session opens was once judged by rules bound before that, for good.
     @Test func whoReshapesTheSchemaWhileItsSessionOpensIsJudgedByWhatHolds() {
         simulate(seed: 1_023, actionCount: 250)

@@ -65,4 +65,75 @@ import Testing
         encoders.1.append(right)
         #expect(encoders.0.bytes == encoders.1.bytes)
     }
+
+    // MARK: Lists that were edited
+
+    private func bytes(_ list: ElementList) -> [UInt8] {
+        var encoder = DigestEncoder()
+        encoder.append(list.values, list.identity)
+        return encoder.bytes
+    }
+
+    private func whole(_ values: [Value]) -> [UInt8] {
+        var encoder = DigestEncoder()
+        encoder.append(.list(values))
+        return encoder.bytes
+    }
+
+    private let equals = ElementList([.int(7), .int(7), .int(8)])
+
+    /// The list after an element was moved to a position.
+    private func moving(_ position: Int, before next: Int, in list: ElementList, time: Int64 = 5) throws -> ElementList
+    {
+        let place = try #require(
+            ElementPlace.between(
+                next > 0 ? list[next - 1].place : nil, list[next].place, time: time, origin: 9))
+        var moved = list
+        moved.apply(ListEdits([list[position].id: .changed(place, nil)]))
+        return moved
+    }
+
+    @Test func anElementThatWasMovedPastAnEqualOneCounts() throws {
+        let moved = try moving(1, before: 0, in: equals)
+        #expect(moved.values == equals.values && moved[0].id == equals[1].id)
+        #expect(bytes(moved) != bytes(equals))
+    }
+
+    /// Where it was put decides what else comes beside it.
+    @Test func thePlaceOfAnElementCounts() throws {
+        let (early, late) = try (moving(1, before: 0, in: equals), moving(1, before: 0, in: equals, time: 6))
+        #expect(early.elements.map(\.id) == late.elements.map(\.id))
+        #expect(bytes(early) != bytes(late))
+    }
+
+    @Test func aListWithTheElementsOfOneThatWasSetAsAWholeCountsAsThat() {
+        #expect(bytes(equals) == whole(equals.values))
+        let shorter = ElementList([.int(7), .int(7)])
+        var edited = equals
+        edited.apply(ListEdits([equals[2].id: .erased]))
+        #expect(edited.values == shorter.values)
+        #expect(bytes(edited) != whole(shorter.values), "its elements are those of another list")
+    }
+
+    @Test func anEditedPropertyCountsInTheDigestOfItsRow() throws {
+        let schema = try Schema([
+            ClassSchema(
+                "Note", primaryKey: "id",
+                properties: [
+                    Property("id", .scalar(.int)), Property("lines", PropertyType(.scalar(.int), container: .list)),
+                ])
+        ])
+        func digest(_ lines: ElementList) -> ObjectID {
+            var row = Row(key: .int(1), values: [.int(1), .null])
+            row.set(lines, of: 1)
+            var accumulator = DigestAccumulator()
+            accumulator.add(row, of: schema[0], properties: [0, 1], isRoot: true)
+            return accumulator.digest
+        }
+        #expect(digest(equals) != digest(try moving(1, before: 0, in: equals)))
+        var accumulator = DigestAccumulator()
+        let row = Row(key: .int(1), values: [.int(1), .list(equals.values)])
+        accumulator.add(row, of: schema[0], properties: [0, 1], isRoot: true)
+        #expect(digest(equals) == accumulator.digest)
+    }
 }

@@ -50,6 +50,9 @@ package struct ListIdentity: Hashable, Sendable {
     /// recorded as a whole value.
     package static let unknown = ListIdentity(runs: [])
 
+    /// That of a list with these values that was set as a whole, see ``ElementList/init(_:)``. O(n).
+    package init(ofWhole values: [Value]) { self = ElementList(values).identity }
+
     /// O(n).
     init(_ elements: SharedChunks<ElementList.Element>) {
         var runs: [Run] = []
@@ -114,7 +117,7 @@ package struct ListIdentity: Hashable, Sendable {
     }
 
     /// Calls `body` with each element's id and place, in order.
-    func forEach(_ body: (ObjectID, ElementPlace) -> Void) {
+    package func forEach(_ body: (ObjectID, ElementPlace) -> Void) {
         for run in runs { for index in 0..<run.count { body(run.id(index), run.place(index)) } }
     }
 }

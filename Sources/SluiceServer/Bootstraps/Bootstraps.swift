@@ -99,7 +99,7 @@ final class Bootstraps {
         var bootstrap = try make(of: live, within: work)
         bootstrap.known = comparison.known
         bootstrap.announcedCount = comparison.announcedCount
-        bootstrap.digest = ViewDigest(live)
+        if subscription.takesDigests { bootstrap.digest = ViewDigest(live) }
         if !subscription.hasRoom(for: bootstrap, limits) { bootstrap.postponeListing() }
         subscription.pages = .own(DifferenceRun(bootstrap))
         receiving.append(subscription)
@@ -132,7 +132,9 @@ final class Bootstraps {
         let count = try work.attempting(limits.shareStepCountMax / 2) { try storage.count(matching: query) }
         let expectedCount = try linked.count + (count ?? storage.rowCountMax(ofClass: query.classIndex))
         var roots = query.sort.isEmpty ? Bootstrap.Roots.scan(after: nil) : .unlisted(after: nil)
-        if !query.sort.isEmpty || count ?? .max < limits.objectCountBeside {
+        if count == 0 {
+            roots = .listed([], next: 0)
+        } else if !query.sort.isEmpty || count ?? .max < limits.objectCountBeside {
             let listed = try work.attempting(limits.shareStepCountMax) {
                 try storage.roots(matching: query, after: nil)
             }

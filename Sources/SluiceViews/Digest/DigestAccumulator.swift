@@ -4,7 +4,8 @@ package import SluiceModel
 /// does not depend on the order of the members.
 ///
 /// The hash is the first 128 bits of SHA-256 over the object id, the role and, for each visible property, its name and
-/// its value, preceded by its type and length. PROTOCOL.md specifies every byte.
+/// its value, preceded by its type and length; of a list that was edited, the ids and places of its elements too.
+/// PROTOCOL.md specifies every byte.
 package struct DigestAccumulator: Sendable, Hashable {
     private var sum: UInt128 = 0
 
@@ -29,7 +30,11 @@ package struct DigestAccumulator: Sendable, Hashable {
         let names = properties.map { (name: classSchema.properties[$0].name, position: $0) }
         for (name, position) in names.sorted(by: { UTF8Order.less($0.name, $1.name) }) {
             encoder.append(name)
-            encoder.append(row.values[position])
+            if case .list(let values) = row.values[position], let identity = row.identity(of: position) {
+                encoder.append(values, identity)
+            } else {
+                encoder.append(row.values[position])
+            }
         }
         let id = SHA256.truncatedID(of: encoder.bytes)
         return UInt128(id.high) << 64 | UInt128(id.low)

@@ -4,6 +4,9 @@ import SluiceModel
 /// Encodes values for a digest: identical values (``Value/isIdentical(to:)``) have equal bytes, and different values
 /// have different bytes.
 struct DigestEncoder {
+    /// What stands in the place of a value's rank.
+    private static let editedListTag: UInt8 = 15
+
     private(set) var bytes: [UInt8] = []
 
     mutating func append(_ id: ObjectID) {
@@ -38,6 +41,23 @@ struct DigestEncoder {
             for entry in map.entries {
                 append(entry.key)
                 append(entry.value)
+            }
+        }
+    }
+
+    /// Appends a list that was edited. One whose elements are again those of a list that was set as a whole counts as one.
+    mutating func append(_ values: [Value], _ identity: ListIdentity) {
+        if identity.runs.count == 1, identity == ListIdentity(ofWhole: values) { return append(.list(values)) }
+        bytes.append(Self.editedListTag)
+        append(UInt64(values.count))
+        for value in values { append(value) }
+        identity.forEach { id, place in
+            append(id)
+            append(UInt64(place.steps.count))
+            for step in place.steps {
+                append(UInt64(bitPattern: step.number))
+                append(UInt64(bitPattern: step.time))
+                append(step.origin)
             }
         }
     }

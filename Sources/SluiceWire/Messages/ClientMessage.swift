@@ -88,12 +88,12 @@ extension ClientMessage {
         /// The classes and properties that the client knows, in its own order.
         package var schema: Schema
         /// What both sides of the connection named. It does not travel: the server's connection adds it.
-        package var features: Features = []
+        package var features: Features
 
         package init(
             session: UInt64, path: String, credentials: [Credentials] = [], identity: ClientIdentity? = nil,
             version: UInt64 = 0, acknowledged: UInt64 = 0, options: Options = [], variables: ValueMap = ValueMap(),
-            schema: Schema
+            schema: Schema, features: Features = []
         ) {
             self.session = session
             self.path = path
@@ -104,6 +104,7 @@ extension ClientMessage {
             self.options = options
             self.variables = variables
             self.schema = schema
+            self.features = features
         }
 
         package struct Options: OptionSet, Hashable, Sendable {

@@ -77,8 +77,8 @@ final class Herd {
                     Property("id", .scalar(.int)), Property("seats", .scalar(.int)), Property("note", .scalar(.int)),
                 ])
         ])
-        try handle(
-            .open(id, .init(session: id.session, path: "planes", schema: schema), User(id: nil, mayExtendSchema: true)))
+        let open = ClientMessage.Open(session: id.session, path: "planes", schema: schema, features: .all)
+        try handle(.open(id, open, User(id: nil, mayExtendSchema: true)))
     }
 
     func handle(_ event: DatabaseEvent) throws {

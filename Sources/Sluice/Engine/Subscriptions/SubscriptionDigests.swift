@@ -51,6 +51,7 @@ struct SubscriptionDigests {
             guard !row.absent.contains(position) else { return nil }
             let value = row.values[position]
             translated.values[property] = declared[property].type.narrowing(value) ?? value
+            translated.setIdentity(row.identity(of: position), of: property)
         }
         return translated
     }
