@@ -23,7 +23,7 @@ package final class StoreCore: Sendable {
     let transfers = EventFeed<ObjectTransfer> { EventListener(pendingCountMax: 1_000) { $0.omitting($1) } }
     private let queue = DispatchQueue(label: "sluice.store")
     private let confined: Confined
-    private let link: ServerLink?
+    let link: ServerLink?
     private let closed = Atomic<Bool>(false)
     /// Frames that have arrived and wait for the queue. The queue handles all of them in one turn.
     private let frames = Mutex<[[UInt8]]>([])
@@ -32,15 +32,10 @@ package final class StoreCore: Sendable {
     private let published: Mutex<Schema>
     private let declaredInverses = Mutex(InverseNames())
     /// Who the user is, and how often a connection was begun or ended: a token that comes later is for another one.
-    private let login: Mutex<LoginState>
+    let login: Mutex<LoginState>
 
     /// Reports the changes of the machine's network, as long as it exists.
-    private let networkWatch = Mutex<(any Sendable)?>(nil)
-
-    private struct LoginState {
-        var credentials: Credentials
-        var attempt: UInt64 = 0
-    }
+    let networkWatch = Mutex<(any Sendable)?>(nil)
 
     private struct BindingKey: Hashable {
         let element: ObjectIdentifier
@@ -215,18 +210,6 @@ package final class StoreCore: Sendable {
         if !configuration.cacheLimits.areNone { sweepCache(after: .seconds(60)) }
     }
 
-    /// Keeps what nobody observes within its limits, until the store is closed.
-    private func sweepCache(after delay: Duration) {
-        configuration.environment.scheduleUpkeep(delay) { [weak self] in
-            guard let self, !isClosed else { return }
-            performLater { engine in
-                engine.faults.recording("cached objects could not be removed") { try engine.sweepCache() }
-            }
-            let age = configuration.cacheLimits.ageMax ?? .seconds(600)
-            sweepCache(after: min(.seconds(600), max(.seconds(1), age / 8)))
-        }
-    }
-
     /// Ends the hold of an observation on its subscription, once its time to live is over.
     func letGo(of observation: UInt64, after timeToLive: Duration, purging: Bool) {
         configuration.environment.schedule(timeToLive) { [weak self] in
@@ -235,18 +218,6 @@ package final class StoreCore: Sendable {
                     try engine.endHold(observation, purging: purging)
                 }
             }
-        }
-    }
-
-    /// How often a store to which nobody writes checks that its file is still there.
-    private static let fileCheckInterval: Duration = .seconds(5)
-
-    /// Checks periodically that the file is still there, until the store is closed.
-    private func watchFile() {
-        configuration.environment.schedule(Self.fileCheckInterval) { [weak self] in
-            guard let self, !isClosed else { return }
-            performLater { $0.checkFile() }
-            watchFile()
         }
     }
 
@@ -278,98 +249,7 @@ package final class StoreCore: Sendable {
         }
     }
 
-    // MARK: Credentials
-
-    private func forgetAttempt() { login.withLock { $0.attempt += 1 } }
-
-    /// Connects, once a token is here if one must be fetched.
-    private func connect(to server: ServerChoice) {
-        let (credentials, attempt) = login.withLock { login in
-            login.attempt += 1
-            return (login.credentials, login.attempt)
-        }
-        guard credentials.areRenewable else {
-            link?.connect(to: server, as: credentials) { [weak self] event in self?.receive(event) }
-            return
-        }
-        resolve(credentials, attempt) { core, engine, resolved in
-            switch resolved {
-            case .success(let proofs):
-                engine.handle(.credentials(proofs))
-                core.link?.connect(to: server, as: credentials) { [weak core] event in core?.receive(event) }
-            case .failure(let error):
-                // The error itself may name what is secret.
-                engine.handle(.closed(reason: "no token could be had: \(type(of: error))", isTransient: true))
-            }
-        }
-    }
-
-    /// Brings new credentials into the session after a delay, if there is a provider, and the session is still the same.
-    private func renewLogin(after delay: Duration) {
-        let (credentials, attempt) = login.withLock { ($0.credentials, $0.attempt) }
-        guard credentials.areRenewable else { return }
-        configuration.environment.schedule(delay) { [weak self] in
-            guard let self, login.withLock({ $0.attempt == attempt }) else { return }
-            resolve(credentials, attempt) { core, engine, resolved in
-                switch resolved {
-                case .success(let proofs): engine.handle(.renew(proofs))
-                case .failure: core.renewLogin(after: .seconds(5))
-                }
-            }
-        }
-    }
-
-    /// Has the tokens made that credentials need, and continues on the queue unless the attempt is over by then.
-    private func resolve(
-        _ credentials: Credentials, _ attempt: UInt64,
-        then body:
-            @escaping @Sendable (
-                StoreCore, ClientEngine, Result<[SluiceWire.Credentials], any Error>
-            ) -> Void
-    ) {
-        Task { [weak self] in
-            let resolved: Result<[SluiceWire.Credentials], any Error>
-            do { resolved = .success(try await credentials.resolved()) } catch { resolved = .failure(error) }
-            guard let self else { return }
-            performLater { [self] engine in
-                if login.withLock({ $0.attempt == attempt }) { body(self, engine, resolved) }
-            }
-        }
-    }
-
-    /// Chooses other values of `$client`: in the session that is open, or in the next.
-    ///
-    /// - Throws: ``StoreError`` when they are not what a server takes.
-    func setVariables(_ variables: [String: Value]) async throws {
-        let chosen = ValueMap(variables)
-        if let problem = VariableLimits.problem(with: chosen) { throw StoreError(.invalidConfiguration, problem) }
-        try await perform { $0.setVariables(chosen) }
-    }
-
-    /// Goes on with other credentials: in the session that is open, or in the next.
-    func authenticate(_ credentials: Credentials) async throws {
-        let known = credentials.areRenewable ? nil : credentials.wire
-        let attempt = login.withLock { login in
-            login.credentials = credentials
-            return login.attempt
-        }
-        let isOpen = try await perform { engine in
-            engine.setLogin(isRenewable: known == nil)
-            if let known { engine.handle(.credentials(known)) }
-            guard engine.isSessionOpen else {
-                engine.handle(.retryAfterFailure)
-                return false
-            }
-            if let known { engine.handle(.renew(known)) }
-            return true
-        }
-        guard isOpen, known == nil else { return }
-        resolve(credentials, attempt) { _, engine, resolved in
-            if case .success(let proofs) = resolved { engine.handle(.renew(proofs)) }
-        }
-    }
-
-    private func receive(_ event: ClientEvent) {
+    func receive(_ event: ClientEvent) {
         switch event {
         case .received(let frame): receive(frame)
         case .opened:
@@ -401,28 +281,6 @@ package final class StoreCore: Sendable {
         }
         engine.receive(batch)
         for _ in batch { link?.didHandleFrame() }
-    }
-
-    /// How often a store looks whether the machine was suspended, and for how long it must have been.
-    private static let suspensionCheckInterval: Duration = .seconds(5)
-    private static let suspensionMin: Duration = .seconds(1)
-
-    /// Notices, until the store is closed, that the machine has other addresses or routes, or was suspended.
-    private func watchSurroundings() {
-        let watch = configuration.environment.watchNetwork { [weak self] in
-            self?.performLater { $0.handle(.surroundingsChanged) }
-        }
-        networkWatch.withLock { $0 = watch }
-        watchSuspension(after: configuration.environment.suspendedTime())
-    }
-
-    private func watchSuspension(after known: Duration) {
-        configuration.environment.scheduleUpkeep(Self.suspensionCheckInterval) { [weak self] in
-            guard let self, !isClosed else { return }
-            let time = configuration.environment.suspendedTime()
-            if time - known >= Self.suspensionMin { performLater { $0.handle(.surroundingsChanged) } }
-            watchSuspension(after: time)
-        }
     }
 
     /// Ends syncing and all subscriptions, after the work that the queue already has. What was written stays, and is

@@ -15,7 +15,7 @@ struct GroupPreparation {
     /// The server's clock, which never goes back.
     private let now: Timestamp
     private var version: UInt64
-    private var objects: GroupObjects
+    var objects: GroupObjects
     /// How many uploads were merged.
     private var uploadCount = 0
     private var known = KnownObjects(numbers: [], before: [], created: [])
@@ -31,30 +31,8 @@ struct GroupPreparation {
     private var templates: [Merger.Template?]
 
     private let writeGuard: WriteGuard?
-    private let policies: DatabasePolicies?
-    private var bases: BaseImages
-
-    /// An object that one upload touches.
-    struct TouchedObject {
-        var object: ObjectRef
-        /// Its number in the group.
-        var number: Int
-        /// The object before the upload.
-        var old: Row?
-        /// Whether nothing is known of the object before the upload, not even that it was deleted.
-        var isUnknown: Bool
-        /// Whether it exists and its author may not read it, so that it does not exist for the author.
-        var isHidden = false
-        var merger: Merger
-        /// What the operations are, for judging them.
-        var deletes = false
-        var wouldDelete = false
-        var named: PropertySet = []
-        /// What the author assigns and others have assigned meanwhile, and all operations of the author; only where a
-        /// resolver may be asked.
-        var contested: PropertySet = []
-        var operations: [ObjectOperation] = []
-    }
+    let policies: DatabasePolicies?
+    var bases: BaseImages
 
     init(
         storage: any JournaledStorage, operationCountMax: Int, limits: DataLimits,
@@ -76,7 +54,7 @@ struct GroupPreparation {
         templates = Array(repeating: nil, count: schema.classes.count)
     }
 
-    private mutating func template(ofClass classIndex: Int) -> Merger.Template {
+    mutating func template(ofClass classIndex: Int) -> Merger.Template {
         if let known = templates[classIndex] { return known }
         let made = Merger.Template(schema[classIndex])
         templates[classIndex] = made
@@ -208,62 +186,6 @@ struct GroupPreparation {
         }
         groupHistory.append(transaction, version: version)
         steps.append(.transaction(transaction))
-    }
-
-    /// Has resolvers decide what others have assigned too.
-    private mutating func resolve(
-        _ touched: inout [TouchedObject], _ upload: Upload, _ policies: DatabasePolicies
-    ) throws {
-        let contested = touched.indices.filter { !touched[$0].contested.isEmpty && !touched[$0].isHidden }
-        guard !contested.isEmpty else { return }
-        var conflicts: [DatabasePolicies.Conflict] = []
-        var places: [Int] = []
-        for place in contested {
-            let object = touched[place].object
-            guard let remote = touched[place].old, let merged = touched[place].merger.row else { continue }
-            var base: Row?
-            if policies.needsBase(object.classIndex) {
-                let before = try objects.before(touched[place].number, of: object)
-                base = try bases.image(of: object, at: upload.changeset.baseVersion, before: before)
-            }
-            // What the author saw, as far as that is known.
-            var author = Merger(base ?? remote, of: template(ofClass: object.classIndex))
-            for operation in touched[place].operations {
-                author.apply(operation, author: WriteStamp(author: upload), history: ObjectHistory())
-            }
-            guard let local = author.row else { continue }
-            let properties = touched[place].contested.filter {
-                !local.values[$0].isIdentical(to: remote.values[$0])
-            }
-            guard !properties.isEmpty else { continue }
-            places.append(place)
-            conflicts.append(
-                .init(
-                    object: object, base: base, local: local, remote: remote, merged: merged,
-                    properties: PropertySet(properties)))
-        }
-        for (place, values) in zip(places, policies.resolve(conflicts, by: upload.userID)) {
-            for (property, value) in values { touched[place].decide(property, value) }
-        }
-    }
-
-    /// Has validators judge an upload.
-    ///
-    /// - Returns: whether they have amended anything.
-    /// - Throws: ``PolicyRefusal``.
-    private func validate(
-        _ touched: inout [TouchedObject], _ upload: Upload, _ policies: DatabasePolicies
-    ) throws(PolicyRefusal) -> Bool {
-        guard !policies.validators.isEmpty else { return false }
-        let changed = touched.indices.filter { place in
-            policies.validators[touched[place].object.classIndex] != nil && !touched[place].isHidden
-                && touched[place].changes
-        }
-        guard !changed.isEmpty else { return false }
-        let amendments = try policies.judge(
-            changed.map { (touched[$0].object, touched[$0].old, touched[$0].merger.row) }, by: upload.userID)
-        for amendment in amendments { touched[changed[amendment.object]].decide(amendment.property, amendment.value) }
-        return !amendments.isEmpty
     }
 
     /// An operation in terms of the lists as they are, where its author is shown them in another way; without the
@@ -400,38 +322,5 @@ struct GroupPreparation {
             group: group, record: steps.isEmpty ? nil : JournalRecord(group, after: storage.head), head: storage.head,
             known: known, acknowledged: acknowledged, rejections: rejections,
             supersededCount: supersededCount, metCounts: metCounts)
-    }
-}
-
-extension GroupPreparation.TouchedObject {
-    /// Whether the upload changes the object at all.
-    fileprivate var changes: Bool {
-        switch (old, merger.row) {
-        case (nil, nil): false
-        case (nil, _), (_, nil): true
-        case (let old?, let row?): !row.differences(from: old).isEmpty
-        }
-    }
-
-    /// Notes what an operation assigns that others have assigned too.
-    fileprivate mutating func note(_ operation: ObjectOperation, by upload: Upload, _ history: ObjectHistory) {
-        operations.append(operation)
-        guard old != nil else { return }
-        for field in operation.fields where field.change.isAssignment {
-            // What nobody chose is no conflict.
-            if case .setDefault = field.change { continue }
-            if history.isAssigned(field.property, byOtherThan: upload.clientID) { contested.insert(field.property) }
-        }
-    }
-
-    /// Sets a value that a resolver or validator has given.
-    fileprivate mutating func decide(_ property: Int, _ value: Value) {
-        merger.decide(property, value, former: old?.values[property])
-    }
-}
-
-extension WriteStamp {
-    fileprivate init(author upload: Upload) {
-        self.init(timestamp: upload.changeset.timestamp, clientID: upload.clientID, version: 0)
     }
 }

@@ -56,7 +56,7 @@ package final class NetworkMonitor: Sendable {
 }
 
 /// Reads the changes of a socket on an event loop, and gathers those of a burst.
-private final class NetlinkWatcher: PollHandler, @unchecked Sendable {
+private final class NetlinkWatcher: PollHandler, @unchecked Sendable {  // Kept to the loop's thread.
     /// How long a burst must be over, and how long it may last.
     private static let quietTime: Duration = .milliseconds(250)
     private static let burstCountMax = 8
