@@ -48,6 +48,11 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
         simulate(seed: 603_241)
     }
 
+    /// A commit moved two subscriptions to another context, and the second was resumed as if it had that commit.
+    @Test func whatMovesToAnotherContextIsResumedFromBeforeTheMove() {
+        simulate(seed: 801_195, actionCount: 250)
+    }
+
     /// A program that changes the schema as its session opens was once judged by rules bound before that, for good.
     @Test func whoReshapesTheSchemaWhileItsSessionOpensIsJudgedByWhatHolds() {
         simulate(seed: 1_023, actionCount: 250)

@@ -85,4 +85,26 @@ import Testing
         ])
         #expect(record?.state == .complete && requests().isEmpty)
     }
+
+    /// The commit that moves two subscriptions to another context comes behind the pages that say so, and brings them
+    /// nothing: what it has changed is in later pages.
+    @Test func whatMovesIsResumedFromBeforeTheCommitThatMovesIt() throws {
+        for text in ["User", "User WHERE age > 1"] { _ = try server.engine.observe(server.query(text)) { _ in } }
+        for number in [1, 2] as [UInt64] { server.bootstrap(number, [ScriptedSession.user(1, age: 40)]) }
+        _ = server.sent()
+        let pages = ([1, 2] as [UInt64]).map { number in
+            ServerMessage.page(
+                .init(
+                    session: 1, subscriptions: [number], version: 4, progress: 0, kind: .resumed, content: ViewBlock()))
+        }
+        let header = CommitHeader(
+            session: 1, version: 4, acceptedAt: ScriptedSession.now, acknowledged: nil, isContinued: false)
+        server.receive([Self.context(2)] + pages + [.commit(.init(header, blocks: []))])
+        #expect(server.storage.syncState?.version == 4)
+        server.loseConnection()
+        server.greet()
+        server.receive([Self.context(2)])
+        server.opened(.resumed)
+        #expect(requests().map(\.resume?.version) == [3, 3])
+    }
 }

@@ -16,6 +16,9 @@ final class FrameApplier {
     /// The subscriptions that the server completed relying on members that are here no longer.
     private(set) var misled: [Subscription] = []
     var departed: [(object: ObjectRef, reason: RemovalReason)] = []
+    /// The version that complete subscriptions are at: that of the last commit. Pages of the frame may be of a later
+    /// one, whose commit comes behind them.
+    private var commitVersion: UInt64
     /// Whether the server has rules. Then it does not always say whether an object is hidden or deleted.
     private(set) lazy var hasContext = ReadingContext(storage).isKnown
     /// Whether the user's program wants to keep what is revoked, asked once for an object of the frame.
@@ -33,6 +36,7 @@ final class FrameApplier {
         holdings = Holdings(applier.storage, applier.active)
         self.map = map
         self.transaction = transaction
+        commitVersion = applier.storage.syncState?.version ?? 0
     }
 
     // MARK: Catching up
@@ -137,7 +141,7 @@ final class FrameApplier {
         let id = subscription.record.id
         try storage.noteHoles(except: Set(storage.subscriptions.lazy.map(\.id).filter { $0 != id }))
         subscription.record.hasHoles = true
-        subscription.record.version = storage.syncState?.version ?? 0
+        subscription.record.version = commitVersion
         subscription.record.state = .pending
         try storage.updateSubscription(subscription.record)
         transaction.noteRebuild(subscription.record.id)
@@ -207,7 +211,9 @@ final class FrameApplier {
             guard !subscriptions.isEmpty else { continue }
             try forEachLinkTarget(block.content) { linkTargets.insert($0) }
         }
-        if !commit.header.isContinued { try storage.advance(to: commit.header.version) }
+        guard !commit.header.isContinued else { return }
+        try storage.advance(to: commit.header.version)
+        commitVersion = commit.header.version
     }
 
     /// Calls `body` with the targets of the links in a block's rows, as far as the query follows them.
