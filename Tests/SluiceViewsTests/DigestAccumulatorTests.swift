@@ -115,6 +115,15 @@ import Testing
         #expect(bytes(edited) != whole(shorter.values), "its elements are those of another list")
     }
 
+    /// A run says how many elements it has, in few bytes.
+    @Test func anIdentityOfMoreElementsThanTheListHasTakesNoMemory() throws {
+        var run = try #require(equals.identity.runs.first)
+        run.count = Int(Int32.max)
+        var encoder = DigestEncoder()
+        encoder.append(equals.values, ListIdentity(runs: [run]))
+        #expect(encoder.bytes.count < 100 && encoder.bytes != whole(equals.values))
+    }
+
     @Test func anEditedPropertyCountsInTheDigestOfItsRow() throws {
         let schema = try Schema([
             ClassSchema(

@@ -51,6 +51,8 @@ struct DigestEncoder {
         bytes.append(Self.editedListTag)
         append(UInt64(values.count))
         for value in values { append(value) }
+        // It may not be known, and a peer may send anything.
+        guard identity.count == values.count else { return }
         identity.forEach { id, place in
             append(id)
             append(UInt64(place.steps.count))
