@@ -46,6 +46,7 @@ enum Row: String, CaseIterable {
     case liveWindows = "R6"
     case windowUpkeep = "R7"
     case fanOut = "R8"
+    case stalledReader = "R9"
     case resume = "R10"
     case herd = "R11"
     case subscriptions = "R12"
@@ -78,6 +79,7 @@ enum Row: String, CaseIterable {
         case .liveWindows: "many live windows that overlap"
         case .windowUpkeep: "keeping one window right"
         case .fanOut: "one view's commit to many connections"
+        case .stalledReader: "one reader that stalls among many"
         case .resume: "coming back to a subscription"
         case .herd: "many subscribers that ask for the same at once"
         case .subscriptions: "the memory of many subscriptions"
@@ -112,6 +114,7 @@ enum Row: String, CaseIterable {
         case .liveWindows: try LiveWindowsRow(workbench).measure()
         case .windowUpkeep: try WindowUpkeepRow(workbench).measure()
         case .fanOut: try await FanOutRow(workbench).measure()
+        case .stalledReader: try await StalledReaderRow(workbench).measure()
         case .resume: try await ResumeRow(workbench).measure()
         case .herd: try await HerdRow(workbench).measure()
         case .subscriptions: try SubscriptionsRow(workbench).measure()

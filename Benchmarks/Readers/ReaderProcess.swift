@@ -13,10 +13,12 @@ final class ReaderProcess {
 
     /// Starts the process.
     ///
-    /// - Parameter isSyncing: whether the readers speak our protocol and subscribe; otherwise they only read.
-    init(port: UInt16, count: Int, isSyncing: Bool) throws {
+    /// - Parameters:
+    ///   - isSyncing: whether the readers speak our protocol and subscribe; otherwise they only read.
+    ///   - stalledCount: how many of the readers stop reading once all are ready. Rounds end without them.
+    init(port: UInt16, count: Int, isSyncing: Bool, stalledCount: Int = 0) throws {
         process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = [Self.mode, String(port), String(count), isSyncing ? "sync" : "raw"]
+        process.arguments = [Self.mode, String(port), String(count), isSyncing ? "sync" : "raw", String(stalledCount)]
         process.standardInput = commands
         process.standardOutput = answers
         try process.run()

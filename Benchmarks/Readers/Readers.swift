@@ -9,6 +9,8 @@ final class Readers {
     private let port: UInt16
     private let count: Int
     private let greeting: [UInt8]?
+    /// How many of the readers stop reading once all are ready. Rounds end without them.
+    private let stalledCount: Int
     private let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
     private var readers: [Reader] = []
@@ -17,13 +19,16 @@ final class Readers {
     private var roundCount = 0
     private var roundByteCount = 0
 
-    /// - Parameter arguments: port, number of readers, `sync` or `raw`.
+    /// - Parameter arguments: port, number of readers, `sync` or `raw`, and how many of them stall.
     init(_ arguments: [String]) throws {
-        guard arguments.count == 3, let port = UInt16(arguments[0]), let count = Int(arguments[1]) else {
-            throw BenchmarkError("the reader process needs a port, a count and a mode")
+        guard arguments.count == 4, let port = UInt16(arguments[0]), let count = Int(arguments[1]),
+            let stalledCount = Int(arguments[3]), (0..<count).contains(stalledCount)
+        else {
+            throw BenchmarkError("the reader process needs a port, a count, a mode, and how many readers stall")
         }
         self.port = port
         self.count = count
+        self.stalledCount = stalledCount
         greeting = arguments[2] == "sync" ? try SyncGreeting.bytes(port: port) : nil
         readers.reserveCapacity(count)
         Descriptors.raiseLimit()
@@ -49,7 +54,7 @@ final class Readers {
         let reader = try Reader(port: port, greeting: greeting)
         try watch(reader.descriptor, tag: UInt64(readers.count))
         readers.append(reader)
-        if reader.isReady { noteReady() }
+        if reader.isReady { try noteReady() }
     }
 
     private func watch(_ descriptor: Int32, tag: UInt64) throws {
@@ -70,7 +75,7 @@ final class Readers {
         let before = reader.byteCount
         let messages = try reader.accept(UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]))
         if !wasReady {
-            if reader.isReady { noteReady() }
+            if reader.isReady { try noteReady() }
             return
         }
         roundByteCount += reader.byteCount - before
@@ -79,12 +84,18 @@ final class Readers {
             throw BenchmarkError("a reader has \(reader.messageCount) messages in round \(round)")
         }
         roundCount += 1
-        if roundCount == count { endRound() }
+        if roundCount == count - stalledCount { endRound() }
     }
 
-    private func noteReady() {
+    private func noteReady() throws {
         readyCount += 1
-        if readyCount == count { say("ready") }
+        guard readyCount == count else { return }
+        for reader in readers.prefix(stalledCount) {
+            guard epoll_ctl(epoll, EPOLL_CTL_DEL, reader.descriptor, nil) == 0 else {
+                throw BenchmarkError("epoll_ctl failed")
+            }
+        }
+        say("ready")
     }
 
     private func endRound() {
