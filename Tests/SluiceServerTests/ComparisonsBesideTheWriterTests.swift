@@ -4,6 +4,7 @@ import SluiceServer
 import SluiceStorage
 import SluiceViews
 import SluiceWire
+import TestSupport
 import Testing
 
 /// Comparisons with what clients have, and what commits have changed behind pages, of a database in a file: they are read
@@ -31,6 +32,32 @@ import Testing
         #expect(herd.acknowledgementCount == count + 1 && herd.pageFrames.count == pageCount)
         try herd.finish()
         try herd.check()
+    }
+
+    /// Members are compared one after the other as long as the client and the database have the same order.
+    @Test(arguments: ["the same", "the reverse", "the halves swapped", "some first", "any"])
+    func onlyWhatDiffersIsSentInWhateverOrderAClientListsItsMembers(_ order: String) throws {
+        let herd = try Herd(planeCount: 95, isFile: true)
+        try herd.join()
+        try herd.finish()
+        let left = try #require(try herd.leave(0))
+        try herd.write(30..<40, seats: 3)
+        try herd.delete(50..<53)
+        try herd.write([200], seats: 4)
+        let before = herd.pageRowCount
+        var random = SeededGenerator(seed: 7)
+        try herd.comeBack(left) { keys in
+            switch order {
+            case "the same": keys
+            case "the reverse": keys.reversed()
+            case "the halves swapped": Array(keys[47...] + keys[..<47])
+            case "some first": Array(keys[60..<70] + keys[..<60] + keys[70...])
+            default: keys.shuffled(using: &random)
+            }
+        }
+        try herd.finish()
+        try herd.check()
+        #expect(herd.pageRowCount - before == 11)
     }
 
     @Test func whatChangesWhileAClientIsComparedIsSentAsItIsNow() throws {

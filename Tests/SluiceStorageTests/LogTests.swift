@@ -81,6 +81,10 @@ struct LogTests {
                     }
                 }
                 for (object, image) in images { #expect(image == before[object], "seed \(seed), version \(version)") }
+                for countMax in 0...olds.count + 1 {
+                    let bounded = try storage.oldImages(since: version, countMax: countMax)
+                    #expect((bounded == nil) == (olds.count > countMax), "seed \(seed), version \(version)")
+                }
             }
         }
     }
@@ -92,6 +96,25 @@ struct LogTests {
         #expect(driven.storage.version == 60)
         for (object, row) in driven.state { #expect(try driven.storage.row(object) == row) }
         try driven.check(from: 0, seed)
+    }
+
+    /// Transactions of one group have versions of their own.
+    @Test func onlyChangesAfterTheVersionCount() throws {
+        let storage = try Garage.server(.memory)
+        func transaction(_ names: [String]) -> JournalStep {
+            .transaction(
+                JournalTransaction(
+                    clientID: 1, sequence: 1, userID: nil, timestamp: HybridTimestamp(microseconds: 1),
+                    changes: names.map { .create(Garage.car($0), ofClass: Garage.car) }))
+        }
+        let version = storage.version
+        let group = JournalGroup(
+            baseVersion: version, acceptedAt: Timestamp(microseconds: 1),
+            steps: [transaction(["a", "b", "c"]), transaction(["d"])])
+        _ = try storage.write { try storage.apply(JournalRecord(group, after: storage.head)) }
+        #expect(try storage.oldImages(since: version + 1, countMax: 1)?.map(\.object) == [Garage.carRef("d")])
+        #expect(try storage.oldImages(since: version, countMax: 3) == nil)
+        #expect(try storage.oldImages(since: version, countMax: 4)?.count == 4)
     }
 
     @Test(arguments: Array(1...4) as [UInt64])

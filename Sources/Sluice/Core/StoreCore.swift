@@ -91,6 +91,9 @@ package final class StoreCore: Sendable {
         if let after = configuration.clientReset.after {
             confined.engine.onResetEnd = { [callbacks] reset in callbacks.async { after(reset) } }
         }
+        confined.engine.onFlush = { [weak self] in
+            if let self { carryOut(confined.engine.takeActions()) }
+        }
         rejections.onReported = { [weak self] rejection in self?.performLater { $0.noteReported(rejection) } }
         queue.setSpecific(key: queueMark, value: true)
         addInverses(of: configuration.models)

@@ -116,6 +116,12 @@ package final class ClientEngine {
     /// The actions since the last call, for the shell to carry out.
     package func takeActions() -> [ClientAction] { session.takeActions() }
 
+    /// Called within a turn when there are actions that need not wait for its end.
+    package var onFlush: (() -> Void)? {
+        get { session.onFlush }
+        set { session.onFlush = newValue }
+    }
+
     // MARK: A local write
 
     /// Runs a local write transaction: either all of it is stored and queued for upload, or nothing.

@@ -192,7 +192,7 @@ final class Bootstraps {
         }
         frames += outgoing.takeFrames(storage, now: now)
         // Now that all who waited had their turn.
-        for subscription in sent { shared.readAhead(for: subscription) }
+        for subscription in sent { readAhead(for: subscription) }
         receiving.endTurn(of: sent)
         return (frames, failures)
     }
@@ -233,18 +233,23 @@ final class Bootstraps {
         if let departures = run.takeDepartures() {
             turn.note(limits.sharedPageStepCount, for: subscription.session)
             if !departures.isShared { ownDeparturePageCount += 1 }
-            return departures.page.isEmpty ? [] : [frame(of: departures.page, for: subscription)]
+            return frames(of: [departures.page], for: subscription, run, now: now)
         }
-        guard let blocks = try run.takePage().map({ [$0] }) ?? read(run, for: subscription, within: work) else {
-            return []
+        let pages: [EncodedPage]
+        if let page = run.takePage() {
+            turn.note(limits.sharedPageStepCount, for: subscription.session)
+            pages = [page]
+        } else {
+            guard let blocks = try read(run, for: subscription, within: work) else { return [] }
+            let rowCount = blocks.reduce(0) { $0 + $1.objects.count }
+            turn.note(rowCount * limits.sentRowStepCount, for: subscription.session)
+            pages = blocks.map { EncodedPage($0, progress: run.remaining.progress) }
         }
-        let rowCount = blocks.reduce(0) { $0 + $1.objects.count }
-        turn.note(rowCount * limits.sentRowStepCount, for: subscription.session)
-        let bootstrap = run.remaining
-        if run.isComplete { subscription.pages = nil }
-        guard run.isComplete || blocks.contains(where: { !$0.isEmpty }) else { return [] }
-        if run.isComplete { subscription.subscriber.comparedMemberCount -= bootstrap.announcedCount }
-        return frames(of: blocks, for: subscription, bootstrap, now: now)
+        if run.isComplete {
+            subscription.pages = nil
+            subscription.subscriber.comparedMemberCount -= run.remaining.announcedCount
+        }
+        return frames(of: pages, for: subscription, run, now: now)
     }
 
     /// Reads a page of differences, or begins to read it beside the writer.
@@ -253,53 +258,66 @@ final class Bootstraps {
     private func read(
         _ run: DifferenceRun, for subscription: ViewSubscription, within work: WorkLimit
     ) throws -> [ViewBlock]? {
-        let live = subscription.view.live
-        let isLast = run.remaining.settlingRound >= limits.settlingRoundMax - 1
-        switch readers.place(for: live, run.remaining, isLast: isLast) {
-        case .later: return nil
-        case .free(let snapshot):
-            readers.begin(.own(run, run.beginReading(live, limits)), for: subscription, in: snapshot)
-            return nil
-        case .none:
+        switch beginReading(run, for: subscription) {
+        case .begun, .later: return nil
+        case .impossible:
             let wasUnlisted = run.remaining.isUnlisted
             let reader = PageReader(
-                storage: storage, live: live, limits: limits, work: work,
+                storage: storage, live: subscription.view.live, limits: limits, work: work,
                 stepCountMax: turn.allowance(of: subscription.session))
             defer { if run.remaining.isUnlisted, !wasUnlisted { unlisted.append(subscription) } }
-            return try reader.read(&run.remaining, isLast: isLast)
+            return try reader.read(&run.remaining, isLast: isLast(run))
         }
     }
 
-    private func frame(of page: EncodedPage, for subscription: ViewSubscription) -> DatabaseAction {
-        var frame = FrameBuilder()
-        frame.appendPage(
-            session: subscription.session.session, subscriptions: [subscription.id], version: storage.version,
-            progress: page.progress, kind: .resumed,
-            content: page.block.readable(withNotes: subscription.subscriber.readsNotes))
-        notePage(of: subscription)
-        return .send(frame.finish(), to: subscription.session.connection)
+    /// Begins to read the next page of differences beside the writer, where that is possible now.
+    @discardableResult
+    private func beginReading(_ run: DifferenceRun, for subscription: ViewSubscription) -> PageReaders.Beginning {
+        let live = subscription.view.live
+        switch readers.place(for: live, run.remaining, isLast: isLast(run)) {
+        case .later: return .later
+        case .none: return .impossible
+        case .free(let snapshot):
+            readers.begin(.own(run, run.beginReading(live, limits)), for: subscription, in: snapshot)
+            return .begun
+        }
     }
 
+    /// Whether the next page must bring everything that remains.
+    private func isLast(_ run: DifferenceRun) -> Bool { run.remaining.settlingRound >= limits.settlingRoundMax - 1 }
+
+    /// Lets the page be read to which a subscription comes next, so that it is there when the client has this one.
+    private func readAhead(for subscription: ViewSubscription) {
+        guard subscription.needsReading(limits), subscription.subscriber.pageCredit > 0, readers.hasRoom else { return }
+        switch subscription.pages {
+        case .shared(let receiver): shared.readAhead(receiver, for: subscription)
+        case .own(let run): if !run.isReading { beginReading(run, for: subscription) }
+        case nil: break
+        }
+    }
+
+    /// The frames of pages of a subscription's own, with the message that it is complete if these are its last.
     private func frames(
-        of blocks: [ViewBlock], for subscription: ViewSubscription, _ bootstrap: Bootstrap, now: Timestamp
+        of pages: [EncodedPage], for subscription: ViewSubscription, _ run: DifferenceRun, now: Timestamp
     ) -> [DatabaseAction] {
         let session = subscription.session.session
-        return blocks.enumerated().compactMap { position, block in
+        let isComplete = run.isComplete
+        return pages.enumerated().compactMap { position, page in
             var frame = FrameBuilder()
-            if !block.isEmpty {
-                let page = ServerMessage.Page(
+            if !page.isEmpty {
+                frame.appendPage(
                     session: session, subscriptions: [subscription.id], version: storage.version,
-                    progress: bootstrap.isComplete ? 1 : bootstrap.progress, kind: .resumed,
-                    content: block.readable(withNotes: subscription.subscriber.readsNotes))
-                frame.append(ServerMessage.page(page))
+                    progress: isComplete ? 1 : page.progress, kind: .resumed,
+                    content: page.block.readable(withNotes: subscription.subscriber.readsNotes))
                 notePage(of: subscription)
             }
-            if bootstrap.isComplete, position == blocks.count - 1 {
+            if isComplete, position == pages.count - 1 {
                 // The digest does not cover changes that were sent again after they were first examined.
+                let isOfAll = run.remaining.settlingRound == 0
                 let complete = ServerMessage.Complete(
                     session: session, subscription: subscription.id, version: storage.version,
                     acceptedAt: storage.acceptedAt ?? now,
-                    kind: .resumed, digest: bootstrap.settlingRound == 0 ? bootstrap.digest?.digest : nil)
+                    kind: .resumed, digest: isOfAll ? run.remaining.digest?.digest : nil)
                 frame.append(ServerMessage.complete(complete))
             }
             return frame.isEmpty ? nil : .send(frame.finish(), to: subscription.session.connection)

@@ -24,6 +24,11 @@ final class PageReaders {
         case none
     }
 
+    /// What became of a reading that was to begin.
+    enum Beginning {
+        case begun, later, impossible
+    }
+
     private let database: Database
     private var readings: [ObjectIdentifier: Reading] = [:]
     /// The pages that nobody has begun to read yet.

@@ -124,11 +124,8 @@ final class SharedPages {
     /// pages travel would otherwise never be complete.
     private func isLast(_ receiver: PageReceiver) -> Bool { receiver.roundCount >= limits.settlingRoundMax }
 
-    /// Lets the page be read to which a subscription comes next, so that it is there when the client has this one.
-    func readAhead(for subscription: ViewSubscription) {
-        guard subscription.needsReading(limits), subscription.subscriber.pageCredit > 0, readers.hasRoom,
-            let receiver = subscription.receiver
-        else { return }
+    /// Lets the page be read to which a receiver comes next, so that it is there when the client has this one.
+    func readAhead(_ receiver: PageReceiver, for subscription: ViewSubscription) {
         beginReading(receiver.run, for: subscription, isLast: isLast(receiver))
     }
 

@@ -13,7 +13,7 @@ final class DifferenceRun {
         case none
         case reading
         /// It was read, and waits for credit.
-        case read(ViewBlock, objects: Set<ObjectRef>)
+        case read(DifferencePage)
     }
 
     /// The departures that come first, in pages that others are sent as well.
@@ -83,27 +83,21 @@ final class DifferenceRun {
     func finish(_ reading: DifferenceReading) {
         guard isReading, let remaining = reading.takeRemaining() else { return }
         self.remaining.goOn(from: remaining)
-        let block = reading.block
-        guard !block.isEmpty else {
+        guard let read = reading.page else {
             page = .none
             return
         }
-        var objects = Set(block.departures.lazy.map(\.object))
-        for group in block.objects.groups { for key in group.keys { objects.insert(ObjectRef(group.classIndex, key)) } }
-        changed.formIntersection(objects)
-        page = .read(block, objects: objects)
+        if !changed.isEmpty { changed.formIntersection(read.objects) }
+        page = .read(read)
     }
 
     /// Removes and returns the page that waits, without what commits have changed since; nil if none waits.
-    func takePage() -> ViewBlock? {
-        guard case .read(let block, _) = page else { return nil }
+    func takePage() -> EncodedPage? {
+        guard case .read(let read) = page else { return nil }
         page = .none
-        guard !changed.isEmpty else { return block }
+        guard !changed.isEmpty else { return read.encoded }
         touch(changed)
-        var current = ViewBlock()
-        current.objects = block.objects.without(changed)
-        for departure in block.departures where !changed.contains(departure.object) { current.append(departure) }
-        return current
+        return read.without(changed)
     }
 
     /// Records objects whose place or content in the view a commit has changed. A page on its way is sent without them:
@@ -113,7 +107,7 @@ final class DifferenceRun {
         switch page {
         case .none: break
         case .reading: changed.formUnion(objects)
-        case .read(_, let inPage): changed.formUnion(objects.intersection(inPage))
+        case .read(let read): changed.formUnion(objects.intersection(read.objects))
         }
     }
 
@@ -125,8 +119,8 @@ final class DifferenceRun {
             for change in commit.changes where classes.contains(change.object.classIndex) {
                 changed.insert(change.object)
             }
-        case .read(_, let objects):
-            for change in commit.changes where objects.contains(change.object) { changed.insert(change.object) }
+        case .read(let read):
+            for change in commit.changes where read.objects.contains(change.object) { changed.insert(change.object) }
         }
     }
 }

@@ -97,6 +97,14 @@ struct PageReader {
     ) throws {
         let isRoot = member.role == .root
         let row = try shown(row, of: object.classIndex)
+        guard !has(row, of: object, isRoot: isRoot, &bootstrap) else { return }
+        try builder.add(row, of: object.classIndex, properties: member.included, role: isRoot ? .root : .linked)
+    }
+
+    /// Notes a member as one that was compared, and as part of the digest.
+    ///
+    /// - Returns: whether the client has it at this version.
+    private func has(_ row: Row, of object: ObjectRef, isRoot: Bool, _ bootstrap: inout Bootstrap) -> Bool {
         if let count = bootstrap.digest?.count, count < limits.digestObjectCountMax {
             bootstrap.digest?.add(row, of: object.classIndex, isRoot: isRoot)
         } else {
@@ -104,10 +112,8 @@ struct PageReader {
         }
         let isKnown = bootstrap.known?.remove(object, isRoot: isRoot, version: row.version) ?? false
         // A link that shows with its target does so at the same version of the row.
-        let isAlike =
-            live.includesAlike(object.classIndex) && live.query.context.veiledLinks(ofClass: object.classIndex).isEmpty
-        if isKnown, isAlike { return }
-        try builder.add(row, of: object.classIndex, properties: member.included, role: isRoot ? .root : .linked)
+        return isKnown && live.includesAlike(object.classIndex)
+            && live.query.context.veiledLinks(ofClass: object.classIndex).isEmpty
     }
 
     private func addRoots(_ bootstrap: inout Bootstrap, to builder: inout ViewBlockBuilder) throws {
@@ -128,11 +134,12 @@ struct PageReader {
                 }
                 return
             }
-            if bootstrap.known == nil, bootstrap.digest == nil, let included = live.includedOfRoots(ofClass: classIndex)
-            {
-                // Nothing is asked of the single row.
-                let veilsLinks = live.query.context.veilsLinks
-                let rows = veilsLinks ? try page.rows.map { try shown($0, of: classIndex) } : page.rows
+            if let included = live.includedOfRoots(ofClass: classIndex) {
+                // The same properties of all, so that they are added together.
+                var rows = live.query.context.veilsLinks ? try page.rows.map { try shown($0, of: classIndex) } : page.rows
+                if bootstrap.known != nil || bootstrap.digest != nil {
+                    rows.removeAll { has($0, of: ObjectRef(classIndex, $0.key), isRoot: true, &bootstrap) }
+                }
                 try builder.add(rows, of: classIndex, properties: included, role: .root)
             } else {
                 for row in page.rows {

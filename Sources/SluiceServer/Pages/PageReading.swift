@@ -28,13 +28,38 @@ final class PageReading: SnapshotReading {
     }
 }
 
-/// The next page of differences while it is read beside the writer, from a snapshot of the database.
+/// A page of differences that was read beside the writer.
+final class DifferencePage {
+    private let block: ViewBlock
+    let encoded: EncodedPage
+    /// The objects that the page brings or removes, gathered once a commit asks.
+    private(set) lazy var objects: Set<ObjectRef> = {
+        var objects = Set(block.departures.lazy.map(\.object))
+        for group in block.objects.groups { for key in group.keys { objects.insert(ObjectRef(group.classIndex, key)) } }
+        return objects
+    }()
+
+    init(_ block: ViewBlock, progress: Double) {
+        self.block = block
+        encoded = EncodedPage(block, progress: progress)
+    }
+
+    /// The page without some objects.
+    func without(_ objects: Set<ObjectRef>) -> EncodedPage {
+        var rest = ViewBlock()
+        rest.objects = block.objects.without(objects)
+        for departure in block.departures where !objects.contains(departure.object) { rest.append(departure) }
+        return EncodedPage(rest, progress: encoded.progress)
+    }
+}
+
+/// The next page of differences while it is read and encoded beside the writer, from a snapshot of the database.
 final class DifferenceReading: SnapshotReading {
     private let live: LiveView
     private let limits: DatabaseLimits
     private var remaining: Bootstrap?
-    /// The page; empty before it was read, and if there is no difference.
-    private(set) var block = ViewBlock()
+    /// The page; nil before it was read, and if there is no difference.
+    private(set) var page: DifferencePage?
 
     /// - Parameter live: the view in the state of the snapshot, which nobody else uses.
     init(of live: LiveView, _ remaining: Bootstrap, _ limits: DatabaseLimits) {
@@ -49,7 +74,8 @@ final class DifferenceReading: SnapshotReading {
         remaining = nil
         let reader = PageReader(
             storage: snapshot, live: live, limits: limits, work: work, stepCountMax: limits.shareStepCountMax)
-        block = try reader.readBeside(&bootstrap)
+        let block = try reader.readBeside(&bootstrap)
+        if !block.isEmpty { page = DifferencePage(block, progress: bootstrap.progress) }
         remaining = bootstrap
     }
 

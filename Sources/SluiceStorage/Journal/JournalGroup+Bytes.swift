@@ -180,7 +180,7 @@ extension JournalTransaction {
         }
         self.init(
             clientID: clientID, sequence: sequence, userID: userID, timestamp: timestamp, kinds: Set(kinds),
-            changes: try reader.array(minimumSize: 5) { reader throws(WireError) in try JournalChange(from: &reader) })
+            changes: try reader.array(minimumSize: JournalChange.byteCountMin) { reader throws(WireError) in try JournalChange(from: &reader) })
     }
 }
 
@@ -188,6 +188,8 @@ extension JournalChange {
     /// The flags, beside those of ``partial``: that some properties got a default, and that a creation met the object.
     private static let hasDefaults: UInt8 = 16
     private static let creates: UInt8 = 32
+    /// The fewest bytes that a change takes.
+    static let byteCountMin = 5
 
     fileprivate func encode(into writer: inout ByteWriter) {
         object.encode(into: &writer)

@@ -39,7 +39,7 @@ extension SQLiteServerStorage {
 
     /// The position of the first group that leads beyond a version; nil if there is none. O(log n) lookups, since
     /// versions ascend with positions and positions have no gaps.
-    private func firstPosition(after version: UInt64) throws -> UInt64? {
+    func firstPosition(after version: UInt64) throws -> UInt64? {
         guard var low = try connection.integer("SELECT min(position) FROM _journal") else { return nil }
         var high = Int64(log.head.position) + 1
         let end = high

@@ -3,7 +3,7 @@ import SluiceQuery
 
 /// Stores numbers under ranges of values, and finds those whose range contains a value.
 ///
-/// The ranges are in the order of their lower ends, in chunks of some hundred, and each chunk and each group of chunks
+/// The ranges are in the order of their lower ends, in chunks of about a hundred, and each chunk and each group of chunks
 /// knows its highest upper end. A search passes by the groups and chunks that end before the value and reads the rest
 /// from front to back, so it waits for memory a few times where a balanced tree would for each of its nodes. With n
 /// ranges, insertion and removal take O(√n) moves of words next to each other, and finding k ranges takes O(√n + k)
@@ -101,7 +101,7 @@ private struct IntervalList {
         }
     }
 
-    private static let chunkCountMax = 512
+    private static let chunkCountMax = 128
     private static let groupSize = 64
 
     private let keepsRanges: Bool

@@ -38,6 +38,8 @@ final class Herd {
     private(set) var readers: [Reader] = []
     /// The frames with pages that the engine made, and the connections that each went to.
     private(set) var pageFrames: [[UInt64]] = []
+    /// How many objects were in those pages.
+    private(set) var pageRowCount = 0
     var now = Timestamp(microseconds: 1)
 
     init(planeCount: Int64, isFile: Bool = false, _ configure: (inout DatabaseLimits) -> Void = { _ in }) throws {
@@ -139,6 +141,7 @@ final class Herd {
             #expect(page.session == reader.id.session && page.subscriptions == [reader.subscription])
             #expect(page.version == storage.version)
             reader.owedCredit += 1
+            pageRowCount += page.content.objects.count
             try apply(page.content, to: &reader, isPage: true)
         case .complete(let complete):
             #expect(complete.subscription == reader.subscription && !reader.isComplete)
@@ -236,9 +239,12 @@ final class Herd {
     /// Opens a session for somebody who had everything of a query and was away since, and who lists what it has, because
     /// the log is gone.
     ///
-    /// - Parameter reader: what it was when it left, and the version of then.
+    /// - Parameters:
+    ///   - reader: what it was when it left, and the version of then.
+    ///   - order: gives the keys the order in which it lists them.
     func comeBack(
-        _ reader: (seats: [ObjectKey: Value], version: UInt64), _ query: String = "Plane EXCLUDE(note)"
+        _ reader: (seats: [ObjectKey: Value], version: UInt64), _ query: String = "Plane EXCLUDE(note)",
+        listingIn order: ([ObjectKey]) -> [ObjectKey] = { $0 }
     ) throws {
         _ = try storage.trimLog(keepingVersions: 0, keepingBytes: 0, entriesMax: .max)
         let id = SessionID(connection: nextConnection(), session: 1)
@@ -251,7 +257,7 @@ final class Herd {
         try handle(.messages(id, [.subscribe(.init(session: 1, subscription: 1, query: query, resume: resume))]))
         guard readers[position].isAsked else { return }
         var content = ObjectBlock()
-        for key in reader.seats.keys.sorted() {
+        for key in order(reader.seats.keys.sorted()) {
             content.append(ObjectRef(0, key), version: reader.version, role: .root)
         }
         try handle(

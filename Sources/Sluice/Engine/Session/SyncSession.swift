@@ -68,6 +68,8 @@ final class SyncSession {
     private var reportBehindUploads: (problem: String, acknowledged: UInt64)?
     /// Called when a message cannot be sent, since the server would not accept it. Sending it again would not help.
     var onUnsendable: ((SyncError) -> Void)?
+    /// Called within a turn when there are actions that need not wait for its end.
+    var onFlush: (() -> Void)?
 
     init(_ options: ClientOptions, random: @escaping () -> UInt64, log: LogSink?) {
         self.options = options
@@ -318,6 +320,9 @@ final class SyncSession {
         defer { actions = [] }
         return actions
     }
+
+    /// Has the shell carry out what there is to do so far, where it can: what a long turn has sent travels meanwhile.
+    func flush() { onFlush?() }
 
     /// Says that a message cannot be sent.
     func refuse(_ error: SyncError) { onUnsendable?(error) }

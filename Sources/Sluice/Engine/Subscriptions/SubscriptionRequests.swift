@@ -222,6 +222,7 @@ final class SubscriptionRequests {
                         session: session.number, subscription: number, isContinued: isContinued,
                         content: content))
             ])
+            session.flush()
             content = ObjectBlock()
             count = 0
         }
