@@ -11,14 +11,15 @@ struct DependencyReach: Sendable {
     init(_ dependencies: QueryDependencies, classIndex: Int) {
         self.classIndex = classIndex
         rootProperties = dependencies.rootProperties
-        paths = dependencies.linkPaths
+        paths = dependencies.linkPaths.filter { !$0.properties.isEmpty }
         readsBacklinks = dependencies.readsBacklinks
     }
 
     func isHere(_ row: Row, in source: any ObjectSource, trustsBacklinks: Bool) throws -> Bool {
         if readsBacklinks, !trustsBacklinks { return false }
         guard row.absent.isEmpty || row.absent.intersection(rootProperties).isEmpty else { return false }
-        for path in paths where !path.properties.isEmpty {
+        if paths.isEmpty { return true }
+        for path in paths {
             guard try isHere(path, behind: row, ofClass: classIndex, from: 0, in: source) else { return false }
         }
         return true

@@ -136,7 +136,8 @@ struct PageReader {
             }
             if let included = live.includedOfRoots(ofClass: classIndex) {
                 // The same properties of all, so that they are added together.
-                var rows = live.query.context.veilsLinks ? try page.rows.map { try shown($0, of: classIndex) } : page.rows
+                let veilsLinks = live.query.context.veilsLinks
+                var rows = veilsLinks ? try page.rows.map { try shown($0, of: classIndex) } : page.rows
                 if bootstrap.known != nil || bootstrap.digest != nil {
                     rows.removeAll { has($0, of: ObjectRef(classIndex, $0.key), isRoot: true, &bootstrap) }
                 }

@@ -128,6 +128,29 @@ final class Statement: ParameterSink {
         return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
+    /// The column's cell, valid until the next step or reset.
+    func cell(_ column: Int32) -> Cell { Cell(value: sqlite3_column_value(handle, column)) }
+
+    /// What a row has in a column. To ask it several things costs less than to ask the statement each time, since that
+    /// enters and leaves SQLite's lock; a connection is used by one thread at a time.
+    struct Cell {
+        fileprivate let value: OpaquePointer?
+
+        var isNull: Bool { sqlite3_value_type(value) == SQLITE_NULL }
+
+        var isText: Bool { sqlite3_value_type(value) == SQLITE_TEXT }
+
+        var int: Int64 { sqlite3_value_int64(value) }
+
+        var double: Double { sqlite3_value_double(value) }
+
+        var string: String {
+            guard let text = sqlite3_value_text(value) else { return "" }
+            let count = Int(sqlite3_value_bytes(value))
+            return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+        }
+    }
+
     /// The column's bytes, valid until the next step or reset.
     func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         let start = sqlite3_column_blob(handle, column)

@@ -180,7 +180,9 @@ extension JournalTransaction {
         }
         self.init(
             clientID: clientID, sequence: sequence, userID: userID, timestamp: timestamp, kinds: Set(kinds),
-            changes: try reader.array(minimumSize: JournalChange.byteCountMin) { reader throws(WireError) in try JournalChange(from: &reader) })
+            changes: try reader.array(minimumSize: JournalChange.byteCountMin) { reader throws(WireError) in
+                try JournalChange(from: &reader)
+            })
     }
 }
 

@@ -31,6 +31,8 @@ final class ClassTable {
     let singles: [Column]
     /// The same, as ``Field``s.
     let fields: [Field]
+    /// Whether some properties are stored no more.
+    let hasRetired: Bool
     /// The properties with a table of their own.
     let collections: [Column]
     /// The columns that hold the key, as SQL: `p_vin`, or `_hi, _lo`.
@@ -85,6 +87,7 @@ final class ClassTable {
         fields = singles.map(\.field)
         hasLinks = singles.contains { if case .link = $0.codec { true } else { false } }
         self.collections = collections
+        hasRetired = singles.count + collections.count < declared.properties.count
         keyColumns = declared.primaryKey.map { [layout.column($0)] } ?? [TableLayout.high, TableLayout.low]
         do {
             let last = try connection.integer("SELECT max(\(TableLayout.row)) FROM \(name)") ?? 0

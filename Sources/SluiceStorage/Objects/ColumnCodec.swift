@@ -57,14 +57,15 @@ enum ColumnCodec {
 
     /// Reads a scalar or null; nil if the column holds something else. Never called for links.
     func read(_ column: Int32, of statement: Statement) -> Value? {
-        if statement.isNull(column) { return .null }
+        let cell = statement.cell(column)
+        if cell.isNull { return .null }
         switch self {
-        case .int: return .int(statement.int(column))
-        case .string: return .string(statement.string(column))
-        case .double: return .double(statement.isText(column) ? .nan : statement.double(column))
-        case .float: return .float(statement.isText(column) ? .nan : Float(statement.double(column)))
-        case .bool: return .bool(statement.int(column) != 0)
-        case .date: return .date(Timestamp(microseconds: statement.int(column)))
+        case .int: return .int(cell.int)
+        case .string: return .string(cell.string)
+        case .double: return .double(cell.isText ? .nan : cell.double)
+        case .float: return .float(cell.isText ? .nan : Float(cell.double))
+        case .bool: return .bool(cell.int != 0)
+        case .date: return .date(Timestamp(microseconds: cell.int))
         case .data: return .data(statement.blob(column))
         case .uuid: return UUID(bytes: statement.bytes(column)).map { .uuid($0) }
         case .objectID: return statement.objectID(column).map { .objectID($0) }

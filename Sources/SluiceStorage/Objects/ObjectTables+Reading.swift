@@ -55,16 +55,17 @@ extension ObjectTables {
         var values = row.values
         if row.hasIdentities { row = Row(key: row.key, values: []) }
         row.values = []
-        values.removeAll(keepingCapacity: true)
-        values.reserveCapacity(table.schema.properties.count)
-        var column: Int32 = table.isKeyed ? 3 : 5
         let count = table.schema.properties.count
-        for field in table.fields {
-            while values.count < field.property { values.append(.null) }
-            values.append(try read(field.codec, column, of: statement, table))
-            column += 1
+        // Every value of the former row is replaced, but for those of retired properties.
+        if values.count != count || table.hasRetired { values = Array(repeating: .null, count: count) }
+        let first: Int32 = table.isKeyed ? 3 : 5
+        try values.withUnsafeMutableBufferPointer { values in
+            var column = first
+            for field in table.fields {
+                values[field.property] = try read(field.codec, column, of: statement, table)
+                column += 1
+            }
         }
-        while values.count < count { values.append(.null) }
         if !table.collections.isEmpty {
             let owner = statement.int(0)
             for collection in table.collections {
