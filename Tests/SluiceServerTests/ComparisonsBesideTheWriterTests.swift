@@ -82,6 +82,30 @@ import Testing
         try herd.check()
     }
 
+    /// Several pages are read at once, and wait while the next are read.
+    @Test(arguments: Array(1...6) as [UInt64])
+    func whatChangesWhilePagesWaitAndOthersAreReadIsSentAsItIsThen(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let herd = try Self.compared {
+            $0.server.pageCreditMax = seed % 2 == 0 ? 1 : 3
+            $0.pagesPerReading = 3
+        }
+        var round: Int64 = 10
+        var readingCount = 0
+        while !herd.readers[0].isComplete, round < 200 {
+            round += 1
+            if Bool.random(using: &random) { try herd.write([.random(in: 0..<110, using: &random)], seats: round) }
+            if Int.random(in: 0..<4, using: &random) == 0 { try herd.delete([.random(in: 0..<95, using: &random)]) }
+            if !herd.readings.isEmpty { readingCount += 1 }
+            try herd.read()
+            if Bool.random(using: &random) { try herd.credit(0) }
+        }
+        try herd.finish()
+        try herd.check()
+        // Ten pages of the class, the first by itself.
+        #expect(readingCount >= 4)
+    }
+
     @Test func whoLeavesWhileItIsComparedLeavesNothing() throws {
         let herd = try Self.compared()
         try herd.leave(0)

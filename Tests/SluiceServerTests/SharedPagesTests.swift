@@ -131,6 +131,8 @@ import Testing
             $0.shareStepCountMax = generator.pick([200, 1_000_000])
             $0.settlingRoundMax = generator.pick([1, 2, 4])
             $0.objectCountBeside = generator.pick([1, 3, 100])
+            $0.pagesPerReading = generator.pick([1, 2, 4])
+            $0.readAheadReceiverCountMax = generator.pick([1, 32])
         }
         herd.delaysReadings = isFile
         let query = generator.pick([

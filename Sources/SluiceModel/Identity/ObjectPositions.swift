@@ -66,9 +66,12 @@ extension ObjectPositions.Run {
     }
 
     fileprivate func position(of object: ObjectRef) -> Int? {
-        guard let first = objects.first, !(objects[objects.count - 1] < object), !(object < first) else { return nil }
+        let last = objects.count - 1
+        // What was appended last is asked for most.
+        if objects[last] == object { return start + last }
+        guard !(objects[last] < object), !(object < objects[0]) else { return nil }
         var low = 0
-        var high = objects.count
+        var high = last
         while low < high {
             let middle = (low + high) / 2
             if objects[middle] < object { low = middle + 1 } else { high = middle }

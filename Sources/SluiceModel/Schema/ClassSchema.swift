@@ -90,12 +90,7 @@ public struct ClassSchema: Hashable, Sendable {
     }
 
     /// Whether `key` has the type of this class's keys.
-    package func accepts(_ key: ObjectKey) -> Bool {
-        switch (key, keyType) {
-        case (.id, .objectID), (.int, .int), (.string, .string), (.uuid, .uuid): true
-        default: false
-        }
-    }
+    package func accepts(_ key: ObjectKey) -> Bool { key.isOf(keyType) }
 
     /// The default of every property, with the primary key in its place.
     package func defaultValues(for key: ObjectKey) -> [Value] {

@@ -174,6 +174,7 @@ final class Bootstraps {
         var failures: [(subscription: ViewSubscription, error: any Error)] = []
         var frames: [DatabaseAction] = []
         var outgoing = OutgoingPages()
+        readers.receiverCount = receiving.count
         for subscription in receiving.awaited where canServe(subscription) {
             guard turn.stepCountLeft > 0 else { break }
             guard turn.allowance(of: subscription.session) > 0 else { continue }
@@ -278,7 +279,8 @@ final class Bootstraps {
         case .later: return .later
         case .none: return .impossible
         case .free(let snapshot):
-            readers.begin(.own(run, run.beginReading(live, limits)), for: subscription, in: snapshot)
+            let reading = run.beginReading(live, countMax: readers.pageCountMax, limits)
+            readers.begin(.own(run, reading), for: subscription, in: snapshot)
             return .begun
         }
     }
@@ -286,12 +288,14 @@ final class Bootstraps {
     /// Whether the next page must bring everything that remains.
     private func isLast(_ run: DifferenceRun) -> Bool { run.remaining.settlingRound >= limits.settlingRoundMax - 1 }
 
-    /// Lets the page be read to which a subscription comes next, so that it is there when the client has this one.
+    /// Lets the pages be read to which a subscription comes next, so that they are there when the client has this one.
     private func readAhead(for subscription: ViewSubscription) {
-        guard subscription.needsReading(limits), subscription.subscriber.pageCredit > 0, readers.hasRoom else { return }
+        guard subscription.subscriber.pageCredit > 0, readers.hasRoom,
+            subscription.mayReadAhead(readers.pageCountMax, limits)
+        else { return }
         switch subscription.pages {
         case .shared(let receiver): shared.readAhead(receiver, for: subscription)
-        case .own(let run): if !run.isReading { beginReading(run, for: subscription) }
+        case .own(let run): beginReading(run, for: subscription)
         case nil: break
         }
     }

@@ -34,7 +34,14 @@ final class PageReaders {
     /// The pages that nobody has begun to read yet.
     private var handedOut: [QueryPreparation] = []
 
+    /// How many subscriptions are sent pages.
+    var receiverCount = 0
+
     private var limits: DatabaseLimits { database.limits }
+
+    /// How many pages follow each other in one reading, and how many of a subscription may wait for credit before the
+    /// next begins.
+    var pageCountMax: Int { receiverCount > limits.readAheadReceiverCountMax ? 1 : max(1, limits.pagesPerReading) }
 
     init(_ database: Database) { self.database = database }
 

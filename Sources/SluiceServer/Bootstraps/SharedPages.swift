@@ -115,7 +115,8 @@ final class SharedPages {
         case .none: return false
         case .later: return true
         case .free(let snapshot):
-            readers.begin(.shared(run, run.beginReading(live, limits)), for: subscription, in: snapshot)
+            let reading = run.beginReading(live, countMax: readers.pageCountMax, limits)
+            readers.begin(.shared(run, reading), for: subscription, in: snapshot)
             return true
         }
     }
@@ -137,7 +138,7 @@ final class SharedPages {
     func finish(_ reading: PageReading, of run: PageRun, _ error: (any Error)?, others: Receivers) {
         guard error == nil else { return run.abandonReading() }
         run.finish(reading)
-        counts.read += reading.page == nil ? 0 : 1
+        counts.read += UInt64(reading.pages.count)
         cache.makeRoom(after: run)
         listIfNeeded(run, others: others)
     }

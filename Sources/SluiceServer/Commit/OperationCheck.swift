@@ -1,7 +1,9 @@
 package import SluiceModel
 
 /// Checks uploaded operations against the server's schema before anything is stored.
-package struct OperationCheck: Sendable {
+///
+/// A class, since closures that make messages would copy a structure for each operation.
+package final class OperationCheck: Sendable {
     private let schema: Schema
     private let limits: DataLimits
 

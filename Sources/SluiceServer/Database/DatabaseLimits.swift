@@ -49,6 +49,11 @@ package struct DatabaseLimits: Sendable {
     package var shareStepCountMax = 1_000_000
     /// How many pages of a database may be read at the same time beside its writer; with 0 the writer reads them.
     package var pageReaderCount = 2
+    /// How many pages follow each other in one such reading, except the first of a run, and how many may wait for
+    /// credit before the next begins. To hand over between threads takes a third of the time of a page.
+    package var pagesPerReading = 4
+    /// With more subscriptions that are sent pages, it is one page, so that they take turns and little waits.
+    package var readAheadReceiverCountMax = 32
     /// From how many objects on, a page is read beside the writer: those that a query is known to match, or that commits
     /// have changed behind its pages. Fewer take the writer less time than opening a connection.
     package var objectCountBeside = 100

@@ -73,6 +73,12 @@ struct Bootstrap {
         }
     }
 
+    /// Whether a reading that has read a page can go on with the next.
+    var isReadableOn: Bool { isUnread || isRead && !settling.isEmpty }
+
+    /// Whether nothing was read yet.
+    var isAtStart: Bool { readCount == 0 && settlingRound == 0 }
+
     /// Whether the next page is read beside the writer: all but a few objects that are known, which take the writer less
     /// time than opening a connection.
     func needsReading(_ limits: DatabaseLimits) -> Bool {

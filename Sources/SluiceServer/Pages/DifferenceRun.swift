@@ -8,12 +8,11 @@ internal import SluiceWire
 /// A page that was read beside the writer is sent without the objects that commits have changed since: a client may hold
 /// a later state of one from another subscription. These are settled at the end, as they are then.
 final class DifferenceRun {
-    /// A page beside the writer.
-    private enum Page {
-        case none
-        case reading
-        /// It was read, and waits for credit.
-        case read(DifferencePage)
+    /// A page that was read beside the writer and waits to be sent.
+    private struct Waiting {
+        let page: DifferencePage
+        /// Its objects that commits have changed, or moved in the view, since its reading was begun.
+        var changed: Set<ObjectRef>
     }
 
     /// The departures that come first, in pages that others are sent as well.
@@ -27,10 +26,9 @@ final class DifferenceRun {
     /// What remains to be read.
     var remaining: Bootstrap
     private var departures: Departures?
-    private var page = Page.none
-    /// The objects that commits have changed, or moved in the view, since the reading of the page was begun; once it was
-    /// read, those of the page.
-    private var changed: Set<ObjectRef> = []
+    private var waiting: [Waiting] = []
+    /// The objects that commits have changed, or moved in the view, while pages are being read; nil while none are.
+    private var changedMeanwhile: Set<ObjectRef>?
     /// The classes of which a change may concern an object in a page.
     private var classes: Set<Int> = []
 
@@ -53,13 +51,18 @@ final class DifferenceRun {
         touch(objects)
     }
 
-    var isReading: Bool { if case .reading = page { true } else { false } }
+    var isReading: Bool { changedMeanwhile != nil }
 
     /// Whether a page waits to be sent.
-    var hasPage: Bool { if case .read = page { true } else { departures != nil } }
+    var hasPage: Bool { !waiting.isEmpty || departures != nil }
+
+    /// Whether further pages may be read already, since fewer than so many wait for credit.
+    func mayReadAhead(_ countMax: Int, _ limits: DatabaseLimits) -> Bool {
+        !isReading && departures == nil && waiting.count < countMax && remaining.needsReading(limits)
+    }
 
     /// Whether the client has everything once it has what was sent.
-    var isComplete: Bool { if case .none = page { departures == nil && remaining.isComplete } else { false } }
+    var isComplete: Bool { !hasPage && !isReading && remaining.isComplete }
 
     /// Removes and returns the next page of departures, without what commits have touched since; nil if there is none.
     func takeDepartures() -> (page: EncodedPage, isShared: Bool)? {
@@ -71,56 +74,50 @@ final class DifferenceRun {
         return taken
     }
 
-    /// Begins to read the next page beside the writer, as the database and the view are now.
-    func beginReading(_ live: LiveView, _ limits: DatabaseLimits) -> DifferenceReading {
-        page = .reading
-        changed = []
+    /// Begins to read the next pages beside the writer, as the database and the view are now.
+    func beginReading(_ live: LiveView, countMax: Int, _ limits: DatabaseLimits) -> DifferenceReading {
+        changedMeanwhile = []
         classes = Set(live.shape.concernedProperties.keys)
-        return DifferenceReading(of: live.copyForReading(), remaining.takeReading(), limits)
+        return DifferenceReading(of: live.copyForReading(), remaining.takeReading(), countMax: countMax, limits)
     }
 
-    /// Takes the page that was read beside the writer.
+    /// Takes the pages that were read beside the writer.
     func finish(_ reading: DifferenceReading) {
-        guard isReading, let remaining = reading.takeRemaining() else { return }
+        guard let changed = changedMeanwhile, let remaining = reading.takeRemaining() else { return }
+        changedMeanwhile = nil
         self.remaining.goOn(from: remaining)
-        guard let read = reading.page else {
-            page = .none
-            return
+        waiting += reading.pages.map { page in
+            Waiting(page: page, changed: changed.isEmpty ? [] : changed.intersection(page.objects))
         }
-        if !changed.isEmpty { changed.formIntersection(read.objects) }
-        page = .read(read)
     }
 
     /// Removes and returns the page that waits, without what commits have changed since; nil if none waits.
     func takePage() -> EncodedPage? {
-        guard case .read(let read) = page else { return nil }
-        page = .none
-        guard !changed.isEmpty else { return read.encoded }
-        touch(changed)
-        return read.without(changed)
+        guard !waiting.isEmpty else { return nil }
+        let first = waiting.removeFirst()
+        guard !first.changed.isEmpty else { return first.page.encoded }
+        touch(first.changed)
+        return first.page.without(first.changed)
     }
 
     /// Records objects whose place or content in the view a commit has changed. A page on its way is sent without them:
     /// one may have left the view because of what others say, and its reader must not see it any more.
     func touch(_ objects: Set<ObjectRef>) {
         remaining.touched.formUnion(objects)
-        switch page {
-        case .none: break
-        case .reading: changed.formUnion(objects)
-        case .read(let read): changed.formUnion(objects.intersection(read.objects))
+        changedMeanwhile?.formUnion(objects)
+        for index in waiting.indices {
+            waiting[index].changed.formUnion(objects.intersection(waiting[index].page.objects))
         }
     }
 
-    /// Records what a commit has changed in any way while a page is on its way.
+    /// Records what a commit has changed in any way while pages are on their way.
     func noteChanges(_ commit: CommitDelta) {
-        switch page {
-        case .none: break
-        case .reading:
-            for change in commit.changes where classes.contains(change.object.classIndex) {
-                changed.insert(change.object)
+        guard isReading || !waiting.isEmpty else { return }
+        for change in commit.changes {
+            if classes.contains(change.object.classIndex) { changedMeanwhile?.insert(change.object) }
+            for index in waiting.indices where waiting[index].page.objects.contains(change.object) {
+                waiting[index].changed.insert(change.object)
             }
-        case .read(let read):
-            for change in commit.changes where read.objects.contains(change.object) { changed.insert(change.object) }
         }
     }
 }

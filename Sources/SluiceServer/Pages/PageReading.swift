@@ -3,28 +3,39 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// The next page of a run while it is read and encoded beside the writer, from a snapshot of the database.
+/// The next pages of a run while they are read and encoded beside the writer, from a snapshot of the database.
 final class PageReading: SnapshotReading {
     private let live: LiveView
     private let limits: DatabaseLimits
-    /// What remains to be read after the page.
+    private let countMax: Int
+    /// What remains to be read after the pages.
     private(set) var remaining: Bootstrap
-    /// The page; nil before it was read, and if there was nothing to read.
-    private(set) var page: PageRun.Page?
+    /// The pages that have objects.
+    private(set) var pages: [PageRun.Page] = []
 
-    /// - Parameter live: the view in the state of the snapshot, which nobody else uses.
-    init(of live: LiveView, _ remaining: Bootstrap, _ limits: DatabaseLimits) {
+    /// - Parameters:
+    ///   - live: the view in the state of the snapshot, which nobody else uses.
+    ///   - countMax: the most pages to read. The first of a run goes out at once.
+    init(of live: LiveView, _ remaining: Bootstrap, countMax: Int, _ limits: DatabaseLimits) {
         self.live = live
         self.remaining = remaining
+        self.countMax = remaining.isAtStart ? 1 : countMax
         self.limits = limits
     }
 
     func read(in snapshot: any ServerSnapshot, within work: WorkLimit) throws {
-        let start = remaining
-        let reader = PageReader(
-            storage: snapshot, live: live, limits: limits, work: work, stepCountMax: limits.shareStepCountMax)
-        let block = try reader.readBeside(&remaining)
-        page = PageRun.Page(block, from: start, to: remaining)
+        for count in 0..<countMax where count == 0 || remaining.isReadableOn {
+            let start = remaining
+            do {
+                let block = try PageReader(besideTheWriter: snapshot, live, limits, work).readBeside(&remaining)
+                if let page = PageRun.Page(block, from: start, to: remaining) { pages.append(page) }
+            } catch {
+                remaining = start
+                // Whoever comes to the next page meets the reason.
+                if pages.isEmpty { throw error }
+                return
+            }
+        }
     }
 }
 
@@ -53,18 +64,22 @@ final class DifferencePage {
     }
 }
 
-/// The next page of differences while it is read and encoded beside the writer, from a snapshot of the database.
+/// The next pages of differences while they are read and encoded beside the writer, from a snapshot of the database.
 final class DifferenceReading: SnapshotReading {
     private let live: LiveView
     private let limits: DatabaseLimits
+    private let countMax: Int
     private var remaining: Bootstrap?
-    /// The page; nil before it was read, and if there is no difference.
-    private(set) var page: DifferencePage?
+    /// The pages that have differences.
+    private(set) var pages: [DifferencePage] = []
 
-    /// - Parameter live: the view in the state of the snapshot, which nobody else uses.
-    init(of live: LiveView, _ remaining: Bootstrap, _ limits: DatabaseLimits) {
+    /// - Parameters:
+    ///   - live: the view in the state of the snapshot, which nobody else uses.
+    ///   - countMax: the most pages to read. The first of a run goes out at once.
+    init(of live: LiveView, _ remaining: Bootstrap, countMax: Int, _ limits: DatabaseLimits) {
         self.live = live
         self.remaining = remaining
+        self.countMax = remaining.isAtStart ? 1 : countMax
         self.limits = limits
     }
 
@@ -72,16 +87,27 @@ final class DifferenceReading: SnapshotReading {
         guard var bootstrap = remaining else { return }
         // Moved out, so that the long list of the client's members is not copied.
         remaining = nil
-        let reader = PageReader(
-            storage: snapshot, live: live, limits: limits, work: work, stepCountMax: limits.shareStepCountMax)
-        let block = try reader.readBeside(&bootstrap)
-        if !block.isEmpty { page = DifferencePage(block, progress: bootstrap.progress) }
+        for count in 0..<countMax where count == 0 || bootstrap.isReadableOn {
+            let block = try PageReader(besideTheWriter: snapshot, live, limits, work).readBeside(&bootstrap)
+            if !block.isEmpty { pages.append(DifferencePage(block, progress: bootstrap.progress)) }
+        }
         remaining = bootstrap
     }
 
-    /// Removes and returns what remains to be read after the page; nil if it could not be read.
+    /// Removes and returns what remains to be read after the pages; nil if they could not be read.
     func takeRemaining() -> Bootstrap? {
         defer { remaining = nil }
         return remaining
+    }
+}
+
+extension PageReader {
+    /// A reader of one page, which may take a session's share of a turn.
+    fileprivate init(
+        besideTheWriter snapshot: any ServerSnapshot, _ live: LiveView, _ limits: DatabaseLimits, _ work: WorkLimit
+    ) {
+        self.init(
+            storage: snapshot, live: live, limits: limits, work: work,
+            stepCountMax: work.stepCount + limits.shareStepCountMax)
     }
 }

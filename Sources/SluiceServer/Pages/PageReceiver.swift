@@ -38,6 +38,7 @@ final class PageReceiver {
     func take(_ page: EncodedPage) {
         let pageRound = run.pages[next].round
         next += 1
+        run.noteTaken(next)
         self.page = page
         // An empty page at the end is one that commits have overtaken while it was read.
         guard !page.isEmpty || next == run.pages.count, pageRound > round else { return }

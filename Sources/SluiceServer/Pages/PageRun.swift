@@ -56,12 +56,14 @@ final class PageRun {
     private var fork: (page: Int, run: PageRun)?
     /// The objects that commits have touched since the first page, with the rounds that settle them.
     private var rounds: [ObjectRef: Int] = [:]
-    /// The objects that commits have changed while a page is being read beside the writer; nil while none is.
+    /// The objects that commits have changed while pages are being read beside the writer; nil while none are.
     private var changedMeanwhile: Set<ObjectRef>?
-    /// Whether the view has changed its properties while the page is being read.
+    /// Whether the view has changed its properties while pages are being read.
     private var isOfEarlierView = false
     /// The pages that each object is in; nil until a commit first asks.
     private var places: PagePlaces?
+    /// How many pages some receiver has taken.
+    private var takenCount = 0
     /// What the pages take, about, in bytes, and how much of it the cache has counted.
     private(set) var byteCount = 0
     private var countedByteCount = 0
@@ -112,28 +114,30 @@ final class PageRun {
         places?.add(page.objects, to: pages.count - 1)
     }
 
-    /// Whether the next page is being read beside the writer.
+    /// Whether the next pages are being read beside the writer.
     var isReading: Bool { changedMeanwhile != nil }
 
-    /// Begins to read the next page beside the writer, as the database and the view are now.
-    func beginReading(_ live: LiveView, _ limits: DatabaseLimits) -> PageReading {
+    /// Begins to read the next pages beside the writer, as the database and the view are now.
+    func beginReading(_ live: LiveView, countMax: Int, _ limits: DatabaseLimits) -> PageReading {
         changedMeanwhile = []
         remaining.beginSettling()
-        return PageReading(of: live.copyForReading(), remaining, limits)
+        return PageReading(of: live.copyForReading(), remaining, countMax: countMax, limits)
     }
 
-    /// Adds the page that was read beside the writer. It is stale if a commit has changed an object in it meanwhile.
+    /// Adds the pages that were read beside the writer. One is stale if a commit has changed an object in it meanwhile.
     func finish(_ reading: PageReading) {
-        defer { abandonReading() }
+        let changed = changedMeanwhile ?? []
         remaining.goOn(from: reading.remaining)
-        guard var page = reading.page else { return }
-        if isOfEarlierView || page.objects.contains(where: { changedMeanwhile?.contains($0) ?? false }) {
-            page.becomeStale()
+        for var page in reading.pages {
+            if isOfEarlierView || !changed.isEmpty && page.objects.contains(where: changed.contains) {
+                page.becomeStale()
+            }
+            append(page)
         }
-        append(page)
+        abandonReading()
     }
 
-    /// Forgets the reading of a page, which has failed.
+    /// Forgets the reading of pages, which has failed.
     func abandonReading() {
         changedMeanwhile = nil
         isOfEarlierView = false
@@ -194,6 +198,9 @@ final class PageRun {
         return objects
     }
 
+    /// Notes how many pages a receiver has taken.
+    func noteTaken(_ count: Int) { takenCount = max(takenCount, count) }
+
     // MARK: Memory
 
     /// By how much the pages have grown since the last call, in bytes; negative if they have shrunk.
@@ -208,12 +215,13 @@ final class PageRun {
         return countedByteCount
     }
 
-    /// Takes no further subscriptions, and drops pages from the first on, but not the last one.
+    /// Takes no further subscriptions, and drops pages from the first on, but not the last one, and none that nobody has
+    /// taken: who comes to it would read it again, and so on.
     ///
     /// - Parameter byteCountMax: how much the rest may take.
     func evict(to byteCountMax: Int) {
         isOpen = false
-        for position in pages.indices.dropLast() {
+        for position in pages.indices.dropLast() where position < takenCount {
             guard byteCount > byteCountMax else { return }
             byteCount -= pages[position].byteCount
             pages[position].evict()

@@ -94,6 +94,16 @@ final class ViewSubscription {
         }
     }
 
+    /// Whether further pages may be read already, since fewer than so many wait for credit.
+    func mayReadAhead(_ countMax: Int, _ limits: DatabaseLimits) -> Bool {
+        switch pages {
+        case .shared(let receiver):
+            receiver.run.pages.count < receiver.next + countMax && receiver.run.remaining.needsReading(limits)
+        case .own(let run): run.mayReadAhead(countMax, limits)
+        case nil: false
+        }
+    }
+
     /// How many objects commits have touched behind the pages.
     var touchedCount: Int {
         switch pages {

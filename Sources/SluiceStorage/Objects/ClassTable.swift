@@ -26,6 +26,7 @@ final class ClassTable {
     /// The position of the class.
     let index: Int
     let schema: ClassSchema
+    let keyType: ScalarType
     let name: String
     /// The properties with a column, in schema order.
     let singles: [Column]
@@ -68,6 +69,7 @@ final class ClassTable {
         let declared = schema[index]
         self.index = index
         self.schema = declared
+        keyType = declared.keyType
         self.connection = connection
         name = layout.table(declared.name)
         var singles: [Column] = []
@@ -162,8 +164,8 @@ final class ClassTable {
     // MARK: Keys
 
     func bind(_ key: ObjectKey, from index: Int32 = 1, to statement: some ParameterSink) throws(StorageError) {
-        guard schema.accepts(key) else {
-            throw StorageError(.misuse, "\(schema.name) is identified by \(schema.keyType.rawValue), not by such a key")
+        guard key.isOf(keyType) else {
+            throw StorageError(.misuse, "\(schema.name) is identified by \(keyType.rawValue), not by such a key")
         }
         switch key {
         case .id(let id):
@@ -177,7 +179,7 @@ final class ClassTable {
 
     /// Reads a key from the key columns.
     func key(of statement: Statement, from column: Int32) throws(StorageError) -> ObjectKey {
-        switch schema.keyType {
+        switch keyType {
         case .int: return .int(statement.int(column))
         case .string: return .string(statement.string(column))
         case .uuid:

@@ -5,7 +5,7 @@ internal import SluiceWire
 extension ObjectTables {
     func row(_ object: ObjectRef) throws -> Row? {
         let table = try table(object.classIndex)
-        guard table.schema.accepts(object.key), !table.absentKeys.contains(object.key) else { return nil }
+        guard object.key.isOf(table.keyType), !table.absentKeys.contains(object.key) else { return nil }
         if let held = table.held, held.row.key == object.key { return held.row }
         let statement = try table.statement(.rowByKey) {
             """
@@ -22,7 +22,7 @@ extension ObjectTables {
 
     func isPresent(_ object: ObjectRef) throws -> Bool {
         let table = try table(object.classIndex)
-        guard table.schema.accepts(object.key) else { return false }
+        guard object.key.isOf(table.keyType) else { return false }
         return try find(object.key, in: table)?.state == TableLayout.State.present
     }
 

@@ -8,7 +8,7 @@ extension ObjectTables {
     @discardableResult
     func delete(_ object: ObjectRef, version: UInt64) throws -> Bool {
         let table = try table(object.classIndex)
-        guard table.schema.accepts(object.key), let found = try find(object.key, in: table),
+        guard object.key.isOf(table.keyType), let found = try find(object.key, in: table),
             found.state == TableLayout.State.present
         else { return false }
         try wipe(row: found.row, key: object.key, table, to: TableLayout.State.tombstone, version: version)
@@ -46,7 +46,7 @@ extension ObjectTables {
     /// - Returns: the object's former local row id; nil if it was neither present nor deleted.
     func evict(_ object: ObjectRef) throws -> Int64? {
         let table = try table(object.classIndex)
-        guard table.schema.accepts(object.key), let found = try find(object.key, in: table),
+        guard object.key.isOf(table.keyType), let found = try find(object.key, in: table),
             found.state != TableLayout.State.ghost
         else { return nil }
         let targets = try linkTargets(ofRow: found.row, table)

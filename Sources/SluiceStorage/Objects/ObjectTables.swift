@@ -71,7 +71,7 @@ final class ObjectTables {
     /// Whether an object has a row: it is present, deleted or a ghost.
     func knows(_ object: ObjectRef) throws(StorageError) -> Bool {
         let table = try table(object.classIndex)
-        guard table.schema.accepts(object.key) else { return false }
+        guard object.key.isOf(table.keyType) else { return false }
         return try find(object.key, in: table) != nil
     }
 
@@ -79,7 +79,7 @@ final class ObjectTables {
     func rowID(of object: ObjectRef) throws(StorageError) -> Int64? {
         let table = try table(object.classIndex)
         if let row = table.recentRow(of: object.key) ?? table.cachedRow(of: object.key) { return row }
-        guard table.schema.accepts(object.key), let found = try find(object.key, in: table) else { return nil }
+        guard object.key.isOf(table.keyType), let found = try find(object.key, in: table) else { return nil }
         table.remember(object.key, row: found.row)
         return found.row
     }

@@ -115,6 +115,8 @@ final class SimulatedServer {
         limits.server.pageCreditMax = 2
         limits.sharedPageByteCount = options.sharedPageByteCount
         limits.objectCountBeside = options.objectCountBeside
+        limits.pagesPerReading = options.pagesPerReading
+        limits.readAheadReceiverCountMax = options.readAheadReceiverCountMax
         limits.incompleteCountMax = options.incompleteCountMax
         limits.digestInterval = 0
         limits.digestRoundTime = 0

@@ -105,6 +105,10 @@ package struct SimulationOptions: Sendable {
     package var incompleteCountMax = 64
     /// From how many objects on a page is read beside the writer.
     package var objectCountBeside = 3
+    /// How many pages are read beside the writer at once.
+    package var pagesPerReading = 4
+    /// With how many receivers of pages it is one page.
+    package var readAheadReceiverCountMax = 32
     /// In how many steps a commit may find what readers gain and lose with it; with none, all of it is found beside the
     /// writer, in a database that is a file.
     package var contextStepCountMax = 20_000
@@ -165,6 +169,8 @@ package struct SimulationPlan: Sendable {
         options.followerSeed = seed ^ 0xF0110
         options.incompleteCountMax = [64, 1, 3][Int(seed / 11 % 3)]
         options.objectCountBeside = [3, 1, 100][Int(seed / 5 % 3)]
+        options.pagesPerReading = [4, 1, 2][Int(seed / 17 % 3)]
+        if seed / 51 % 3 == 1 { options.readAheadReceiverCountMax = 1 }
         options.bulkRowCountMin = [1, 2, .max][Int(seed / 7 % 3)]
         // Nor this: in some seeds clocks are hours off.
         if seed % 13 == 6 { options.clockSkewMax = 4 * 3_600_000_000 }

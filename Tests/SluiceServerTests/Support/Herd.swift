@@ -51,6 +51,7 @@ final class Herd {
         limits.pageRowCount = 10
         limits.server.pageCreditMax = 2
         limits.objectCountBeside = 10
+        limits.pagesPerReading = 1
         configure(&limits)
         var state: UInt64 = 0
         engine = DatabaseEngine(name: "planes", storage: storage, limits: limits) {
