@@ -35,16 +35,6 @@ extension ObjectKey: Hashable {
     }
 }
 
-extension ObjectKey {
-    /// Whether it is a key of a class whose keys are of a type.
-    package func isOf(_ type: ScalarType) -> Bool {
-        switch (self, type) {
-        case (.id, .objectID), (.int, .int), (.string, .string), (.uuid, .uuid): true
-        default: false
-        }
-    }
-}
-
 extension ObjectKey: Comparable {
     /// Orders keys of one kind by their values, and keys of different kinds by kind.
     public static func < (left: ObjectKey, right: ObjectKey) -> Bool {

@@ -204,3 +204,13 @@ public struct ClassSchema: Hashable, Sendable {
         }
     }
 }
+
+extension ObjectKey {
+    /// Whether it is a key of a class whose keys are of a type.
+    package func isOf(_ type: ScalarType) -> Bool {
+        switch (self, type) {
+        case (.id, .objectID), (.int, .int), (.string, .string), (.uuid, .uuid): true
+        default: false
+        }
+    }
+}
