@@ -107,6 +107,11 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
     @Test func aTargetThatWasDeletedWhileItsQueryWasComparedIsNotHere() {
         simulate(seed: 402_920, actionCount: 250)
     }
+
+    /// A dealer was created here and deleted by another, and a car's pending write hid the server's link to it.
+    @Test func aTargetThatWasDeletedWhileAPendingWriteHidItsLinkIsNotHere() {
+        simulate(seed: 2_002_145, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.

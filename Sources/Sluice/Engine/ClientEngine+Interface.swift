@@ -131,9 +131,7 @@ extension ClientEngine {
             }
             return ObjectRef(classIndex, object.key)
         }
-        try transactions.run(.local) { transaction in
-            for object in try refused.discard(reference.map { [$0] }) { try images.reveal(object, transaction) }
-        }
+        try outbox.discardRefused(of: reference.map { [$0] })
     }
 
     // MARK: Waiting

@@ -79,17 +79,22 @@ final class FrameApplier {
             subscription.endStaging()
         }
         for subscription in bootstrapped { try dropStale(subscription) }
+        try showMembers()
         // The server does not have link targets that neither arrived nor belong to a complete subscription.
         for target in linkTargets
         where try !storage.hasPending(target) && !holdings.isCompletelySynced(target) && !keeps(target, .unknown) {
             try objectImages.evict(target, reason: .unknown, transaction)
         }
+    }
+
+    /// Shows the last images of members of subscriptions that are complete now and sent no newer ones: these are right.
+    private func showMembers() throws {
         guard !completed.isEmpty else { return }
-        // For members without a new image, the last image is right.
         for object in try storage.objectsWithBaseImage
         where try completed.contains(where: { try storage.isMember(object, of: $0.record.id, role: nil) }) {
             transaction.touch(object)
-            try objectImages.showServerImage(of: object, transaction)
+            let targets = try objectImages.showServerImage(of: object, transaction)
+            linkTargets.formUnion(try targets.filter(holdings.isMissedByMembers))
         }
     }
 

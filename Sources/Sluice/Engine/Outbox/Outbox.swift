@@ -181,6 +181,11 @@ final class Outbox {
         finishRetiring()
     }
 
+    /// Shows the server's state again instead of refused values; nil for those of all objects.
+    func discardRefused(of objects: Set<ObjectRef>?) throws {
+        try transactions.run(.local) { try retirement.discardRefused(of: objects, $0) }
+    }
+
     /// Reports what a transaction has retired, after it is stored.
     func finishRetiring() {
         report()

@@ -75,11 +75,31 @@ final class Retirement {
             rejectedObjects.formUnion(changeset.operations.map(\.object))
         }
         let accepted = OperationsByObject(changesets.lazy.filter { rejections[$0.sequence] == nil })
+        var linkTargets: Set<ObjectRef> = []
         for object in changesets.objects {
-            try reconcile(object, accepted: accepted, isRejected: rejectedObjects.contains(object), transaction)
+            linkTargets.formUnion(
+                try reconcile(object, accepted: accepted, isRejected: rejectedObjects.contains(object), transaction))
             // It may be one that its author may not read.
             if offers.isOn, try !storage.isHeld(object, excluding: nil) { offers.add([object]) }
         }
+        try judge(linkTargets, transaction)
+    }
+
+    /// Removes those targets of links which show again that the server does not have. What was written here and deleted
+    /// by others, while a write from here hid the link, is still here.
+    private func judge(_ targets: Set<ObjectRef>, _ transaction: StoreTransaction) throws {
+        for target in targets where try !storage.hasPending(target) {
+            if try holdings.isMissedByMembers(target) {
+                try images.evict(target, reason: .deleted, transaction)
+            } else if try !holdings.isMemberOfAny(target) {
+                try noteWritten(target)
+            }
+        }
+    }
+
+    /// Has the subscriptions that are not complete and follow a link to an object say whether the server has it.
+    private func noteWritten(_ object: ObjectRef) throws {
+        for follower in try holdings.incompleteFollowers(of: object) { follower.writtenTargets.insert(object) }
     }
 
     /// Removes acknowledged changesets from the outbox of a store without subscriptions. What was written stays.
@@ -112,9 +132,11 @@ final class Retirement {
     /// If the server's image arrived just now, or if a complete subscription has the object, the last image already
     /// includes the result of the operations and is shown. Otherwise what was written stays. The last image is then
     /// kept, if a subscription that resumes may turn out to have the object unchanged.
+    ///
+    /// - Returns: the objects to which the object links from now on and did not before.
     private func reconcile(
         _ object: ObjectRef, accepted: OperationsByObject, isRejected: Bool, _ transaction: StoreTransaction
-    ) throws {
+    ) throws -> Set<ObjectRef> {
         transaction.touch(object)
         if try transaction.serverImages.contains(object) || holdings.isCompletelySynced(object) {
             return try images.showServerImage(of: object, transaction)
@@ -124,29 +146,31 @@ final class Retirement {
         if !isPending, images.isLost(object, at: .max), images.image(image, after: accepted[object]) == nil {
             images.regain(object)
             try images.evict(object, reason: .permission, transaction)
-            return try storage.setBaseImage(nil, of: object)
+            try storage.setBaseImage(nil, of: object)
+            return []
         }
         if try !isPending && holdings.isMissedByMembers(object) {
             images.noteUnconfirmed(object)
-            return try images.evict(object, reason: .deleted, transaction)
+            try images.evict(object, reason: .deleted, transaction)
+            return []
         }
         let isMember = try holdings.isMemberOfAny(object)
-        if !isMember, !isPending {
-            for follower in try holdings.incompleteFollowers(of: object) { follower.writtenTargets.insert(object) }
-        }
+        if !isMember, !isPending { try noteWritten(object) }
+        var linkTargets: Set<ObjectRef> = []
         if !isMember || isRejected {
             image = images.image(image, after: accepted[object])
             // The server does not say what became of them.
             if let properties = hidden[object.classIndex] {
                 image = image?.without(properties, of: storage.schema[object.classIndex])
             }
-            try transaction.show(images.replayed(image, of: object), of: object)
+            linkTargets = try images.show(image, of: object, transaction)
         }
         if !isMember {
             try storage.setBaseImage(isPending ? image.map(BaseImage.row) ?? BaseImage.none : nil, of: object)
         } else if !isPending {
             images.noteUnconfirmed(object)
         }
+        return linkTargets
     }
 
     // MARK: Rejected
@@ -183,6 +207,15 @@ final class Retirement {
                 reason: SyncError(SyncError.Code(reason.code), reason.message),
                 rejectedValues: values(of: changeset.operations.filter { $0.object == object }))
         }
+    }
+
+    /// Shows the server's state again instead of refused values, in the open transaction.
+    ///
+    /// - Parameter objects: the objects whose refused values go; nil for all.
+    func discardRefused(of objects: Set<ObjectRef>?, _ transaction: StoreTransaction) throws {
+        var linkTargets: Set<ObjectRef> = []
+        for object in try refused.discard(objects) { linkTargets.formUnion(try images.reveal(object, transaction)) }
+        try judge(linkTargets, transaction)
     }
 
     /// Drops changesets whose objects are forgotten too; in the open transaction.

@@ -130,10 +130,22 @@ final class ObjectImages {
     }
 
     /// Shows the server's last image with the pending operations applied, and keeps the image only if there are any.
-    func showServerImage(of object: ObjectRef, _ transaction: StoreTransaction) throws {
-        try transaction.show(replayed(keptImage(of: object), of: object), of: object)
+    ///
+    /// - Returns: the objects to which the object links from now on and did not before.
+    func showServerImage(of object: ObjectRef, _ transaction: StoreTransaction) throws -> Set<ObjectRef> {
+        let targets = try show(keptImage(of: object), of: object, transaction)
         unconfirmed.remove(object)
         if try !storage.hasPending(object) { try storage.setBaseImage(nil, of: object) }
+        return targets
+    }
+
+    /// Shows an image with the pending operations applied.
+    ///
+    /// - Returns: the objects to which the object links from now on and did not before.
+    func show(_ image: Row?, of object: ObjectRef, _ transaction: StoreTransaction) throws -> Set<ObjectRef> {
+        let shown = try replayed(image, of: object)
+        let former = try transaction.show(shown, of: object)
+        return shown?.linkTargets(notOf: former, in: storage.schema, ofClass: object.classIndex) ?? []
     }
 
     /// Removes an object and its server image from this store.
@@ -150,13 +162,16 @@ final class ObjectImages {
     }
 
     /// Shows the server's image of an object again whose refused values are gone.
-    func reveal(_ object: ObjectRef, _ transaction: StoreTransaction) throws {
+    ///
+    /// - Returns: the objects to which the object links from now on and did not before.
+    func reveal(_ object: ObjectRef, _ transaction: StoreTransaction) throws -> Set<ObjectRef> {
         transaction.touch(object)
         if try keptImage(of: object) == nil, try !storage.hasPending(object) {
             try evict(object, reason: .unknown, transaction)
-            return try storage.setBaseImage(nil, of: object)
+            try storage.setBaseImage(nil, of: object)
+            return []
         }
-        try showServerImage(of: object, transaction)
+        return try showServerImage(of: object, transaction)
     }
 
     /// Removes everything that came from the server, because its history is another one. Objects with pending writes
@@ -179,5 +194,22 @@ final class ObjectImages {
                 }
             }
         }
+    }
+}
+
+extension Row {
+    /// The targets of those links that another state of the object does not have in the same property.
+    fileprivate func linkTargets(notOf other: Row?, in schema: Schema, ofClass classIndex: Int) -> Set<ObjectRef> {
+        var targets: Set<ObjectRef> = []
+        for (position, property) in schema[classIndex].properties.enumerated() {
+            guard let target = property.type.targetClass.flatMap(schema.index(of:)) else { continue }
+            let (value, former) = (values[position], other?.values[position])
+            guard value != former else { continue }
+            var keys: Set<ObjectKey> = []
+            value.forEachLink { keys.insert($0) }
+            former?.forEachLink { keys.remove($0) }
+            targets.formUnion(keys.map { ObjectRef(target, $0) })
+        }
+        return targets
     }
 }

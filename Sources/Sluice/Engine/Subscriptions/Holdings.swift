@@ -61,8 +61,8 @@ struct Holdings {
         return try hasBacklink(to: object) { try follows(subscription, from: $0, $1) }
     }
 
-    /// Whether a link to an object meets a condition. A link that was written here and is not acknowledged does not
-    /// count.
+    /// Whether a link to an object that shows here meets a condition. A link that was written here and is not
+    /// acknowledged does not count.
     private func hasBacklink(
         to object: ObjectRef, where condition: (_ owner: ObjectRef, _ property: Int) throws -> Bool
     ) throws -> Bool {
@@ -70,12 +70,21 @@ struct Holdings {
             var isFound = false
             try storage.backlinks(to: object, fromClass: classIndex, property: property) { key in
                 let owner = ObjectRef(classIndex, key)
-                isFound = try !storage.hasPending(owner) && condition(owner, property)
+                isFound = try isOfServer(property, of: owner, to: object) && condition(owner, property)
                 return !isFound
             }
             if isFound { return true }
         }
         return false
+    }
+
+    /// Whether a link that shows here is one that the server has sent.
+    private func isOfServer(_ property: Int, of owner: ObjectRef, to object: ObjectRef) throws -> Bool {
+        guard try storage.hasPending(owner) else { return true }
+        guard case .row(let image)? = try storage.baseImage(of: owner) else { return false }
+        var isFound = false
+        image.values[property].forEachLink { isFound = isFound || $0 == object.key }
+        return isFound
     }
 
     /// Whether a subscription has an object and follows its links through a property.

@@ -50,7 +50,10 @@ final class StoreTransaction: TransactionTarget {
     var reader: any ClientReading { storage }
 
     /// Stores an object's new visible state; nil deletes it.
-    func show(_ row: Row?, of object: ObjectRef) throws {
+    ///
+    /// - Returns: the state before; nil if the object was not here.
+    @discardableResult
+    func show(_ row: Row?, of object: ObjectRef) throws -> Row? {
         let current = try remember(object)
         switch (current, row) {
         case (nil, nil): break
@@ -61,6 +64,7 @@ final class StoreTransaction: TransactionTarget {
         case (_, let row?): try storage.put(row, ofClass: object.classIndex)
         case (_?, nil): try storage.delete(object, version: 0)
         }
+        return current
     }
 
     /// Stores some properties of an object that is here.
