@@ -4,19 +4,36 @@ import SluiceStorage
 
 /// Everything of a server's database that follows from its journal, as text, to compare two engines.
 struct DatabaseState {
-    private var lines: [String] = []
+    /// One thing that is stored. Things are compared as values: dictionaries within them have no order.
+    private enum Fact: Equatable {
+        case line(String)
+        case row(Row, className: String, deletionCount: UInt64)
+        case entry(LogEntry)
+
+        static func == (left: Fact, right: Fact) -> Bool {
+            switch (left, right) {
+            case (.line(let left), .line(let right)): left == right
+            case (.row(let left, let leftClass, let leftCount), .row(let right, let rightClass, let rightCount)):
+                left.isIdentical(to: right) && leftClass == rightClass && leftCount == rightCount
+            case (.entry(let left), .entry(let right)): left == right
+            default: false
+            }
+        }
+    }
+
+    private var facts: [Fact] = []
 
     /// - Parameters:
     ///   - other: whose clients to look at.
     ///   - version: the log entries after this version are looked at, with what undoes them.
     init(_ storage: any ServerStorage, clientsOf other: any ServerStorage, logAfter version: UInt64) throws {
-        lines.append("head \(storage.head), version \(storage.version), log from \(storage.logStart)")
-        lines.append("accepted \(String(describing: storage.acceptedAt)), retyped \(storage.retypedVersion ?? 0)")
-        lines.append("epoch \(storage.epoch), reaches \(storage.reaches(storage.version, inEpoch: storage.epoch))")
-        lines.append("rules \(try storage.rulesVersion)")
+        facts.append(.line("head \(storage.head), version \(storage.version), log from \(storage.logStart)"))
+        facts.append(.line("accepted \(String(describing: storage.acceptedAt)), retyped \(storage.retypedVersion ?? 0)"))
+        facts.append(.line("epoch \(storage.epoch), reaches \(storage.reaches(storage.version, inEpoch: storage.epoch))"))
+        facts.append(.line("rules \(try storage.rulesVersion)"))
         for (classIndex, declared) in storage.schema.classes.enumerated() {
             let properties = declared.properties.map { "\($0.name) \($0.type) \($0.isIndexed) \($0.formerNames)" }
-            lines.append("class \(declared.name) \(declared.primaryKey ?? "") \(properties)")
+            facts.append(.line("class \(declared.name) \(declared.primaryKey ?? "") \(properties)"))
             var rows: [Row] = []
             try storage.forEachRow(ofClass: classIndex) { row in
                 rows.append(row)
@@ -24,26 +41,26 @@ struct DatabaseState {
             }
             for row in rows.sorted(by: { $0.key < $1.key }) {
                 let count = try storage.incarnation(of: ObjectRef(classIndex, row.key))
-                lines.append("\(declared.name) \(row), deleted \(count) times")
+                facts.append(.row(row, className: declared.name, deletionCount: count))
             }
         }
         var id: UInt64 = 1
         while try other.hasGivenID(id) {
-            lines.append("client \(id) sequence \(try storage.client(id)?.sequence ?? 0)")
-            for notice in try storage.rejections(of: id) { lines.append("rejection \(notice)") }
+            facts.append(.line("client \(id) sequence \(try storage.client(id)?.sequence ?? 0)"))
+            for notice in try storage.rejections(of: id) { facts.append(.line("rejection \(notice)")) }
             id += 1
         }
         try storage.forEachLogEntry(after: version) { entry in
-            lines.append("\(entry)")
+            facts.append(.entry(entry))
             return true
         }
     }
 
     /// The first difference; nil if there is none.
     func difference(from other: DatabaseState) -> String? {
-        guard lines != other.lines else { return nil }
-        let index = lines.indices.first { $0 >= other.lines.count || lines[$0] != other.lines[$0] } ?? lines.count
-        func line(_ lines: [String]) -> String { index < lines.count ? lines[index] : "nothing" }
-        return "\(line(lines))\nand there \(line(other.lines))"
+        guard facts != other.facts else { return nil }
+        let index = facts.indices.first { $0 >= other.facts.count || facts[$0] != other.facts[$0] } ?? facts.count
+        func text(_ facts: [Fact]) -> String { index < facts.count ? "\(facts[index])" : "nothing" }
+        return "\(text(facts))\nand there \(text(other.facts))"
     }
 }
