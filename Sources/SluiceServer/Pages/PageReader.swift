@@ -121,11 +121,8 @@ struct PageReader {
         case .done, .unlisted:
             return
         case .scan(let cursor):
-            let classIndex = live.query.classIndex
             let page = try work.attempting(max(1, stepCountMax - work.stepCount)) {
-                try storage.rows(
-                    matching: live.query, after: cursor, limit: limits.pageRowCount,
-                    byteCountMax: limits.pageByteCount - builder.lastBlockSize)
+                try readRoots(after: cursor, bootstrap, for: builder)
             }
             guard let page else {
                 // With less than its full share in this turn, the session may succeed in its next turn.
@@ -134,22 +131,14 @@ struct PageReader {
                 }
                 return
             }
-            if let included = live.includedOfRoots(ofClass: classIndex) {
-                // The same properties of all, so that they are added together.
-                let veilsLinks = live.query.context.veilsLinks
-                var rows = veilsLinks ? try page.rows.map { try shown($0, of: classIndex) } : page.rows
-                if bootstrap.known != nil || bootstrap.digest != nil {
-                    rows.removeAll { has($0, of: ObjectRef(classIndex, $0.key), isRoot: true, &bootstrap) }
-                }
-                try builder.add(rows, of: classIndex, properties: included, role: .root)
-            } else {
-                for row in page.rows {
-                    let object = ObjectRef(classIndex, row.key)
-                    let member = ViewMember(role: .root, included: live.includedOfRoot(object))
-                    try add(row, of: object, member, &bootstrap, to: &builder)
-                }
+            switch page.roots {
+            case .columns(let rows, let included):
+                builder.add(rows, of: live.query.classIndex, properties: included, role: .root)
+                bootstrap.readCount += rows.count
+            case .rows(let rows):
+                try add(rows, &bootstrap, to: &builder)
+                bootstrap.readCount += rows.count
             }
-            bootstrap.readCount += page.rows.count
             bootstrap.roots = page.next.map { .scan(after: $0) } ?? .done
         case .listed(let roots, let start):
             let end = min(roots.count, start + limits.pageRowCount)
@@ -165,6 +154,52 @@ struct PageReader {
             bootstrap.readCount += next - start
             bootstrap.roots = next < roots.count ? .listed(roots, next: next) : .done
         }
+    }
+
+    /// The next roots as a page has them.
+    private enum Roots {
+        /// By column, with the properties that the view includes of each.
+        case columns(RowColumns, PropertySet)
+        case rows([Row])
+    }
+
+    /// Reads the next roots: by column, unless something is asked of the single row.
+    private func readRoots(
+        after cursor: RowCursor?, _ bootstrap: Bootstrap, for builder: ViewBlockBuilder
+    ) throws -> (roots: Roots, next: RowCursor?) {
+        let byteCountMax = limits.pageByteCount - builder.lastBlockSize
+        if bootstrap.known == nil, bootstrap.digest == nil, !live.query.context.veilsLinks,
+            let included = live.includedOfRoots(ofClass: live.query.classIndex),
+            let page = try storage.columns(
+                matching: live.query, of: included, after: cursor, limit: limits.pageRowCount,
+                byteCountMax: byteCountMax),
+            builder.accepts(page.rows)
+        {
+            return (.columns(page.rows, included), page.next)
+        }
+        let page = try storage.rows(
+            matching: live.query, after: cursor, limit: limits.pageRowCount, byteCountMax: byteCountMax)
+        return (.rows(page.rows), page.next)
+    }
+
+    private func add(
+        _ rows: [Row], _ bootstrap: inout Bootstrap, to builder: inout ViewBlockBuilder
+    ) throws {
+        let classIndex = live.query.classIndex
+        guard let included = live.includedOfRoots(ofClass: classIndex) else {
+            for row in rows {
+                let object = ObjectRef(classIndex, row.key)
+                let member = ViewMember(role: .root, included: live.includedOfRoot(object))
+                try add(row, of: object, member, &bootstrap, to: &builder)
+            }
+            return
+        }
+        // The same properties of all, so that they are added together.
+        var rows = live.query.context.veilsLinks ? try rows.map { try shown($0, of: classIndex) } : rows
+        if bootstrap.known != nil || bootstrap.digest != nil {
+            rows.removeAll { has($0, of: ObjectRef(classIndex, $0.key), isRoot: true, &bootstrap) }
+        }
+        try builder.add(rows, of: classIndex, properties: included, role: .root)
     }
 
     /// Adds the departures of members that the client has and that are not in the view.

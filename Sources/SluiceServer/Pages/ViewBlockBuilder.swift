@@ -58,6 +58,15 @@ struct ViewBlockBuilder {
         }
     }
 
+    /// Whether each of the rows is so small that a reader certainly accepts it.
+    func accepts(_ rows: RowColumns) -> Bool { sizeCheck.accepts(rows.rowByteCountMax) }
+
+    /// Adds rows by column to the last block, whatever its size.
+    mutating func add(_ rows: RowColumns, of classIndex: Int, properties: PropertySet, role: RowRole) {
+        count += rows.count
+        blocks[blocks.count - 1].objects.append(rows, classIndex: classIndex, role: role, properties: properties)
+    }
+
     mutating func add(_ departure: ViewDeparture, role: RowRole) {
         add(departure.object, role: role, reason: departure.reason)
     }
@@ -87,10 +96,12 @@ private struct SizeCheck {
     let limits: DataLimits
     let schema: Schema
 
+    /// Whether a row is accepted that takes so many bytes in a block at the most. No element takes less than a byte.
+    func accepts(_ byteCount: Int) -> Bool { byteCount <= min(limits.objectByteCount, limits.objectElementCount) }
+
     /// - Parameter byteCount: what the row takes in a block, at the most.
     func check(_ row: Row, _ byteCount: Int, of classIndex: Int, properties: PropertySet) throws {
-        // No element takes less than a byte.
-        guard byteCount > min(limits.objectByteCount, limits.objectElementCount) else { return }
+        guard !accepts(byteCount) else { return }
         let part = Row(key: row.key, values: properties.map { row.values[$0] })
         guard let excess = limits.excess(of: part, in: schema[classIndex].name) else { return }
         let id = Identity(className: schema[classIndex].name, key: row.key).objectID

@@ -144,10 +144,12 @@ final class Statement: ParameterSink {
 
         var double: Double { sqlite3_value_double(value) }
 
-        var string: String {
-            guard let text = sqlite3_value_text(value) else { return "" }
-            let count = Int(sqlite3_value_bytes(value))
-            return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+        var string: String { String(decoding: utf8, as: UTF8.self) }
+
+        /// The cell as text, valid as long as the cell.
+        var utf8: UnsafeRawBufferPointer {
+            guard let text = sqlite3_value_text(value) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+            return UnsafeRawBufferPointer(start: text, count: Int(sqlite3_value_bytes(value)))
         }
     }
 

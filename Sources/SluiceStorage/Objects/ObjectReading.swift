@@ -1,6 +1,7 @@
 package import SluiceModel
 package import SluiceQuery
 package import SluiceViews
+package import SluiceWire
 
 /// Reads the objects of a store at one version, on either side. Every error is a ``StorageError`` unless a closure
 /// throws another.
@@ -38,6 +39,14 @@ package protocol ObjectReading: ViewSource {
         matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
     ) throws -> (rows: [Row], next: RowCursor?)
 
+    /// The same rows by column, with some of their properties, without a ``Row`` of each.
+    ///
+    /// - Parameter properties: the properties wanted.
+    /// - Returns: nil where one of them is not stored any more, and for a query of one object.
+    func columns(
+        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+    ) throws -> (rows: RowColumns, next: RowCursor?)?
+
     /// The results of a query, in its order and up to its limit.
     func refs(matching query: Query) throws -> [ObjectRef]
 
@@ -55,5 +64,10 @@ package protocol QueryPlanning {
 }
 
 extension ObjectReading {
+    /// A reader that shows objects otherwise than they are stored has no columns.
+    package func columns(
+        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+    ) throws -> (rows: RowColumns, next: RowCursor?)? { nil }
+
     package func object(withID id: ObjectID) throws -> ObjectRef? { try findObject(id) }
 }

@@ -19,6 +19,23 @@ extension ObjectTables {
             return (rows, nil)
         }
         let table = try table(query.classIndex)
+        let next = try page(of: query, table, after: cursor, limit: limit, byteCountMax: byteCountMax) { statement in
+            let row = try readRow(statement, table)
+            rows.append(row)
+            return row.values.reduce(12 + row.key.byteCount) { $0 + $1.dataSize.byteCount }
+        }
+        return (rows, next)
+    }
+
+    /// Reads a page, row by row.
+    ///
+    /// - Parameter read: takes the current row of a statement over ``ClassTable/rowColumns(alias:)``, and returns how
+    ///   many bytes it takes.
+    /// - Returns: where the next page begins; nil at the end.
+    func page(
+        of query: Query, _ table: ClassTable, after cursor: RowCursor?, limit: Int, byteCountMax: Int,
+        _ read: (Statement) throws -> Int
+    ) throws -> RowCursor? {
         let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
         let place = try cursor?.place ?? firstPlace(of: query, output, limit: limit)
         var restriction: SQLStatement?
@@ -31,21 +48,21 @@ extension ObjectTables {
             restriction = Self.isAmong(list[next..<end])
         }
         var last: Int64 = 0
+        var count = 0
         var byteCount = 0
         try run(query, output, order: .row(after: after), restrictedTo: restriction, limit: limit) { statement in
             while byteCount < byteCountMax, try statement.step() {
                 last = statement.int(0)
-                let row = try readRow(statement, table)
-                rows.append(row)
-                byteCount += row.values.reduce(12 + row.key.byteCount) { $0 + $1.dataSize.byteCount }
+                byteCount += try read(statement)
+                count += 1
             }
         }
         let isFull = byteCount >= byteCountMax
         switch place {
-        case .behind: return (rows, rows.count < limit && !isFull ? nil : RowCursor(place: .behind(last)))
+        case .behind: return count < limit && !isFull ? nil : RowCursor(place: .behind(last))
         case .listed(let list, let next):
             if isFull { end = list[next..<end].firstIndex { $0 > last } ?? end }
-            return (rows, end < list.count ? RowCursor(place: .listed(list, next: end)) : nil)
+            return end < list.count ? RowCursor(place: .listed(list, next: end)) : nil
         }
     }
 

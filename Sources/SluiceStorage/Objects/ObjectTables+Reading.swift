@@ -113,7 +113,7 @@ extension ObjectTables {
     }
 
     /// - Parameter identity: gets that of a list's elements, where there is one.
-    private func readCollection(
+    func readCollection(
         _ column: ClassTable.Column, ofRow row: Int64, _ table: ClassTable, identity: inout ListIdentity?
     ) throws -> Value {
         let container = table.schema.properties[column.property].type.container

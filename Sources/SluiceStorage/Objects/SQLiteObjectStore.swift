@@ -1,6 +1,7 @@
 package import SluiceModel
 package import SluiceQuery
 package import SluiceViews
+package import SluiceWire
 
 /// The reading half of every store: object tables on one connection.
 package class SQLiteObjectStore: ObjectReading, QueryPlanning {
@@ -64,6 +65,13 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
         matching query: Query, after cursor: RowCursor?, limit: Int, byteCountMax: Int
     ) throws -> (rows: [Row], next: RowCursor?) {
         try tables.rows(matching: query, after: cursor, limit: limit, byteCountMax: byteCountMax, in: self)
+    }
+
+    package func columns(
+        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+    ) throws -> (rows: RowColumns, next: RowCursor?)? {
+        try tables.columns(
+            matching: query, of: properties, after: cursor, limit: limit, byteCountMax: byteCountMax)
     }
 
     package func refs(matching query: Query) throws -> [ObjectRef] { try tables.refs(matching: query, in: self) }

@@ -28,8 +28,10 @@ struct DatabaseState {
     ///   - version: the log entries after this version are looked at, with what undoes them.
     init(_ storage: any ServerStorage, clientsOf other: any ServerStorage, logAfter version: UInt64) throws {
         facts.append(.line("head \(storage.head), version \(storage.version), log from \(storage.logStart)"))
-        facts.append(.line("accepted \(String(describing: storage.acceptedAt)), retyped \(storage.retypedVersion ?? 0)"))
-        facts.append(.line("epoch \(storage.epoch), reaches \(storage.reaches(storage.version, inEpoch: storage.epoch))"))
+        facts.append(
+            .line("accepted \(String(describing: storage.acceptedAt)), retyped \(storage.retypedVersion ?? 0)"))
+        facts.append(
+            .line("epoch \(storage.epoch), reaches \(storage.reaches(storage.version, inEpoch: storage.epoch))"))
         facts.append(.line("rules \(try storage.rulesVersion)"))
         for (classIndex, declared) in storage.schema.classes.enumerated() {
             let properties = declared.properties.map { "\($0.name) \($0.type) \($0.isIndexed) \($0.formerNames)" }

@@ -19,6 +19,7 @@ extension ObjectGroup: WireCodable {
         properties.encode(into: &writer)
         writer.varint(count)
         guard count > 0 else { return }
+        if let columnar, notes.isEmpty { return encode(columnar, into: &writer) }
         let keyValues = keys.map(\.value)
         keyValues.withUnsafeBufferPointer {
             Column.encode(ColumnCells($0, first: 0, stride: 1, count: count), into: &writer)
@@ -36,6 +37,19 @@ extension ObjectGroup: WireCodable {
             }
         }
         if !notes.isEmpty { writer.array(notes) { $1.encode(into: &$0) } }
+    }
+
+    /// Keys, versions and columns of rows that lie by column already.
+    private func encode(_ rows: Columnar, into writer: inout ByteWriter) {
+        Column.encode(rows.keys, into: &writer)
+        IntegerSequence.encode(versions.map { Int64(bitPattern: $0) }, into: &writer)
+        for column in rows.columns {
+            if column.repeats(rows.keys) {
+                writer.byte(ColumnKind.key.rawValue)
+            } else {
+                Column.encode(column, into: &writer)
+            }
+        }
     }
 
     /// The flag in the role's byte that says that notes follow.
@@ -70,7 +84,7 @@ extension ObjectGroup: WireCodable {
         var columns: [ValueColumn] = []
         columns.reserveCapacity(width)
         for _ in 0..<width { columns.append(try Column.decode(count: count, hasKeys: true, from: &reader)) }
-        decoded = Decoded(columns: columns, keys: keyColumn)
+        columnar = Columnar(columns: columns, keys: keyColumn)
         guard flags & Self.hasNotes != 0 else { return }
         notes = try reader.array(minimumSize: 5) { reader throws(WireError) in try ListNote(from: &reader) }
         guard notes.allSatisfy({ $0.row < count && $0.column < width }) else {

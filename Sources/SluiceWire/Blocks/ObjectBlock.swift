@@ -46,6 +46,12 @@ package struct ObjectBlock: Hashable, Sendable {
         for row in rows { try body(row, groups[index].append(row)) }
     }
 
+    /// Adds rows that lie by column.
+    package mutating func append(_ rows: RowColumns, classIndex: Int, role: RowRole, properties: PropertySet) {
+        guard rows.count > 0 else { return }
+        groups.append(ObjectGroup(classIndex: classIndex, role: role, properties: properties, rows))
+    }
+
     /// Adds a row.
     ///
     /// - Parameter row: as many values as properties, in ascending order of property.

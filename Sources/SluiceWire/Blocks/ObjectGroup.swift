@@ -1,7 +1,7 @@
 package import SluiceModel
 
 /// Rows of one class that carry the same properties and have the same role. Their values lie row after row in a group
-/// that is being filled, and by column in one that was decoded.
+/// that is being filled, and by column in one that was decoded or read so.
 package struct ObjectGroup: Hashable, Sendable {
     package let classIndex: Int
     package let role: RowRole
@@ -13,8 +13,8 @@ package struct ObjectGroup: Hashable, Sendable {
     package internal(set) var versions: [UInt64] = []
     /// The values of a group that is filled, row after row.
     private var filled: [Value] = []
-    /// The values of a group that was decoded.
-    var decoded: Decoded?
+    /// The values of a group that was decoded, or that a store read by column.
+    var columnar: Columnar?
     /// What is said of lists beside their values, in the order of rows.
     package internal(set) var notes: [ListNote] = []
     /// What the rows that were appended take at the most, in bytes.
@@ -28,6 +28,16 @@ package struct ObjectGroup: Hashable, Sendable {
         estimatedSize = 64 + 16 * positions.count
     }
 
+    /// Rows that lie by column already.
+    init(classIndex: Int, role: RowRole, properties: PropertySet, _ rows: RowColumns) {
+        self.init(classIndex: classIndex, role: role, properties: properties)
+        keys = rows.keys
+        versions = rows.versions
+        estimatedSize += rows.byteCount
+        columnar = rows.columnar
+        notes = rows.notes
+    }
+
     /// How many properties every row carries.
     package var width: Int { positions.count }
 
@@ -35,7 +45,7 @@ package struct ObjectGroup: Hashable, Sendable {
     package var count: Int { keys.count }
 
     /// Shared, so that a group takes as little room as the budget of a message counts for it.
-    final class Decoded: Sendable {
+    final class Columnar: Sendable {
         /// A column for each property.
         let columns: [ValueColumn]
         let keys: ValueColumn
@@ -48,25 +58,25 @@ package struct ObjectGroup: Hashable, Sendable {
 
     /// A column for each property, in ascending order of property.
     package var columns: [ValueColumn] {
-        if let decoded { return decoded.columns }
+        if let columnar { return columnar.columns }
         return (0..<width).map { index in
             ValueColumn(stride(from: index, to: filled.count, by: width).map { filled[$0] })
         }
     }
 
     /// The keys as a column of values.
-    package var keyColumn: ValueColumn { decoded?.keys ?? ValueColumn(keys.map(\.value)) }
+    package var keyColumn: ValueColumn { columnar?.keys ?? ValueColumn(keys.map(\.value)) }
 
     /// The values row after row, `width` of them each, in ascending order of property.
     var cells: [Value] {
-        guard decoded != nil else { return filled }
+        guard columnar != nil else { return filled }
         return (0..<count).flatMap { values(at: $0) }
     }
 
     /// The values of a row, in ascending order of property.
     package func values(at row: Int) -> ArraySlice<Value> {
-        guard let decoded else { return filled[row * width..<(row + 1) * width] }
-        return decoded.columns.map { $0.value(at: row, keys: keys) }[...]
+        guard let columnar else { return filled[row * width..<(row + 1) * width] }
+        return columnar.columns.map { $0.value(at: row, keys: keys) }[...]
     }
 
     package func row(at index: Int) -> BlockRow {
@@ -134,11 +144,11 @@ package struct ObjectGroup: Hashable, Sendable {
         filled.reserveCapacity(filled.count + rowCount * width)
     }
 
-    /// Turns a group that was decoded into one that can be filled.
+    /// Turns a group that lies by column into one that can be filled.
     private mutating func becomeFilled() {
-        guard decoded != nil else { return }
+        guard columnar != nil else { return }
         filled = cells
-        decoded = nil
+        columnar = nil
     }
 
     /// Adds a row of exactly the group's properties.

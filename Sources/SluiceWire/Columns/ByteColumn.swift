@@ -14,6 +14,21 @@ struct ByteColumn {
 
     init(capacity: Int) { lengths.reserveCapacity(capacity) }
 
+    /// The texts of those rows of a column that are not null.
+    init(_ texts: TextColumn, count: Int, isNull: [Bool]) {
+        if texts.indexes == nil, isNull.isEmpty {
+            bytes = Array(texts.allBytes)
+            lengths = texts.lengths
+            return
+        }
+        lengths.reserveCapacity(count)
+        for row in 0..<count where isNull.isEmpty || !isNull[row] {
+            let text = texts.utf8(texts.index(ofRow: row))
+            bytes.append(contentsOf: text)
+            lengths.append(Int64(text.count))
+        }
+    }
+
     @inline(__always)
     mutating func append(_ text: String) {
         var text = text

@@ -34,6 +34,33 @@ enum Column {
         encode(column, kind: kind, count: column.count - nullCount, into: &writer)
     }
 
+    /// Appends a column in the form in which it came, as the same bytes.
+    static func encode(_ column: ValueColumn, into writer: inout ByteWriter) {
+        let kind = ColumnKind(column)
+        if case .values(let values) = column.content {
+            return values.withUnsafeBufferPointer {
+                encode(ColumnCells($0, first: 0, stride: 1, count: column.count), into: &writer)
+            }
+        }
+        let nullCount = column.isNull.reduce(0) { $0 + ($1 ? 1 : 0) }
+        guard nullCount < column.count else { return writer.byte(ColumnKind.null.rawValue) }
+        writer.byte(kind.rawValue | (nullCount > 0 ? ColumnKind.nullsFlag : 0))
+        if nullCount > 0 {
+            BitPacking.pack(count: column.count, width: 1, into: &writer) { column.isNull[$0] ? 1 : 0 }
+        }
+        func present<Element>(_ elements: [Element]) -> [Element] {
+            nullCount == 0 ? elements : zip(elements, column.isNull).lazy.filter { !$1 }.map(\.0)
+        }
+        switch column.content {
+        case .null, .key, .values: break
+        case .integers(_, let numbers): IntegerSequence.encode(present(numbers), into: &writer)
+        case .floats(let numbers), .doubles(let numbers):
+            FloatingColumn.encode(present(numbers), isSingle: kind == .float, into: &writer)
+        case .texts(_, let texts):
+            ByteColumn(texts, count: column.count, isNull: nullCount == 0 ? [] : column.isNull).encode(into: &writer)
+        }
+    }
+
     private static func encode(_ column: ColumnCells, kind: ColumnKind, count: Int, into writer: inout ByteWriter) {
         switch kind {
         case .null, .key, .mixed: break

@@ -53,6 +53,24 @@ enum ColumnKind: UInt8 {
             }
     }
 
+    /// What the values are that are not null; mixed where that is not known.
+    init(_ column: ValueColumn) {
+        self =
+            switch column.content {
+            case .null: .null
+            case .key: .key
+            case .integers(.bool, _): .bool
+            case .integers(.int, _): .int
+            case .integers(.date, _): .date
+            case .integers(.link, _): .linkInt
+            case .floats: .float
+            case .doubles: .double
+            case .texts(.string, _): .string
+            case .texts(.link, _): .linkString
+            case .values: .mixed
+            }
+    }
+
     /// Whether a bitmap of nulls may follow.
     var canHaveNulls: Bool { self != .null && self != .key && self != .mixed }
 

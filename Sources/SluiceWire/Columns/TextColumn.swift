@@ -37,6 +37,21 @@ package struct TextColumn: Sendable {
     /// A distinct text.
     package func text(_ index: Int) -> String { String(decoding: utf8(index), as: UTF8.self) }
 
+    /// - Parameters:
+    ///   - offsets: where each distinct text begins, and the end of the last.
+    ///   - indexes: which of the distinct texts each row has; nil where each row has its own.
+    init(_ bytes: Bytes, offsets: [Int], indexes: [Int32]?) {
+        self.bytes = bytes
+        self.offsets = offsets
+        self.indexes = indexes
+    }
+
+    /// All distinct texts, one after the other.
+    var allBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: bytes.base, count: offsets.last ?? 0) }
+
+    /// The lengths of the distinct texts, in bytes.
+    var lengths: [Int64] { zip(offsets.dropFirst(), offsets).map { Int64($0 - $1) } }
+
     /// Reads the texts of `count` rows.
     init(count: Int, from reader: inout ByteReader) throws(WireError) {
         let code = try reader.byte()
@@ -63,13 +78,16 @@ package struct TextColumn: Sendable {
             offsets.append(end)
         }
         let source = try reader.slice(end)
-        if !isASCII(source) {
-            for index in 0..<count {
-                let text = UnsafeRawBufferPointer(rebasing: source[offsets[index]..<offsets[index + 1]])
-                guard isValid(text) else { throw reader.malformed("text that is not UTF-8") }
-            }
-        }
+        guard areValid(source, offsets) else { throw reader.malformed("text that is not UTF-8") }
         return (Bytes(copying: source), offsets)
+    }
+
+    /// Whether each of the texts that lie one after the other is UTF-8.
+    static func areValid(_ source: UnsafeRawBufferPointer, _ offsets: [Int]) -> Bool {
+        if isASCII(source) { return true }
+        return (0..<offsets.count - 1).allSatisfy {
+            isValid(UnsafeRawBufferPointer(rebasing: source[offsets[$0]..<offsets[$0 + 1]]))
+        }
     }
 
     private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {

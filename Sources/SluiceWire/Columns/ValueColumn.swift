@@ -67,6 +67,21 @@ package struct ValueColumn: Sendable {
         }
     }
 
+    /// Whether the column repeats the rows' keys, and says nothing else. A column of keys in another form may be missed.
+    func repeats(_ keys: ValueColumn) -> Bool {
+        if case .key = content { return true }
+        guard isNull.isEmpty, keys.isNull.isEmpty else { return false }
+        return switch (content, keys.content) {
+        case (.integers(.int, let numbers), .integers(.int, let keys)): numbers == keys
+        case (.texts(.string, let texts), .texts(.string, let keys)):
+            (0..<count).allSatisfy {
+                texts.utf8(texts.index(ofRow: $0)).elementsEqual(keys.utf8(keys.index(ofRow: $0)))
+            }
+        case (.values(let values), .values(let keys)): values == keys
+        default: false
+        }
+    }
+
     /// All values, row after row.
     func values(keys: [ObjectKey]) -> [Value] {
         if case .values(let values) = content { return values }

@@ -1,0 +1,130 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceWire
+
+/// Reads pages by column: from SQLite's cells into columns as they travel, without a value, a text or a row in between.
+extension ObjectTables {
+    /// See ``ObjectReading/columns(matching:of:after:limit:byteCountMax:)``.
+    func columns(
+        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+    ) throws -> (rows: RowColumns, next: RowCursor?)? {
+        guard query.object == nil else { return nil }
+        let table = try table(query.classIndex)
+        guard let sources = try sources(of: properties, in: table) else { return nil }
+        var rows = RowColumns(
+            keyType: table.keyType,
+            sources.map {
+                switch $0 {
+                case .key: nil
+                case .cell(_, _, let kind): kind
+                case .collection: .values
+                }
+            })
+        let keyCell: Int32 = try table.schema.primaryKeyIndex.map { try cell(of: $0, in: table) } ?? 3
+        let next = try page(of: query, table, after: cursor, limit: limit, byteCountMax: byteCountMax) { statement in
+            let key = try table.key(of: statement, from: keyCell)
+            let former = rows.byteCount
+            var byteCount = 0
+            for (column, source) in sources.enumerated() {
+                switch source {
+                case .key: byteCount += rows.columns[column].append(key: key)
+                case .cell(let cell, let codec, let kind):
+                    byteCount += try read(cell, codec, kind, of: statement, into: &rows.columns[column], table)
+                case .collection(let collection):
+                    var identity: ListIdentity?
+                    let value = try readCollection(collection, ofRow: statement.int(0), table, identity: &identity)
+                    byteCount += rows.columns[column].append(value: value)
+                    if let identity { rows.note(identity, column: column) }
+                }
+            }
+            rows.endRow(key, version: UInt64(bitPattern: statement.int(1)), byteCount: byteCount)
+            return rows.byteCount - former
+        }
+        return (rows, next)
+    }
+
+    /// Where the values of a property are.
+    private enum Source {
+        case key
+        /// In a column of the row that a statement has found.
+        case cell(Int32, ColumnCodec, ColumnBuilder.Kind)
+        /// In a table of elements.
+        case collection(ClassTable.Column)
+    }
+
+    /// - Returns: nil if one of the properties is not stored.
+    private func sources(of properties: PropertySet, in table: ClassTable) throws -> [Source]? {
+        var sources: [Source] = []
+        for property in properties {
+            if property == table.schema.primaryKeyIndex {
+                sources.append(.key)
+            } else if let field = table.fields.first(where: { $0.property == property }) {
+                sources.append(.cell(try cell(of: property, in: table), field.codec, try kind(of: field.codec)))
+            } else if let collection = table.collections.first(where: { $0.property == property }) {
+                sources.append(.collection(collection))
+            } else {
+                return nil
+            }
+        }
+        return sources
+    }
+
+    /// The position of a property's column in ``ClassTable/rowColumns(alias:)``.
+    private func cell(of property: Int, in table: ClassTable) throws -> Int32 {
+        guard let position = table.fields.firstIndex(where: { $0.property == property }) else { throw table.damaged() }
+        return Int32(position) + (table.isKeyed ? 3 : 5)
+    }
+
+    private func kind(of codec: ColumnCodec) throws -> ColumnBuilder.Kind {
+        switch codec {
+        case .bool: .integers(.bool)
+        case .int: .integers(.int)
+        case .date: .integers(.date)
+        case .float: .floats
+        case .double: .doubles
+        case .string: .texts
+        case .link(let target):
+            switch try self.table(target).keyType {
+            case .int: .integers(.link)
+            case .string: .textLinks
+            default: .values
+            }
+        case .data, .uuid, .objectID, .decimal: .values
+        }
+    }
+
+    /// Adds the value of a cell to a column.
+    ///
+    /// - Returns: what it takes in a block at the most, in bytes.
+    @inline(__always)
+    private func read(
+        _ position: Int32, _ codec: ColumnCodec, _ kind: ColumnBuilder.Kind, of statement: Statement,
+        into column: inout ColumnBuilder, _ table: ClassTable
+    ) throws -> Int {
+        let cell = statement.cell(position)
+        if cell.isNull { return column.appendNull() }
+        switch kind {
+        case .integers(.link):
+            guard case .link(let target) = codec, case .int(let key) = try self.key(ofRow: cell.int, in: target) else {
+                throw table.damaged()
+            }
+            return column.append(integer: key)
+        case .integers(.bool): return column.append(integer: cell.int == 0 ? 0 : 1)
+        case .integers: return column.append(integer: cell.int)
+        case .doubles: return column.append(number: cell.isText ? .nan : cell.double)
+        // Single precision, which is exact in double.
+        case .floats: return column.append(number: cell.isText ? .nan : Double(Float(cell.double)))
+        case .texts: return column.append(text: cell.utf8)
+        case .textLinks:
+            guard case .link(let target) = codec else { throw table.damaged() }
+            let row = cell.int
+            return try column.appendLink(row: row) { try self.key(ofRow: row, in: target) }
+        case .values, .keys:
+            if case .link(let target) = codec {
+                return column.append(value: .link(try self.key(ofRow: cell.int, in: target)))
+            }
+            guard let value = codec.read(position, of: statement) else { throw table.damaged() }
+            return column.append(value: value)
+        }
+    }
+}
