@@ -15,12 +15,12 @@ extension ObjectTables {
             keyType: table.keyType,
             sources.map {
                 switch $0 {
-                case .key: nil
+                case .key: .keys
                 case .cell(_, _, let kind): kind
                 case .collection: .values
                 }
             })
-        let keyCell: Int32 = try table.schema.primaryKeyIndex.map { try cell(of: $0, in: table) } ?? 3
+        let keyCell = table.schema.primaryKeyIndex.flatMap { cell(of: $0, in: table)?.position } ?? 3
         let next = try page(of: query, table, after: cursor, limit: limit, byteCountMax: byteCountMax) { statement in
             let key = try table.key(of: statement, from: keyCell)
             let former = rows.byteCount
@@ -58,8 +58,8 @@ extension ObjectTables {
         for property in properties {
             if property == table.schema.primaryKeyIndex {
                 sources.append(.key)
-            } else if let field = table.fields.first(where: { $0.property == property }) {
-                sources.append(.cell(try cell(of: property, in: table), field.codec, try kind(of: field.codec)))
+            } else if let cell = cell(of: property, in: table) {
+                sources.append(.cell(cell.position, cell.codec, try kind(of: cell.codec)))
             } else if let collection = table.collections.first(where: { $0.property == property }) {
                 sources.append(.collection(collection))
             } else {
@@ -69,10 +69,10 @@ extension ObjectTables {
         return sources
     }
 
-    /// The position of a property's column in ``ClassTable/rowColumns(alias:)``.
-    private func cell(of property: Int, in table: ClassTable) throws -> Int32 {
-        guard let position = table.fields.firstIndex(where: { $0.property == property }) else { throw table.damaged() }
-        return Int32(position) + (table.isKeyed ? 3 : 5)
+    /// The position of a property's column in ``ClassTable/rowColumns(alias:)``; nil if it has none.
+    private func cell(of property: Int, in table: ClassTable) -> (position: Int32, codec: ColumnCodec)? {
+        guard let index = table.fields.firstIndex(where: { $0.property == property }) else { return nil }
+        return (Int32(index) + (table.isKeyed ? 3 : 5), table.fields[index].codec)
     }
 
     private func kind(of codec: ColumnCodec) throws -> ColumnBuilder.Kind {

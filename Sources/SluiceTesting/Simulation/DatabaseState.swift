@@ -2,7 +2,7 @@ import SluiceModel
 import SluiceQuery
 import SluiceStorage
 
-/// Everything of a server's database that follows from its journal, as text, to compare two engines.
+/// Everything of a server's database that follows from its journal, to compare two engines.
 struct DatabaseState {
     /// One thing that is stored. Things are compared as values: dictionaries within them have no order.
     private enum Fact: Equatable {

@@ -18,15 +18,15 @@ package struct RowColumns {
 
     /// - Parameters:
     ///   - keyType: what the class's objects are identified by.
-    ///   - kinds: what the values of each property are, in ascending order of property; nil for the primary key.
-    package init(keyType: ScalarType, _ kinds: [ColumnBuilder.Kind?]) {
+    ///   - kinds: what the values of each property are, in ascending order of property.
+    package init(keyType: ScalarType, _ kinds: [ColumnBuilder.Kind]) {
         keyColumn =
             switch keyType {
             case .int: ColumnBuilder(.integers(.int))
             case .string: ColumnBuilder(.texts)
             default: ColumnBuilder(.values)
             }
-        columns = kinds.map { ColumnBuilder($0 ?? .keys) }
+        columns = kinds.map { ColumnBuilder($0) }
     }
 
     package var count: Int { keys.count }

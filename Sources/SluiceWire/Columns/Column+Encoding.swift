@@ -36,7 +36,6 @@ enum Column {
 
     /// Appends a column in the form in which it came, as the same bytes.
     static func encode(_ column: ValueColumn, into writer: inout ByteWriter) {
-        let kind = ColumnKind(column)
         if case .values(let values) = column.content {
             return values.withUnsafeBufferPointer {
                 encode(ColumnCells($0, first: 0, stride: 1, count: column.count), into: &writer)
@@ -44,6 +43,7 @@ enum Column {
         }
         let nullCount = column.isNull.reduce(0) { $0 + ($1 ? 1 : 0) }
         guard nullCount < column.count else { return writer.byte(ColumnKind.null.rawValue) }
+        let kind = ColumnKind(column)
         writer.byte(kind.rawValue | (nullCount > 0 ? ColumnKind.nullsFlag : 0))
         if nullCount > 0 {
             BitPacking.pack(count: column.count, width: 1, into: &writer) { column.isNull[$0] ? 1 : 0 }

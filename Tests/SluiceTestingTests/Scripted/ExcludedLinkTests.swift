@@ -14,12 +14,7 @@ import Testing
 
     /// 1 is `Team EXCLUDE(deputy)`, 2 is `Team`; both are bootstrapping.
     init() throws {
-        let team = try ClassSchema(
-            "Team", primaryKey: "id",
-            properties: [
-                Property("id", .scalar(.int)), Property("leader", .link("User")), Property("deputy", .link("User")),
-            ])
-        server = try ScriptedSession(classes: [team])
+        server = try ScriptedSession(classes: [ScriptedSession.team()])
         server.open()
         _ = try server.engine.observe(try server.query("Team EXCLUDE(deputy)")) { _ in }
         all = try server.query("Team")

@@ -15,12 +15,7 @@ import Testing
 
     /// 1 is `Team`, complete at version 3 with a team that 2 leads.
     init() throws {
-        let team = try ClassSchema(
-            "Team", primaryKey: "id",
-            properties: [
-                Property("id", .scalar(.int)), Property("leader", .link("User")), Property("deputy", .link("User")),
-            ])
-        server = try ScriptedSession(classes: [team])
+        server = try ScriptedSession(classes: [ScriptedSession.team()])
         server.open()
         _ = try server.engine.observe(try server.query("Team")) { _ in }
         server.receive([

@@ -33,6 +33,15 @@ final class ScriptedSession {
         engine = try ClientEngine(storage: storage, options: options, now: { Self.now }, random: { 1 }, log: log)
     }
 
+    /// Teams that link to users, beside the users.
+    static func team() throws -> ClassSchema {
+        try ClassSchema(
+            "Team", primaryKey: "id",
+            properties: [
+                Property("id", .scalar(.int)), Property("leader", .link("User")), Property("deputy", .link("User")),
+            ])
+    }
+
     /// The same store after a restart of its process.
     init(_ earlier: ScriptedSession, engine: ClientEngine) {
         schema = earlier.schema
