@@ -38,7 +38,7 @@ final class Committer {
 
     func add(_ upload: Upload) {
         uploads.append(upload)
-        operationCount += upload.changeset.operations.count
+        operationCount += upload.changeset.operationCount
     }
 
     private var pipeline: CommitPipeline {

@@ -26,6 +26,8 @@ struct GroupObjects {
 
     init(_ storage: any JournaledStorage) { self.storage = storage }
 
+    var isEmpty: Bool { entries.isEmpty }
+
     /// Makes room for further objects.
     mutating func reserveCapacity(_ count: Int) {
         // Once, and then as it grows by itself: a group has many small uploads, or few large ones.

@@ -6,21 +6,23 @@ internal import SluiceWire
 
 /// Merges a group of uploads against the present state, and writes nothing: the result is redo data.
 struct GroupPreparation {
-    private let storage: any JournaledStorage
-    private let schema: Schema
-    private let check: OperationCheck
+    let storage: any JournaledStorage
+    let schema: Schema
+    let check: OperationCheck
     /// What a transaction may hold, as its author checks it too.
-    private let transactionLimits: DataLimits
+    let transactionLimits: DataLimits
     private let limits: DataLimits
     /// The server's clock, which never goes back.
     private let now: Timestamp
-    private var version: UInt64
+    var version: UInt64
     var objects: GroupObjects
     /// How many uploads were merged.
     private var uploadCount = 0
-    private var known = KnownObjects(numbers: [], before: [], created: [])
-    private var groupHistory = GroupHistory()
-    private var steps: [JournalStep] = []
+    var known = KnownObjects(numbers: [], before: [], created: [])
+    var groupHistory = GroupHistory()
+    var steps: [JournalStep] = []
+    /// The uploads that were accepted by column; then the group has no others.
+    var runs: [CreationUpload] = []
     private var progress: [UInt64: UInt64] = [:]
     private var acknowledged: [SessionID: UInt64] = [:]
     private var rejections: [CommittedGroup.Rejection] = []
@@ -30,7 +32,7 @@ struct GroupPreparation {
     /// Those of the classes that the group has come to, by position.
     private var templates: [Merger.Template?]
 
-    private let writeGuard: WriteGuard?
+    let writeGuard: WriteGuard?
     let policies: DatabasePolicies?
     var bases: BaseImages
 
@@ -73,10 +75,19 @@ struct GroupPreparation {
             progress[upload.clientID] = changeset.sequence
         }
         if let problem = upload.problem { return reject(upload, problem) }
+        if let creations = changeset.creations, try accept(creations, of: upload) { return }
+        expandRuns()
+        try acceptOperations(of: upload)
+    }
+
+    /// Merges an upload operation by operation.
+    private mutating func acceptOperations(of upload: Upload) throws {
+        var upload = upload
+        upload.changeset.expand()
+        let changeset = upload.changeset
         if let excess = transactionLimits.excess(of: changeset.operations) {
             return reject(upload, .init(code: .limitExceeded, message: excess.description))
         }
-        var upload = upload
         for (index, operation) in changeset.operations.enumerated() {
             guard let problem = check.problem(with: operation) else { continue }
             // It may have been made when a property was of a narrower type.
@@ -118,10 +129,8 @@ struct GroupPreparation {
     ///   do what it does, and ``PolicyRefusal`` when a validator refuses it; nothing of it counts then.
     private mutating func merge(_ upload: Upload) throws {
         let changeset = upload.changeset
-        // Limited, so that a clock far ahead cannot win every merge.
-        let limit = now.microseconds + HybridClock.driftMax
-        let timestamp = HybridTimestamp(microseconds: min(changeset.timestamp.microseconds, limit))
-        let stamp = WriteStamp(timestamp: timestamp, clientID: upload.clientID, version: version + 1)
+        var transaction = transaction(of: upload, kinds: changeset.operations.kinds)
+        let stamp = WriteStamp(timestamp: transaction.timestamp, clientID: upload.clientID, version: version + 1)
         var touched: [TouchedObject] = []
         touched.reserveCapacity(changeset.operations.count)
         objects.reserveCapacity(changeset.operations.count)
@@ -170,10 +179,8 @@ struct GroupPreparation {
             throw writeGuard?.refusal(of: object, for: excess, by: upload.session) ?? excess
         }
         version += 1
-        var transaction = JournalTransaction(
-            clientID: upload.clientID, sequence: changeset.sequence, userID: upload.userID, timestamp: timestamp,
-            kinds: changeset.operations.kinds, changes: [])
-        transaction.changes.reserveCapacity(touched.count)
+        var changes: [JournalChange] = []
+        changes.reserveCapacity(touched.count)
         for place in touched.indices {
             supersededCount += touched[place].merger.supersededCount
             guard let change = change(of: touched[place]) else { continue }
@@ -182,8 +189,24 @@ struct GroupPreparation {
             objects.set(row, of: touched[place].number, isReset: change.kind != .update)
             known.numbers.append(touched[place].number)
             if change.kind == .create, let row { known.created.append(row) }
-            transaction.changes.append(change)
+            changes.append(change)
         }
+        transaction.changes = changes
+        append(transaction)
+    }
+
+    /// What an upload becomes, as yet without changes.
+    func transaction(of upload: Upload, kinds: Set<OperationKind>) -> JournalTransaction {
+        // Limited, so that a clock far ahead cannot win every merge.
+        let limit = now.microseconds + HybridClock.driftMax
+        return JournalTransaction(
+            clientID: upload.clientID, sequence: upload.changeset.sequence, userID: upload.userID,
+            timestamp: HybridTimestamp(microseconds: min(upload.changeset.timestamp.microseconds, limit)),
+            kinds: kinds, changes: [])
+    }
+
+    /// Appends the transaction that makes ``version``.
+    mutating func append(_ transaction: JournalTransaction) {
         groupHistory.append(transaction, version: version)
         steps.append(.transaction(transaction))
     }

@@ -4,7 +4,7 @@ package import SluiceModel
 ///
 /// A class, since closures that make messages would copy a structure for each operation.
 package final class OperationCheck: Sendable {
-    private let schema: Schema
+    let schema: Schema
     private let limits: DataLimits
 
     package init(schema: Schema, limits: DataLimits = .standard) {
@@ -96,7 +96,7 @@ package final class OperationCheck: Sendable {
         return nil
     }
 
-    private func problem(
+    func problem(
         with value: Value, _ position: Int, ofClass classIndex: Int, place: @autoclosure () -> String
     ) -> String? {
         guard schema.classes[classIndex].properties[position].type.accepts(value) else {

@@ -20,7 +20,7 @@ extension DatabaseEngine {
                 commit(now: now)
                 throw SessionEnd(.protocolViolation, problem, action: .retry)
             }
-            if committer.isFull || permissions.concerns(changeset.operations) { commit(now: now) }
+            if committer.isFull || permissions.concerns(changeset) { commit(now: now) }
         }
     }
 

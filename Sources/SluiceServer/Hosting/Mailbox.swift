@@ -140,7 +140,7 @@ extension ClientMessage {
     /// How many operations the message uploads.
     var operationCount: Int {
         guard case .upload(_, let changesets) = self else { return 0 }
-        return changesets.reduce(0) { $0 + $1.operations.count }
+        return changesets.reduce(0) { $0 + $1.operationCount }
     }
 }
 
@@ -154,7 +154,7 @@ extension [ClientMessage] {
         for (position, message) in enumerated() {
             guard case .upload(let session, let changesets) = message else { continue }
             for (number, changeset) in changesets.enumerated() {
-                count += changeset.operations.count
+                count += changeset.operationCount
                 guard count >= operationCount else { continue }
                 let left = [Changeset](changesets[(number + 1)...])
                 guard !left.isEmpty || position + 1 < self.count else { return nil }

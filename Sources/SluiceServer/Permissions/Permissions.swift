@@ -122,8 +122,10 @@ final class Permissions {
 
     /// Whether a transaction may change what its author, or somebody else, may do, so that the next one must be judged
     /// after it is committed.
-    func concerns(_ operations: [ObjectOperation]) -> Bool {
-        !facts.isEmpty && operations.contains { facts.classes.contains($0.object.classIndex) }
+    func concerns(_ changeset: Changeset) -> Bool {
+        guard !facts.isEmpty else { return false }
+        if let creations = changeset.creations { return facts.classes.contains(creations.classIndex) }
+        return changeset.operations.contains { facts.classes.contains($0.object.classIndex) }
     }
 
     // MARK: Sessions

@@ -221,7 +221,9 @@ extension SQLiteClientStorage {
 
     private func decode(_ bytes: [UInt8]) throws(StorageError) -> Changeset {
         decodedChangesetCount += 1
-        return try StoredBlob.decode(
+        var changeset = try StoredBlob.decode(
             Changeset.self, from: bytes, file: connection.name, what: "a changeset of the outbox")
+        changeset.expand()
+        return changeset
     }
 }

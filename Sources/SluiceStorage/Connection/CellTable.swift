@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import SluiceModel
 internal import SluiceWire
 
 /// Rows of values in the form in which SQLite takes them, for a statement that reads them as a table.

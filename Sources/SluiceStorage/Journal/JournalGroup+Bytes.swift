@@ -2,7 +2,8 @@ internal import SluiceModel
 internal import SluiceWire
 
 /// The bytes of a group: a format byte, what was done without the values, then all values in order. Who wants to know
-/// only who wrote what need not decode the values.
+/// only who wrote what need not decode the values. A transaction that is a run of creations is written as it came, values
+/// included.
 extension JournalGroup {
     private static let format: UInt8 = 1
 
@@ -19,7 +20,7 @@ extension JournalGroup {
         writer.zigzag(acceptedAt.microseconds)
         writer.optional(workerID) { $0.string($1) }
         writer.array(steps) { $1.encode(into: &$0) }
-        for transaction in transactions {
+        for transaction in transactions where transaction.creations == nil {
             for change in transaction.changes {
                 for value in change.values { value.encode(into: &writer) }
             }
@@ -74,12 +75,13 @@ extension JournalStep {
         static let removal: UInt8 = 7
         static let trim: UInt8 = 8
         static let rules: UInt8 = 9
+        static let creations: UInt8 = 10
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
         switch self {
         case .transaction(let transaction):
-            writer.byte(Tag.transaction)
+            writer.byte(transaction.creations == nil ? Tag.transaction : Tag.creations)
             transaction.encode(into: &writer)
         case .rejection(let client, let sequence, let notice):
             writer.byte(Tag.rejection)
@@ -118,7 +120,16 @@ extension JournalStep {
 
     fileprivate init(from reader: inout ByteReader) throws(WireError) {
         switch try reader.byte() {
-        case Tag.transaction: self = .transaction(try JournalTransaction(from: &reader))
+        case Tag.transaction:
+            var transaction = try JournalTransaction(headerFrom: &reader)
+            transaction.changes = try reader.array(minimumSize: JournalChange.byteCountMin) { reader throws(WireError) in
+                try JournalChange(from: &reader)
+            }
+            self = .transaction(transaction)
+        case Tag.creations:
+            var transaction = try JournalTransaction(headerFrom: &reader)
+            transaction.creations = try Creations(from: &reader)
+            self = .transaction(transaction)
         case Tag.rejection:
             self = .rejection(
                 client: try reader.varint(), sequence: try reader.varint(), notice: try reader.data())
@@ -139,11 +150,13 @@ extension JournalStep {
     }
 
     fileprivate mutating func readValues(_ reader: inout ByteReader) throws(WireError) {
-        guard case .transaction(var transaction) = self else { return }
+        guard case .transaction(var transaction) = self, transaction.creations == nil else { return }
         // The changes must not be shared while they are filled.
         self = .epoch(0)
-        for index in transaction.changes.indices {
-            let count = transaction.changes[index].written.count
+        var changes = transaction.changes
+        transaction.changes = []
+        for index in changes.indices {
+            let count = changes[index].written.count
             try reader.spend(elements: count)
             guard count <= reader.remaining else {
                 throw WireError(
@@ -152,8 +165,9 @@ extension JournalStep {
             var values: [Value] = []
             values.reserveCapacity(count)
             for _ in 0..<count { values.append(try Value(from: &reader)) }
-            transaction.changes[index].values = values
+            changes[index].values = values
         }
+        transaction.changes = changes
         self = .transaction(transaction)
     }
 }
@@ -165,10 +179,15 @@ extension JournalTransaction {
         writer.optional(userID) { $0.string($1) }
         writer.zigzag(timestamp.microseconds)
         writer.varint(kinds.reduce(0) { $0 | 1 << UInt64($1.code) })
-        writer.array(changes) { $1.encode(into: &$0) }
+        if let creations {
+            creations.encode(into: &writer)
+        } else {
+            writer.array(changes) { $1.encode(into: &$0) }
+        }
     }
 
-    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+    /// Reads what a transaction is, without what it did.
+    fileprivate init(headerFrom reader: inout ByteReader) throws(WireError) {
         let clientID = try reader.varint()
         let sequence = try reader.varint()
         let userID = try reader.optional { reader throws(WireError) in try reader.string() }
@@ -179,10 +198,7 @@ extension JournalTransaction {
             throw WireError(.malformed, "\(codes) are no kinds of operations", offset: reader.offset)
         }
         self.init(
-            clientID: clientID, sequence: sequence, userID: userID, timestamp: timestamp, kinds: Set(kinds),
-            changes: try reader.array(minimumSize: JournalChange.byteCountMin) { reader throws(WireError) in
-                try JournalChange(from: &reader)
-            })
+            clientID: clientID, sequence: sequence, userID: userID, timestamp: timestamp, kinds: Set(kinds), changes: [])
     }
 }
 

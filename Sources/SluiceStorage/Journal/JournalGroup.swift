@@ -52,7 +52,7 @@ package enum JournalStep: Hashable, Sendable {
 }
 
 /// An accepted transaction as redo data.
-package struct JournalTransaction: Hashable, Sendable {
+package struct JournalTransaction: Sendable {
     package var clientID: UInt64
     /// The client's number of the transaction.
     package var sequence: UInt64
@@ -61,8 +61,12 @@ package struct JournalTransaction: Hashable, Sendable {
     package var timestamp: HybridTimestamp
     /// The kinds of the operations as they were uploaded, for change events.
     package var kinds: Set<OperationKind>
-    /// What the transaction did to each object, in order; an object occurs once.
-    package var changes: [JournalChange]
+    private var content: Content
+
+    private enum Content: Sendable {
+        case changes([JournalChange])
+        case creations(Creations)
+    }
 
     package init(
         clientID: UInt64, sequence: UInt64, userID: String?, timestamp: HybridTimestamp,
@@ -73,7 +77,38 @@ package struct JournalTransaction: Hashable, Sendable {
         self.userID = userID
         self.timestamp = timestamp
         self.kinds = kinds
-        self.changes = changes
+        content = .changes(changes)
+    }
+
+    /// What the transaction did to each object, in order; an object occurs once. O(1), or O(values) where
+    /// ``creations`` are all there is.
+    package var changes: [JournalChange] {
+        get {
+            switch content {
+            case .changes(let changes): changes
+            case .creations(let creations): JournalChange.changes(of: creations)
+            }
+        }
+        set { content = .changes(newValue) }
+    }
+
+    /// What the transaction did, where that is no more than a run of creations; else nil.
+    package var creations: Creations? {
+        get { if case .creations(let creations) = content { creations } else { nil } }
+        set { if let newValue { content = .creations(newValue) } }
+    }
+}
+
+extension JournalTransaction: Hashable {
+    package static func == (left: JournalTransaction, right: JournalTransaction) -> Bool {
+        left.clientID == right.clientID && left.sequence == right.sequence && left.userID == right.userID
+            && left.timestamp == right.timestamp && left.kinds == right.kinds && left.changes == right.changes
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(clientID)
+        hasher.combine(sequence)
+        hasher.combine(timestamp)
     }
 }
 
@@ -112,5 +147,19 @@ package struct JournalChange: Hashable, Sendable {
             if kind == .update, case .editList(let edits) = field.change { return edits }
         }
         return nil
+    }
+
+    /// Creations one by one. O(values).
+    fileprivate static func changes(of creations: Creations) -> [JournalChange] {
+        let written = PropertySet(creations.properties)
+        let columns = creations.properties.indices
+        return (0..<creations.count).map { position in
+            JournalChange(
+                creations.object(at: position), .create, written: written,
+                values: columns.map { creations.value(at: position, ofColumn: $0) },
+                defaulted: PropertySet(
+                    columns.lazy.filter { creations.isDefault(at: position, ofColumn: $0) }
+                        .map { creations.properties[$0] }))
+        }
     }
 }

@@ -66,6 +66,11 @@ extension ObjectTables {
     /// where that seems worth it.
     func noteAbsent(_ key: ObjectKey, in table: ClassTable) throws(StorageError) {
         guard table.absentKeys.note(key) else { return }
+        table.absentKeys.learn(above: key, upTo: try keyAbove(key, in: table))
+    }
+
+    /// The next key above one that a table has; nil if there is none. O(log n).
+    func keyAbove(_ key: ObjectKey, in table: ClassTable) throws(StorageError) -> ObjectKey? {
         let columns = table.keyColumns.joined(separator: ", ")
         let statement = try table.statement(.keyAbove) {
             let parameters = table.keyColumns.map { _ in "?" }.joined(separator: ", ")
@@ -75,7 +80,6 @@ extension ObjectTables {
         }
         defer { statement.reset() }
         try table.bind(key, to: statement)
-        let upper = try statement.step() ? try table.key(of: statement, from: 0) : nil
-        table.absentKeys.learn(above: key, upTo: upper)
+        return try statement.step() ? try table.key(of: statement, from: 0) : nil
     }
 }

@@ -75,6 +75,14 @@ final class ObjectTables {
         return try find(object.key, in: table) != nil
     }
 
+    /// Whether an object with a key in a range has a row. O(log n).
+    func knowsAny(in keys: ClosedRange<ObjectKey>, ofClass classIndex: Int) throws(StorageError) -> Bool {
+        let table = try table(classIndex)
+        if table.absentKeys.contains(keys.lowerBound), table.absentKeys.contains(keys.upperBound) { return false }
+        if try find(keys.lowerBound, in: table) != nil { return true }
+        return try keyAbove(keys.lowerBound, in: table).map { $0 <= keys.upperBound } ?? false
+    }
+
     /// The local row id of an object that has one: present, deleted or a ghost.
     func rowID(of object: ObjectRef) throws(StorageError) -> Int64? {
         let table = try table(object.classIndex)

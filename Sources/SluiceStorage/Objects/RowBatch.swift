@@ -1,5 +1,4 @@
 package import SluiceModel
-package import SluiceWire
 
 /// Rows of one class that carry the same properties, to be stored together.
 package struct RowBatch: Sendable {

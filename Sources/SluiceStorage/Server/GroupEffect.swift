@@ -36,7 +36,7 @@ struct GroupEffect {
         }
     }
 
-    private let storage: SQLiteServerStorage
+    let storage: SQLiteServerStorage
     /// What the maker of the group has found out; nil if nobody has.
     private let known: KnownObjects?
     /// Whether the group comes from elsewhere, so that it may not fit the schema.
@@ -46,7 +46,9 @@ struct GroupEffect {
     private var placesByNumber: [Int]
     private var placesByName: [ObjectRef: Int] = [:]
     private var progress: [UInt64: UInt64] = [:]
-    private var transactionCount = 0
+    private(set) var transactionCount = 0
+    /// What was created by column. Nothing else in the group concerns these objects.
+    var runs: [CreatedRun] = []
     /// The present transaction as an author, which all that it is the first to change share.
     private var author: [Int] = []
     private var changeCount = 0
@@ -64,15 +66,20 @@ struct GroupEffect {
 
     /// Carries out a transaction.
     ///
-    /// - Parameter body: called with each change and what there was before it, in order.
+    /// - Parameter body: called with each change and what there was before it, in order; nil if nobody asks.
     mutating func carryOut(
-        _ transaction: JournalTransaction, version: UInt64, _ body: (LogChange) -> Void
+        _ transaction: JournalTransaction, version: UInt64, _ body: ((LogChange) -> Void)?
     ) throws {
         author = [transactionCount]
-        for change in transaction.changes {
-            let undone = try carryOut(change, version: version)
-            undo.append(undone)
-            body(undone)
+        if !isForeign, let creations = transaction.creations {
+            try create(creations, version: version)
+            if let body { for change in transaction.changes { body(LogChange(change)) } }
+        } else {
+            for change in transaction.changes {
+                let undone = try carryOut(change, version: version)
+                undo.append(undone)
+                body?(undone)
+            }
         }
         noteProgress(of: transaction.clientID, transaction.sequence)
         transactionCount += 1
@@ -221,7 +228,7 @@ struct GroupEffect {
         }
     }
 
-    private func mismatch(_ object: ObjectRef, _ verb: String, _ state: String) -> StorageError {
+    func mismatch(_ object: ObjectRef, _ verb: String, _ state: String) -> StorageError {
         let name = storage.schema[object.classIndex].name
         return StorageError(
             .journal,
@@ -246,6 +253,7 @@ struct GroupEffect {
                     || storage.connection.writeFailure != nil,
                 "what is stored reads as it was written")
         }
+        assert(runs.allSatisfy(isStored), "what is stored reads as it was written")
         for (client, sequence) in progress { try storage.storeProgress(of: client, sequence, at: time) }
     }
 
@@ -259,6 +267,7 @@ struct GroupEffect {
                     object: changes[position].object, old: changes[position].old, new: changes[position].new,
                     authors: changes[position].authors))
         }
+        for run in runs { deltas += run.deltas }
         return CommitDelta(changes: deltas, version: version)
     }
 }

@@ -102,6 +102,9 @@ package protocol JournaledStorage: ObjectReading {
     /// Whether anything is known of an object: it is present, deleted, or the target of a link.
     func knows(_ object: ObjectRef) throws -> Bool
 
+    /// Whether anything is known of an object of a class with a key in a range. O(log n).
+    func knowsAny(in keys: ClosedRange<ObjectKey>, ofClass classIndex: Int) throws -> Bool
+
     /// Calls `body` with the entries after a version in ascending order, until it returns false.
     ///
     /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.

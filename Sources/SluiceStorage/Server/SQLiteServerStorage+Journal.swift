@@ -51,9 +51,8 @@ extension SQLiteServerStorage {
         for step in group.steps {
             if case .transaction(let transaction) = step {
                 var entry = LogEntry(transaction, version: version + 1, of: group)
-                try effect.carryOut(transaction, version: version + 1) { undone in
-                    if writeIndex != nil { entry.changes.append(undone) }
-                }
+                try effect.carryOut(
+                    transaction, version: version + 1, writeIndex == nil ? nil : { entry.changes.append($0) })
                 writeIndex?.append(entry)
                 log.version += 1
                 versionClock.append(log.version, transaction.timestamp)

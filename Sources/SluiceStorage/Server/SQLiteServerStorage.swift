@@ -247,6 +247,18 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
 
     package func knows(_ object: ObjectRef) throws -> Bool { try tables.knows(object) }
 
+    /// Stores those rows of a batch of whose objects nothing is known.
+    ///
+    /// - Returns: the positions of the others, ascending.
+    func insertUnknown(_ batch: RowBatch) throws -> [Int] {
+        try requireTransaction()
+        return try tables.insertUnknown(batch, at: Array(batch.keys.indices)).leftOut
+    }
+
+    package func knowsAny(in keys: ClosedRange<ObjectKey>, ofClass classIndex: Int) throws -> Bool {
+        try tables.knowsAny(in: keys, ofClass: classIndex)
+    }
+
     package func copy(toFile path: String) throws {
         guard !connection.isInTransaction else {
             throw StorageError(.misuse, "\(connection.name): a transaction is open; commit it before copying")

@@ -72,6 +72,9 @@ extension ByteReader {
     /// `count` bytes without a length.
     package mutating func raw(_ count: Int) throws(WireError) -> [UInt8] { Array(try slice(count)) }
 
+    /// What was read since an offset.
+    func bytes(since start: Int) -> [UInt8] { Array(base[start..<offset]) }
+
     /// A length, then bytes.
     package mutating func data() throws(WireError) -> [UInt8] { try raw(try length()) }
 

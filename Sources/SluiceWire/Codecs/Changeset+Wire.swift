@@ -4,13 +4,18 @@ extension Changeset: WireCodable {
     /// The form in which a changeset is stored, and travels to a peer that knows ``Features/creationRuns``.
     package func encode(into writer: inout ByteWriter) {
         encodeHeader(into: &writer)
+        if let creations {
+            writer.varint(1)
+            creations.encode(into: &writer)
+            return
+        }
+        let operations = operations
         var items = ByteWriter()
         var count = 0
         var next = 0
         while next < operations.count {
             count += 1
             if let run = CreationRun(at: next, of: operations) {
-                items.byte(run.hasDefaults ? Self.creationRunWithDefaults : Self.creationRun)
                 run.encode(into: &items)
                 next += run.count
             } else {
@@ -30,11 +35,6 @@ extension Changeset: WireCodable {
         return writer.bytes
     }
 
-    /// What stands in the place of an operation's action where a run of creations follows.
-    private static let creationRun: UInt8 = 3
-    /// The same, with notes on which values are defaults.
-    private static let creationRunWithDefaults: UInt8 = 4
-
     private func encodeHeader(into writer: inout ByteWriter) {
         writer.varint(sequence)
         writer.varint(baseVersion)
@@ -43,7 +43,7 @@ extension Changeset: WireCodable {
 
     package init(from reader: inout ByteReader) throws(WireError) {
         try self.init(headerFrom: &reader)
-        operations = try Self.operations(from: &reader)
+        try readContent(from: &reader)
     }
 
     private init(headerFrom reader: inout ByteReader) throws(WireError) {
@@ -53,23 +53,26 @@ extension Changeset: WireCodable {
         self.init(sequence: sequence, baseVersion: baseVersion, timestamp: timestamp, operations: [])
     }
 
-    private static func operations(from reader: inout ByteReader) throws(WireError) -> [ObjectOperation] {
+    private mutating func readContent(from reader: inout ByteReader) throws(WireError) {
         let weight = max(1, MemoryLayout<ObjectOperation>.stride / MemoryLayout<Value>.stride)
         let count = try reader.count(minimumSize: 4, weight: weight)
         var operations: [ObjectOperation] = []
-        operations.reserveCapacity(count)
         for _ in 0..<count {
-            let code = try reader.peek()
-            guard code == creationRun || code == creationRunWithDefaults else {
+            guard try CreationRun.isNext(in: reader) else {
+                if operations.isEmpty { operations.reserveCapacity(count) }
                 operations.append(try ObjectOperation(from: &reader))
                 continue
             }
-            _ = try reader.byte()
             // Its operations count, and not the run.
             reader.budget.elements += weight
-            try CreationRun.decode(into: &operations, hasDefaults: code == creationRunWithDefaults, from: &reader)
+            let run = try Creations(from: &reader)
+            if count == 1 {
+                creations = run
+                return
+            }
+            operations += run.operations
         }
-        return operations
+        self.operations = operations
     }
 
     /// Reads the changesets that fill the rest of a message.
@@ -83,7 +86,7 @@ extension Changeset: WireCodable {
             let budget = reader.budget
             var changeset = try Changeset(headerFrom: &reader)
             do throws(WireError) {
-                changeset.operations = try operations(from: &reader)
+                try changeset.readContent(from: &reader)
             } catch {
                 // A transaction that only found too little left of the frame's limits must be sent again.
                 let isAlone = budget.elements + 64 >= reader.limits.elementCountMax

@@ -1,4 +1,4 @@
-internal import SluiceModel
+package import SluiceModel
 
 /// Creations of objects of one class that follow each other and set the same properties. They travel by column, like the
 /// rows of a block.
@@ -39,7 +39,7 @@ struct CreationRun {
     }
 
     /// Whether some values are defaults.
-    var hasDefaults: Bool { !defaulted.isEmpty }
+    private var hasDefaults: Bool { !defaulted.isEmpty }
 
     /// How many operations there are.
     var count: Int { operations.count }
@@ -58,9 +58,21 @@ struct CreationRun {
 
     // MARK: The binary form
 
-    /// Class, properties and count, then the keys and a column for each property. Where there are defaults, the
+    /// What stands in the place of an operation's action where a run follows.
+    fileprivate static let code: UInt8 = 3
+    /// The same, where the run says which values are defaults.
+    fileprivate static let codeWithDefaults: UInt8 = 4
+
+    /// Whether a run follows.
+    static func isNext(in reader: ByteReader) throws(WireError) -> Bool {
+        let next = try reader.peek()
+        return next == code || next == codeWithDefaults
+    }
+
+    /// A code, class, properties and count, then the keys and a column for each property. Where there are defaults, the
     /// properties that have some come before the keys, and for each a bit for each creation.
     func encode(into writer: inout ByteWriter) {
+        writer.byte(hasDefaults ? Self.codeWithDefaults : Self.code)
         writer.varint(classIndex)
         PropertySet(properties).encode(into: &writer)
         writer.varint(count)
@@ -98,6 +110,45 @@ struct CreationRun {
             writer.raw(bytes)
         }
     }
+}
+
+extension Creations: WireCodable {
+    /// The form in which they came: that of ``CreationRun``.
+    package func encode(into writer: inout ByteWriter) { writer.raw(encoded) }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        let start = reader.offset
+        let code = try reader.byte()
+        guard code == CreationRun.code || code == CreationRun.codeWithDefaults else {
+            throw reader.malformed("\(code) is no run of creations")
+        }
+        let classIndex = try reader.position()
+        // The set itself counts for nothing, so that a run takes what its operations count for.
+        let budget = reader.budget.elements
+        let properties = Array(try PropertySet(from: &reader))
+        reader.budget.elements = budget
+        let announced = try reader.varint()
+        let weight = properties.count + 2
+        guard announced > 0, announced <= UInt64(reader.budget.elements / weight) else {
+            throw WireError(
+                .limitExceeded, "\(announced) creations of \(properties.count) properties, more than a frame may hold",
+                offset: reader.offset)
+        }
+        let count = Int(announced)
+        try reader.spend(elements: count * weight)
+        let defaults =
+            code == CreationRun.codeWithDefaults
+            ? try Self.defaults(of: properties, count: count, from: &reader)
+            : Array(repeating: [], count: properties.count)
+        let keyColumn = try Column.decode(count: count, from: &reader)
+        let keys = try ObjectKey.keys(of: keyColumn, reader)
+        var columns: [ValueColumn] = []
+        columns.reserveCapacity(properties.count)
+        for _ in properties { columns.append(try Self.column(count: count, from: &reader)) }
+        self.init(
+            classIndex: classIndex, properties: properties, keys: keys, keyColumn: keyColumn, columns: columns,
+            defaults: defaults, encoded: reader.bytes(since: start))
+    }
 
     /// Reads which values of `count` creations are defaults: for each property a bit for each creation, or nothing where
     /// none is.
@@ -117,65 +168,20 @@ struct CreationRun {
         return defaults
     }
 
-    /// Reads a run, and appends its operations.
-    ///
-    /// - Parameter hasDefaults: whether it says which values are defaults.
-    static func decode(
-        into operations: inout [ObjectOperation], hasDefaults: Bool, from reader: inout ByteReader
-    ) throws(WireError) {
-        let classIndex = try reader.position()
-        // The set itself counts for nothing, so that a run takes what its operations count for.
-        let budget = reader.budget.elements
-        let properties = Array(try PropertySet(from: &reader))
-        reader.budget.elements = budget
-        let announced = try reader.varint()
-        let weight = properties.count + 2
-        guard announced > 0, announced <= UInt64(reader.budget.elements / weight) else {
-            throw WireError(
-                .limitExceeded, "\(announced) creations of \(properties.count) properties, more than a frame may hold",
-                offset: reader.offset)
-        }
-        let count = Int(announced)
-        try reader.spend(elements: count * weight)
-        let defaults = hasDefaults ? try defaults(of: properties, count: count, from: &reader) : []
-        let keys = try ObjectKey.column(count: count, from: &reader)
-        var columns: [[Value]] = []
-        columns.reserveCapacity(properties.count)
-        for _ in properties { columns.append(try values(count: count, from: &reader)) }
-        operations.reserveCapacity(operations.count + count)
-        for row in 0..<count {
-            let fields = properties.indices.map { index in
-                let isDefault = !defaults.isEmpty && defaults[index].has(row)
-                let value = columns[index][row]
-                return FieldOperation(properties[index], isDefault ? .setDefault(value) : .set(value))
-            }
-            operations.append(ObjectOperation(ObjectRef(classIndex, keys[row]), .create(fields)))
-        }
-    }
-
-    /// Reads a column as values. What many rows share takes room in a column once, and in operations for each row, so
-    /// it counts as compressed content does.
-    private static func values(count: Int, from reader: inout ByteReader) throws(WireError) -> [Value] {
+    /// Reads a column. What many rows share takes room in a column once, and in operations for each row, so it counts as
+    /// compressed content does.
+    private static func column(count: Int, from reader: inout ByteReader) throws(WireError) -> ValueColumn {
         let start = reader.offset
         let column = try Column.decode(count: count, from: &reader)
-        var values: [Value] = []
-        values.reserveCapacity(count)
         var byteCount = 0
-        if case .texts(let kind, let texts) = column.content {
-            let distinct = (0..<texts.distinctCount).map { index -> Value in
-                kind == .string ? .string(texts.text(index)) : .link(.string(texts.text(index)))
+        switch column.content {
+        case .texts(_, let texts):
+            let lengths = texts.lengths
+            for row in 0..<count where column.isNull.isEmpty || !column.isNull[row] {
+                byteCount += Int(lengths[texts.index(ofRow: row)])
             }
-            for row in 0..<count {
-                if !column.isNull.isEmpty, column.isNull[row] {
-                    values.append(.null)
-                } else {
-                    byteCount += texts.utf8(texts.index(ofRow: row)).count
-                    values.append(distinct[texts.index(ofRow: row)])
-                }
-            }
-        } else {
-            values = column.values(keys: [])
-            if case .values = column.content { byteCount = values.reduce(0) { $0 + $1.dataSize.byteCount } }
+        case .values(let values): byteCount = values.reduce(0) { $0 + $1.dataSize.byteCount }
+        default: break
         }
         let expansion = max(0, byteCount - (reader.offset - start))
         guard expansion <= reader.budget.expansion else {
@@ -185,11 +191,6 @@ struct CreationRun {
                 offset: reader.offset)
         }
         reader.budget.expansion -= expansion
-        return values
+        return column
     }
-}
-
-extension [UInt8] {
-    /// Whether a bit is set, of those that there are.
-    fileprivate func has(_ bit: Int) -> Bool { bit / 8 < count && self[bit / 8] >> UInt8(bit % 8) & 1 == 1 }
 }

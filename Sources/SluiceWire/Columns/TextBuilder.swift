@@ -1,3 +1,5 @@
+internal import SluiceModel
+
 /// Collects texts for a ``TextColumn``.
 struct TextBuilder {
     private var bytes: [UInt8] = []

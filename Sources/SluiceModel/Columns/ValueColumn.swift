@@ -1,5 +1,3 @@
-package import SluiceModel
-
 /// The values of one property in many rows, in the form in which they came, so that who stores them need not make a
 /// `Value` of each.
 package struct ValueColumn: Sendable {
@@ -35,7 +33,8 @@ package struct ValueColumn: Sendable {
     /// Which rows are null; empty if no row is, and where ``content`` says so itself.
     package let isNull: [Bool]
 
-    init(count: Int, _ content: Content, isNull: [Bool] = []) {
+    /// - Precondition: `content` has a value for each row, and `isNull` one or none.
+    package init(count: Int, _ content: Content, isNull: [Bool] = []) {
         self.count = count
         self.content = content
         self.isNull = isNull
@@ -68,7 +67,7 @@ package struct ValueColumn: Sendable {
     }
 
     /// Whether the column repeats the rows' keys, and says nothing else. A column of keys in another form may be missed.
-    func repeats(_ keys: ValueColumn) -> Bool {
+    package func repeats(_ keys: ValueColumn) -> Bool {
         if case .key = content { return true }
         guard isNull.isEmpty, keys.isNull.isEmpty else { return false }
         return switch (content, keys.content) {
@@ -83,7 +82,7 @@ package struct ValueColumn: Sendable {
     }
 
     /// All values, row after row.
-    func values(keys: [ObjectKey]) -> [Value] {
+    package func values(keys: [ObjectKey]) -> [Value] {
         if case .values(let values) = content { return values }
         return (0..<count).map { value(at: $0, keys: keys) }
     }

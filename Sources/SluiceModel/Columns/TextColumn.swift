@@ -1,5 +1,3 @@
-internal import SluiceModel
-
 /// Texts of many rows as UTF-8 that others may read in place: each distinct one once, where the sender found out which
 /// are.
 package struct TextColumn: Sendable {
@@ -8,7 +6,7 @@ package struct TextColumn: Sendable {
         package let base: UnsafeRawPointer
         private let memory: UnsafeMutableRawPointer
 
-        init(copying bytes: UnsafeRawBufferPointer) {
+        package init(copying bytes: UnsafeRawBufferPointer) {
             memory = .allocate(byteCount: max(1, bytes.count), alignment: 1)
             if let source = bytes.baseAddress { memory.copyMemory(from: source, byteCount: bytes.count) }
             base = UnsafeRawPointer(memory)
@@ -40,50 +38,20 @@ package struct TextColumn: Sendable {
     /// - Parameters:
     ///   - offsets: where each distinct text begins, and the end of the last.
     ///   - indexes: which of the distinct texts each row has; nil where each row has its own.
-    init(_ bytes: Bytes, offsets: [Int], indexes: [Int32]?) {
+    package init(_ bytes: Bytes, offsets: [Int], indexes: [Int32]?) {
         self.bytes = bytes
         self.offsets = offsets
         self.indexes = indexes
     }
 
     /// All distinct texts, one after the other.
-    var allBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: bytes.base, count: offsets.last ?? 0) }
+    package var allBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: bytes.base, count: offsets.last ?? 0) }
 
     /// The lengths of the distinct texts, in bytes.
-    var lengths: [Int64] { zip(offsets.dropFirst(), offsets).map { Int64($0 - $1) } }
-
-    /// Reads the texts of `count` rows.
-    init(count: Int, from reader: inout ByteReader) throws(WireError) {
-        let code = try reader.byte()
-        switch ByteColumn.Form(rawValue: code) {
-        case .plain:
-            (bytes, offsets) = try Self.texts(count: count, from: &reader)
-        case .dictionary:
-            let distinct = try ByteColumn.dictionaryCount(rows: count, from: &reader)
-            (bytes, offsets) = try Self.texts(count: distinct, from: &reader)
-            indexes = try ByteColumn.indexes(count: count, below: distinct, from: &reader).map {
-                Int32(truncatingIfNeeded: $0)
-            }
-        case nil: throw reader.malformed("\(code) is no form of a column")
-        }
-    }
-
-    private static func texts(count: Int, from reader: inout ByteReader) throws(WireError) -> (Bytes, [Int]) {
-        let lengths = try ByteColumn.lengths(count: count, from: &reader)
-        var offsets: [Int] = [0]
-        offsets.reserveCapacity(count + 1)
-        var end = 0
-        for length in lengths {
-            end += Int(length)
-            offsets.append(end)
-        }
-        let source = try reader.slice(end)
-        guard areValid(source, offsets) else { throw reader.malformed("text that is not UTF-8") }
-        return (Bytes(copying: source), offsets)
-    }
+    package var lengths: [Int64] { zip(offsets.dropFirst(), offsets).map { Int64($0 - $1) } }
 
     /// Whether each of the texts that lie one after the other is UTF-8.
-    static func areValid(_ source: UnsafeRawBufferPointer, _ offsets: [Int]) -> Bool {
+    package static func areValid(_ source: UnsafeRawBufferPointer, _ offsets: [Int]) -> Bool {
         if isASCII(source) { return true }
         return (0..<offsets.count - 1).allSatisfy {
             isValid(UnsafeRawBufferPointer(rebasing: source[offsets[$0]..<offsets[$0 + 1]]))
@@ -111,7 +79,7 @@ package struct TextColumn: Sendable {
     /// Spreads the texts over more rows.
     ///
     /// - Parameter rows: the row of each text, ascending; the others get any text.
-    func spread(over rows: [Int32], count: Int) -> TextColumn {
+    package func spread(over rows: [Int32], count: Int) -> TextColumn {
         var column = self
         var spread = [Int32](repeating: 0, count: count)
         for (position, row) in rows.enumerated() { spread[Int(row)] = Int32(index(ofRow: position)) }
