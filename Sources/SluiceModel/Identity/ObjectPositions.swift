@@ -33,6 +33,15 @@ package struct ObjectPositions: Sendable {
         table.isEmpty && runs.allSatisfy { $0.isOutside(range) }
     }
 
+    /// The position of an object, which is appended if it is not in the list. Amortised O(log n).
+    package mutating func position(of object: ObjectRef) -> (position: Int, isNew: Bool) {
+        // One that is above all others is new.
+        let isLast = table.isEmpty && runs.count == 1 && runs[0].continues(with: object, at: count)
+        if !isLast, let position = self[object] { return (position, false) }
+        append(object)
+        return (count - 1, true)
+    }
+
     /// Appends an object. Amortised O(1).
     ///
     /// - Precondition: the object is not in the list.

@@ -44,6 +44,22 @@ package struct Changeset: Sendable {
     /// Makes operations of ``creations`` once, for who asks for them more than once.
     package mutating func expand() { operations = operations }
 
+    /// The object of each operation, in order.
+    package var objects: [ObjectRef] {
+        switch content {
+        case .operations(let operations): operations.map(\.object)
+        case .creations(let creations): creations.keys.map { ObjectRef(creations.classIndex, $0) }
+        }
+    }
+
+    /// What the operations take, at the most.
+    package var dataSize: DataSize {
+        switch content {
+        case .operations(let operations): operations.reduce(DataSize()) { $0 + $1.dataSize }
+        case .creations(let creations): creations.dataSize
+        }
+    }
+
     /// How many operations there are. O(1).
     package var operationCount: Int {
         switch content {

@@ -46,6 +46,9 @@ package struct Creations: Sendable {
         return position / 8 < bits.count && bits[position / 8] >> UInt8(position % 8) & 1 == 1
     }
 
+    /// Whether some values are defaults.
+    package var hasDefaults: Bool { defaults.contains { !$0.isEmpty } }
+
     /// The creations one by one. O(values).
     package var operations: [ObjectOperation] {
         keys.indices.map { position in
@@ -69,22 +72,29 @@ package struct Creations: Sendable {
     }
 }
 
+extension Creations {
+    /// What they take as operations, at the most. O(keys), and O(values) for collections.
+    package var dataSize: DataSize {
+        var size = DataSize(
+            byteCount: count * (12 + 4 * properties.count), elementCount: count * (2 + properties.count))
+        for key in keys { size.byteCount += key.byteCount }
+        for column in columns { size += column.dataSize(keys: keys).total }
+        return size
+    }
+}
+
 extension DataLimits {
     /// Whether a transaction of creations, and every object that it makes, is within the limits as far as that shows
     /// without a look at each object: false says nothing. O(keys), and O(values) for collections.
     package func surelyAllow(_ creations: Creations, of declared: ClassSchema) -> Bool {
-        let (count, width) = (creations.count, creations.properties.count)
         let keyByteCountMax = creations.keys.reduce(0) { max($0, $1.byteCount) }
-        guard count <= operationCount, keyByteCountMax <= keyByteCount else { return false }
-        var transaction = DataSize(
-            byteCount: count * (12 + keyByteCountMax + 4 * width), elementCount: count * (2 + width))
+        guard creations.count <= operationCount, keyByteCountMax <= keyByteCount else { return false }
+        let transaction = creations.dataSize
         // The key is there once more where a property is the primary key.
         var object = DataSize(
-            byteCount: 80 + 2 * keyByteCountMax + 16 * width, elementCount: declared.properties.count)
+            byteCount: 80 + 2 * keyByteCountMax + 16 * creations.columns.count, elementCount: declared.properties.count)
         for column in creations.columns {
-            let (total, largest) = column.dataSize(keys: creations.keys)
-            transaction += total
-            object += largest
+            object += column.dataSize(keys: creations.keys).largest
         }
         let set = PropertySet(creations.properties)
         for (position, property) in declared.properties.enumerated() where !set.contains(position) {

@@ -107,7 +107,7 @@ package struct CommitCounts: Sendable, Hashable {
     mutating func note(_ group: CommittedGroup) {
         groupCount += 1
         commitCount += UInt64(group.authors.count)
-        changedObjectCount += UInt64(group.delta.changes.count)
+        changedObjectCount += UInt64(group.delta.changeCount)
         supersededOperationCount += UInt64(group.supersededCount)
         rejectedChangesetCount += UInt64(group.rejections.count)
     }

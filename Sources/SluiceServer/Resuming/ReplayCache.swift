@@ -34,7 +34,7 @@ struct ReplayCache {
     ) rethrows -> CommitDelta? {
         if version == self.version, let known = commits[since] { return known }
         guard let commit = try find() else { return nil }
-        makeRoom(for: commit.changes.count, version: version)
+        makeRoom(for: commit.changeCount, version: version)
         commits[since] = commit
         return commit
     }

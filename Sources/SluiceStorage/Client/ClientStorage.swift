@@ -130,7 +130,7 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
 
     /// Whether no operation on an object in a range waits in the outbox, as far as that shows without looking at the
     /// objects: false says nothing.
-    func hasNothingPending(in objects: ClosedRange<ObjectRef>) -> Bool
+    func hasNothingPending(in objects: ClosedRange<ObjectRef>) throws -> Bool
 
     /// The objects that count as having pending operations although the outbox has none of them: they show values that
     /// the server refused. They are not stored; an engine sets them when it begins.

@@ -13,6 +13,8 @@ package struct ResidentOutbox {
     /// The changesets before this position have left the outbox.
     private var head = 0
     private var operationCount = 0
+    /// Whether there was no room for the last changeset that was to be kept.
+    private(set) var isFull = false
     /// How many of the operations of small changesets are on each object.
     private var operationCounts: [ObjectRef: Int] = [:]
     /// The objects of large changesets, which mostly ascend.
@@ -50,30 +52,30 @@ package struct ResidentOutbox {
     /// Keeps a changeset if it follows the others and the limit allows it.
     mutating func append(_ changeset: Changeset) {
         if let range, changeset.sequence != range.upperBound + 1 { return }
-        guard operationCount + changeset.operations.count <= operationCountMax else { return }
+        isFull = operationCount + changeset.operationCount > operationCountMax
+        guard !isFull else { return }
         changesets.append(changeset)
-        operationCount += changeset.operations.count
-        guard changeset.operations.count >= Self.largeCountMin, large.count < Self.largeMax else {
-            for operation in changeset.operations { operationCounts[operation.object, default: 0] += 1 }
+        operationCount += changeset.operationCount
+        guard changeset.operationCount >= Self.largeCountMin, large.count < Self.largeMax else {
+            for object in changeset.objects { operationCounts[object, default: 0] += 1 }
             return
         }
         var objects = ObjectPositions()
-        for operation in changeset.operations where objects[operation.object] == nil {
-            objects.append(operation.object)
-        }
+        for object in changeset.objects where objects[object] == nil { objects.append(object) }
         large.append((changeset.sequence, objects))
     }
 
     /// Drops the changesets up to and including a number. Amortised O(operations dropped).
     mutating func remove(through sequence: UInt64) {
         while head < changesets.count, changesets[head].sequence <= sequence {
-            let operations = changesets[head].operations
+            let removed = changesets[head]
             changesets[head].operations = []
-            operationCount -= operations.count
+            operationCount -= removed.operationCount
+            isFull = false
             if large.first?.sequence == changesets[head].sequence {
                 large.removeFirst()
             } else if operationCount > 0 {
-                forget(operations)
+                forget(removed.objects)
             }
             head += 1
         }
@@ -83,9 +85,9 @@ package struct ResidentOutbox {
         head = 0
     }
 
-    private mutating func forget(_ operations: [ObjectOperation]) {
-        for operation in operations {
-            guard let index = operationCounts.index(forKey: operation.object) else { continue }
+    private mutating func forget(_ objects: [ObjectRef]) {
+        for object in objects {
+            guard let index = operationCounts.index(forKey: object) else { continue }
             if operationCounts.values[index] == 1 {
                 operationCounts.remove(at: index)
             } else {

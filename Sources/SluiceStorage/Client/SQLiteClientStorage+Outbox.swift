@@ -7,8 +7,11 @@ struct IndexedChangeset {
     let positions: [ObjectRef: [Int]]
 
     init(_ changeset: Changeset) {
+        var changeset = changeset
+        changeset.expand()
         self.changeset = changeset
-        positions = Dictionary(grouping: changeset.operations.indices) { changeset.operations[$0].object }
+        let objects = changeset.objects
+        positions = Dictionary(grouping: objects.indices) { objects[$0] }
     }
 }
 
@@ -33,28 +36,28 @@ extension SQLiteClientStorage {
         try appendPendingRows(of: changeset)
         state.lastSequence = changeset.sequence
         state.outboxCount += 1
-        state.pendingRows.add(changeset.operations.count)
+        state.pendingRows.add(changeset.operationCount)
         isStateChanged = true
         resident.append(changeset)
         return OutboxEntry(changeset: changeset, bytes: bytes)
     }
 
     private func appendPendingRows(of changeset: Changeset) throws {
-        let operations = changeset.operations
-        if operations.count == 1 {
+        let objects = changeset.objects
+        if objects.count == 1 {
             let sql = "INSERT OR IGNORE INTO _pending (class, key, sequence) VALUES (?, ?, ?)"
             return try connection.withStatement(sql) { statement in
-                statement.bind(1, operations[0].object)
+                statement.bind(1, objects[0])
                 statement.bind(3, Int64(changeset.sequence))
                 try statement.run()
             }
         }
-        for start in stride(from: 0, to: operations.count, by: tables.rowsPerStatementMax) {
-            let chunk = operations[start..<min(start + tables.rowsPerStatementMax, operations.count)]
+        for start in stride(from: 0, to: objects.count, by: tables.rowsPerStatementMax) {
+            let chunk = objects[start..<min(start + tables.rowsPerStatementMax, objects.count)]
             let cells = CellTable(width: 2, rowCountMax: chunk.count)
-            for operation in chunk {
+            for object in chunk {
                 cells.beginRow()
-                cells.bind(1, operation.object)
+                cells.bind(1, object)
             }
             let sql = """
                 INSERT OR IGNORE INTO _pending (class, key, sequence) SELECT c0, c1, ? FROM \(CellTableModule.name)
@@ -128,7 +131,7 @@ extension SQLiteClientStorage {
         if state.pendingRows.count == nil {
             state.pendingRows.count = try pendingRowCount()
         }
-        state.pendingRows.retire(removed.reduce(0) { $0 + $1.operations.count })
+        state.pendingRows.retire(removed.reduce(0) { $0 + $1.operationCount })
         guard state.pendingRows.areMostlyRetired else { return }
         try connection.withStatement("DELETE FROM _pending WHERE sequence <= ?") { statement in
             statement.bind(1, Int64(clamping: state.retiredSequence))
@@ -150,14 +153,21 @@ extension SQLiteClientStorage {
         if state.kept.contains(object) { return true }
         guard outboxCount > 0 else { return false }
         if resident.changes(object) { return true }
-        if resident.range == state.retiredSequence + 1...lastSequence { return false }
+        if isOutboxResident { return false }
         return try state.hasPending(object, on: connection)
     }
 
-    package func hasNothingPending(in objects: ClosedRange<ObjectRef>) -> Bool {
+    package func hasNothingPending(in objects: ClosedRange<ObjectRef>) throws -> Bool {
         guard outboxCount > 0 else { return true }
-        return resident.range == state.retiredSequence + 1...lastSequence && resident.isOutside(objects)
+        let isFromFirst = resident.range.map { $0.lowerBound == state.retiredSequence + 1 } ?? true
+        if isFromFirst, !isOutboxResident, !resident.isFull {
+            try forEachOutboxEntry(after: 0) { _ in !resident.isFull }
+        }
+        return isOutboxResident && resident.isOutside(objects)
     }
+
+    /// Whether the whole outbox is in memory.
+    private var isOutboxResident: Bool { resident.range == state.retiredSequence + 1...lastSequence }
 
     package var pendingObjects: [ObjectRef] {
         get throws { try state.pendingObjects(on: connection) }
@@ -221,9 +231,7 @@ extension SQLiteClientStorage {
 
     private func decode(_ bytes: [UInt8]) throws(StorageError) -> Changeset {
         decodedChangesetCount += 1
-        var changeset = try StoredBlob.decode(
+        return try StoredBlob.decode(
             Changeset.self, from: bytes, file: connection.name, what: "a changeset of the outbox")
-        changeset.expand()
-        return changeset
     }
 }

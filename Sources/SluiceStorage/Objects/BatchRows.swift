@@ -2,7 +2,7 @@ internal import SluiceModel
 internal import SluiceWire
 
 /// The rows of a batch as they are in the store once they are stored, made from the batch itself.
-struct BatchRows {
+struct BatchRows: Sendable {
     private let batch: RowBatch
     private let declared: ClassSchema
 

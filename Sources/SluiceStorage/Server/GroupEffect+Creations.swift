@@ -2,7 +2,7 @@ internal import SluiceModel
 internal import SluiceViews
 
 /// Objects that one transaction of a group has created by column.
-struct CreatedRun {
+struct CreatedRun: Sendable {
     let classIndex: Int
     fileprivate let rows: BatchRows
     let count: Int

@@ -259,6 +259,12 @@ struct GroupEffect {
 
     /// The change of each object that existed before the group or exists after it.
     func delta(version: UInt64) -> CommitDelta {
+        if !runs.isEmpty, changes.isEmpty {
+            let runs = runs
+            return CommitDelta(
+                count: runs.reduce(0) { $0 + $1.count }, classes: Set(runs.map(\.classIndex)), version: version
+            ) { runs.flatMap(\.deltas) }
+        }
         var deltas: [ObjectDelta] = []
         deltas.reserveCapacity(changes.count)
         for position in changes.indices where changes[position].old != nil || changes[position].new != nil {

@@ -14,7 +14,7 @@ package final class ContextTurn {
     /// The objects that are hidden from now on, and present.
     private let hidden: Set<ObjectRef>
     /// How many objects the reader sees change.
-    package var changeCount: Int { commit.changes.count }
+    package var changeCount: Int { commit.changeCount }
 
     /// The cost is that of finding the objects that may be read in one of the contexts alone, and of judging them and
     /// what the group has changed.
@@ -53,7 +53,7 @@ package final class ContextTurn {
         }
         for classIndex in schema.classes.indices where !schema[classIndex].isRetired {
             let (was, now) = (former.condition(ofClass: classIndex), context.condition(ofClass: classIndex))
-            if let was, !commit.changes.isEmpty {
+            if let was, commit.changeCount > 0 {
                 let dependents = PathDependents(was.predicateDependencies)
                 for (object, _) in try dependents.roots(affectedBy: commit, in: source) {
                     if let row = try source.row(object) { try judgeUnchanged(object, row) }

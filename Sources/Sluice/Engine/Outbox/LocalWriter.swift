@@ -202,7 +202,7 @@ package final class LocalWriter {
         let old = try note(object)
         noteChange(of: object)
         try transaction.delete(object, replacing: old)
-        append(ObjectOperation(object, .delete))
+        append(ObjectOperation(object, .delete), at: positions[object])
     }
 
     /// Creates an object.
@@ -218,10 +218,11 @@ package final class LocalWriter {
         noteChange(of: object)
         guard try transaction.insert(row, of: object) else { return false }
         guard records(object) else { return true }
-        remember(object, as: nil)
         // Defaults are sent too, since the server's schema may have other defaults; but they yield to what others write.
         let traits = traits(of: object.classIndex)
-        append(.creating(row, object, named: named, defaults: traits.defaults, primaryKey: traits.primaryKey))
+        append(
+            .creating(row, object, named: named, defaults: traits.defaults, primaryKey: traits.primaryKey),
+            at: remember(object, as: nil))
         return true
     }
 
@@ -267,26 +268,34 @@ package final class LocalWriter {
     }
 
     /// Keeps what an object was before its first change.
-    private func remember(_ object: ObjectRef, as old: Row?) {
-        guard records(object), positions[object] == nil else { return }
-        positions.append(object)
-        firstImages.append((object, old))
-        lastOperations.append(nil)
+    ///
+    /// - Returns: its position in ``firstImages``; nil if nothing is recorded.
+    @discardableResult
+    private func remember(_ object: ObjectRef, as old: Row?) -> Int? {
+        guard records(object) else { return nil }
+        let (position, isNew) = positions.position(of: object)
+        if isNew {
+            firstImages.append((object, old))
+            lastOperations.append(nil)
+        }
+        return position
     }
 
     private func record(_ object: ObjectRef, _ fields: [FieldOperation]) {
-        guard let position = positions[object].flatMap({ lastOperations[$0] }) else {
-            return append(ObjectOperation(object, .update(fields)))
+        let place = positions[object]
+        guard let position = place.flatMap({ lastOperations[$0] }) else {
+            return append(ObjectOperation(object, .update(fields)), at: place)
         }
         switch operations[position].action {
         case .create(let earlier): operations[position].action = .create(earlier.folding(fields))
         case .update(let earlier): operations[position].action = .update(earlier.folding(fields))
-        case .delete: append(ObjectOperation(object, .update(fields)))
+        case .delete: append(ObjectOperation(object, .update(fields)), at: place)
         }
     }
 
-    private func append(_ operation: ObjectOperation) {
-        guard let position = positions[operation.object], records(operation.object) else { return }
+    /// - Parameter position: the object's position in ``firstImages``; nil if nothing is recorded.
+    private func append(_ operation: ObjectOperation, at position: Int?) {
+        guard let position, records(operation.object) else { return }
         lastOperations[position] = operations.count
         operations.append(operation)
     }

@@ -1,6 +1,14 @@
 package import SluiceModel
 package import SluiceWire
 
+extension Changeset {
+    /// Whether a server reads the operations that agreed on some features.
+    func isReadable(with features: Features) -> Bool {
+        if creations?.hasDefaults == false { return true }
+        return operations.allSatisfy { $0.isReadable(with: features) }
+    }
+}
+
 extension ObjectOperation {
     /// Whether a server reads the operation that agreed on some features.
     func isReadable(with features: Features) -> Bool { fields.allSatisfy { $0.isReadable(with: features) } }

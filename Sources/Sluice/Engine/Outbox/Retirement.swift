@@ -72,7 +72,7 @@ final class Retirement {
                 let identity = Identity(className: storage.schema[object.classIndex].name, key: object.key)
                 return (reports.first { $0.object == identity } ?? reports.first)?.reason
             }
-            rejectedObjects.formUnion(changeset.operations.map(\.object))
+            rejectedObjects.formUnion(changeset.objects)
         }
         let accepted = OperationsByObject(changesets.lazy.filter { rejections[$0.sequence] == nil })
         var linkTargets: Set<ObjectRef> = []
@@ -112,8 +112,8 @@ final class Retirement {
         var seen: Set<ObjectRef> = []
         for changeset in changesets {
             // What was created one after the other is mostly in no other transaction.
-            if !hasImages, let range = changeset.objectRange, storage.hasNothingPending(in: range) { continue }
-            for object in changeset.operations.lazy.map(\.object) {
+            if !hasImages, let range = changeset.objectRange, try storage.hasNothingPending(in: range) { continue }
+            for object in changeset.objects {
                 let isPending = try storage.hasPending(object)
                 guard hasImages || isPending, seen.insert(object).inserted else { continue }
                 var base: BaseImage?
@@ -278,14 +278,15 @@ final class Retirement {
 extension Changeset {
     /// From the least to the greatest of the changed objects; nil if nothing is changed.
     fileprivate var objectRange: ClosedRange<ObjectRef>? {
-        guard var least = operations.first?.object else { return nil }
+        let objects = objects
+        guard var least = objects.first else { return nil }
         var greatest = least
-        for operation in operations.dropFirst() {
+        for object in objects.dropFirst() {
             // They mostly ascend.
-            if greatest < operation.object {
-                greatest = operation.object
-            } else if operation.object < least {
-                least = operation.object
+            if greatest < object {
+                greatest = object
+            } else if object < least {
+                least = object
             }
         }
         return least...greatest
@@ -296,7 +297,7 @@ extension [Changeset] {
     /// The objects that the changesets change, each once, in the order of their first change.
     fileprivate var objects: [ObjectRef] {
         var seen: Set<ObjectRef> = []
-        return flatMap { $0.operations.map(\.object).filter { seen.insert($0).inserted } }
+        return flatMap { $0.objects.filter { seen.insert($0).inserted } }
     }
 }
 

@@ -115,15 +115,15 @@ final class Uploads {
         if quarantine.isSetAside(changeset.sequence) {
             upload.encodePlaceholder()
         } else if let bytes = entry.bytes, session.features.contains(.creationRuns), classes.allSatisfy(map.isSame),
-            changeset.operations.allSatisfy({ $0.isReadable(with: session.features) })
+            changeset.isReadable(with: session.features)
         {
             // What is stored is what travels.
             guard !declareNeeded(for: changeset, areComplete: true) else { return false }
             upload.bytes = bytes
-            upload.size = UploadSize(changeset.operations)
+            upload.size = UploadSize(changeset)
         } else {
             let operations = inFormOfServer(changeset.operations).compactMap(map.toServer)
-            let isComplete = operations.count == changeset.operations.count
+            let isComplete = operations.count == changeset.operationCount
             guard !declareNeeded(for: changeset, areComplete: isComplete) else { return false }
             upload.encode(operations, usingRuns: session.features.contains(.creationRuns))
         }
@@ -188,6 +188,7 @@ final class Uploads {
 extension Changeset {
     /// The classes of the objects that the changeset changes, each once.
     fileprivate var classes: [Int] {
+        if let creations { return [creations.classIndex] }
         var classes: [Int] = []
         for operation in operations where operation.object.classIndex != classes.last {
             if !classes.contains(operation.object.classIndex) { classes.append(operation.object.classIndex) }
@@ -220,7 +221,7 @@ private struct EncodedUpload {
         var changeset = header
         changeset.operations = operations
         bytes = usesRuns ? changeset.wireBytes() : changeset.plainBytes()
-        size = UploadSize(operations)
+        size = UploadSize(changeset)
     }
 
     /// Has the server reject the transaction.

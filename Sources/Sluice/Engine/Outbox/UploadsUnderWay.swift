@@ -7,9 +7,9 @@ struct UploadSize {
 
     init() {}
 
-    init(_ operations: [ObjectOperation]) {
-        operationCount = operations.count
-        data = operations.reduce(DataSize()) { $0 + $1.dataSize }
+    init(_ changeset: Changeset) {
+        operationCount = changeset.operationCount
+        data = changeset.dataSize
     }
 
     static func + (left: UploadSize, right: UploadSize) -> UploadSize {

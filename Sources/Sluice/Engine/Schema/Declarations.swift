@@ -34,11 +34,11 @@ struct Declarations {
     ///   - store: the store's schema, to which the operations belong.
     ///   - server: the server's schema.
     func needed(
-        for operations: [ObjectOperation], areComplete isComplete: Bool, store: Schema, server: Schema
+        for operations: @autoclosure () -> [ObjectOperation], areComplete isComplete: Bool, store: Schema, server: Schema
     ) throws(SchemaError) -> Schema? {
         if isComplete, deferred.classes.isEmpty { return nil }
         var written: [Int: PropertySet] = [:]
-        for operation in operations {
+        for operation in operations() {
             written[operation.object.classIndex, default: []].formUnion(PropertySet(operation.fields.map(\.property)))
         }
         var needed: [ClassSchema] = []
