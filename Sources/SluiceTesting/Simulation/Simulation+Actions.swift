@@ -165,6 +165,7 @@ extension Simulation {
                 // Not drawn from the generator, so that old seeds keep their meaning.
                 var aside = generator
                 if aside.chance(8) { try operateOnAll(writer, client, &aside) }
+                if aside.chance(2) { try importMany(writer, client, &aside) }
                 for _ in 0..<generator.pick([1, 1, 1, 2, 3, 5]) {
                     try operate(writer, generator.below(schema.classes.count), client, &generator)
                 }
@@ -176,6 +177,34 @@ extension Simulation {
 
     private static func isNumber(_ type: PropertyType) -> Bool {
         !type.isCollection && [.scalar(.int), .scalar(.double), .scalar(.decimal)].contains(type.element)
+    }
+
+    /// Creates as many objects as travel by column, some of which others may have created.
+    private func importMany(
+        _ writer: LocalWriter, _ client: SimulatedClient, _ generator: inout SeededGenerator
+    ) throws {
+        let classIndex = generator.below(writer.schema.classes.count)
+        let declared = writer.schema[classIndex]
+        let first = generator.below(6)
+        let numbers = first..<first + 16 + generator.below(4)
+        let named = PropertySet(
+            declared.properties.indices.filter { $0 != declared.primaryKeyIndex && generator.chance(70) })
+        // An insert names all properties, and says which values are defaults.
+        let inserts = generator.chance(50)
+        note("  imports \(declared.name) \(numbers) with \(Array(named)) inserting: \(inserts)")
+        for number in numbers {
+            let key = SimulationWorld.importedKey(ofClass: declared.name, number)
+            var row = Row(key: key, values: declared.defaultValues(for: key))
+            for index in named where generator.chance(80) {
+                row.values[index] = SimulationWorld.value(
+                    declared.properties[index], clientCount: clients.count, &generator)
+            }
+            if inserts, try writer.row(ObjectRef(classIndex, key)) == nil {
+                try writer.insert(row, ofClass: classIndex)
+            } else {
+                try writer.upsert(row, ofClass: classIndex, present: named)
+            }
+        }
     }
 
     /// Changes or deletes everything that one of the queries finds, within the transaction.

@@ -90,6 +90,15 @@ struct SimulationWorld {
         .id(ObjectID(high: UInt64(name == "Car" ? 1000 : 2000) + UInt64(client), low: UInt64(number)))
     }
 
+    /// The key of the `number`-th object that is created with others at once.
+    static func importedKey(ofClass name: String, _ number: Int) -> ObjectKey {
+        switch name {
+        case "User": .int(Int64(100 + number))
+        case "Dealer": .string("E\(100 + number)")
+        default: .id(ObjectID(high: UInt64(name == "Car" ? 3000 : 4000), low: UInt64(number)))
+        }
+    }
+
     /// Picks a value for a property.
     static func value(_ property: Property, clientCount: Int, _ generator: inout SeededGenerator) -> Value {
         func elements(_ generator: inout SeededGenerator) -> [Value] {
