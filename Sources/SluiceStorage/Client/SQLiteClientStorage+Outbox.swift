@@ -81,7 +81,9 @@ extension SQLiteClientStorage {
     ) throws {
         var last = max(sequence, state.retiredSequence)
         while let changeset = resident[last + 1] {
-            guard try body(OutboxEntry(changeset: changeset, bytes: nil)) else { return }
+            // What stays columns has its bytes with it.
+            let bytes = changeset.creations == nil ? nil : changeset.wireBytes()
+            guard try body(OutboxEntry(changeset: changeset, bytes: bytes)) else { return }
             last += 1
         }
         guard last < lastSequence else { return }

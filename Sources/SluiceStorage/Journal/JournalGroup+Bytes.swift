@@ -122,8 +122,8 @@ extension JournalStep {
         switch try reader.byte() {
         case Tag.transaction:
             var transaction = try JournalTransaction(headerFrom: &reader)
-            transaction.changes = try reader.array(minimumSize: JournalChange.byteCountMin) { reader throws(WireError) in
-                try JournalChange(from: &reader)
+            transaction.changes = try reader.array(minimumSize: JournalChange.byteCountMin) {
+                reader throws(WireError) in try JournalChange(from: &reader)
             }
             self = .transaction(transaction)
         case Tag.creations:
@@ -198,7 +198,8 @@ extension JournalTransaction {
             throw WireError(.malformed, "\(codes) are no kinds of operations", offset: reader.offset)
         }
         self.init(
-            clientID: clientID, sequence: sequence, userID: userID, timestamp: timestamp, kinds: Set(kinds), changes: [])
+            clientID: clientID, sequence: sequence, userID: userID, timestamp: timestamp, kinds: Set(kinds),
+            changes: [])
     }
 }
 

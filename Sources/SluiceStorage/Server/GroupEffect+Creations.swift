@@ -26,14 +26,15 @@ extension GroupEffect {
         let rows = BatchRows(batch, of: storage.schema[creations.classIndex])
         for position in try storage.insertUnknown(batch) {
             // Another of them links to it, so it is no longer unknown.
-            do { try storage.insert(rows.row(at: position), ofClass: creations.classIndex) } catch let error
-                as StorageError where error.code == .constraint
-            {
+            do {
+                try storage.insert(rows.row(at: position), ofClass: creations.classIndex)
+            } catch let error as StorageError where error.code == .constraint {
                 throw mismatch(creations.object(at: position), "creates", "exists")
             }
         }
         runs.append(
-            CreatedRun(classIndex: creations.classIndex, rows: rows, count: creations.count, author: [transactionCount]))
+            CreatedRun(
+                classIndex: creations.classIndex, rows: rows, count: creations.count, author: [transactionCount]))
     }
 
     /// Whether the objects of a run read as they were written. Where a write has failed, the transaction fails when it

@@ -4,7 +4,7 @@ package import SluiceWire
 extension Changeset {
     /// Whether a server reads the operations that agreed on some features.
     func isReadable(with features: Features) -> Bool {
-        if creations?.hasDefaults == false { return true }
+        if let creations, features.contains(.defaults) || !creations.hasDefaults { return true }
         return operations.allSatisfy { $0.isReadable(with: features) }
     }
 }

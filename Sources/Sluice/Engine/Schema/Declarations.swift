@@ -34,7 +34,8 @@ struct Declarations {
     ///   - store: the store's schema, to which the operations belong.
     ///   - server: the server's schema.
     func needed(
-        for operations: @autoclosure () -> [ObjectOperation], areComplete isComplete: Bool, store: Schema, server: Schema
+        for operations: @autoclosure () -> [ObjectOperation], areComplete isComplete: Bool, store: Schema,
+        server: Schema
     ) throws(SchemaError) -> Schema? {
         if isComplete, deferred.classes.isEmpty { return nil }
         var written: [Int: PropertySet] = [:]
