@@ -2,6 +2,7 @@ import CSQLite
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
+import SluiceWire
 import TestSupport
 import Testing
 
@@ -99,6 +100,54 @@ struct JournalTests {
         #expect(throws: StorageError.self) { try JournalGroup.decode(other.encoded()) }
     }
 
+    /// A group with a transaction that stays columns.
+    private static func columns() throws -> JournalGroup {
+        var operations: [ObjectOperation] = []
+        for number in 0..<20 {
+            let count: FieldOperation.Change = number % 3 == 0 ? .setDefault(.int(0)) : .set(.int(Int64(number)))
+            let color = Value.string(number % 2 == 0 ? "red" : "blue")
+            let fields = [FieldOperation(1, count), FieldOperation(2, .set(color))]
+            operations.append(ObjectOperation(Garage.carRef("C\(10 + number)"), .create(fields)))
+        }
+        let changeset = Changeset(
+            sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 1), operations: operations)
+        let received = try ByteReader.decode(changeset.wireBytes()) { reader throws(WireError) in
+            try Changeset(from: &reader)
+        }
+        var transaction = JournalTransaction(
+            clientID: 3, sequence: 9, userID: nil, timestamp: HybridTimestamp(microseconds: 20), kinds: [.create],
+            changes: [])
+        let creations: Creations = try #require(received.creations)
+        transaction.creations = creations
+        var group = everyStep
+        group.steps.insert(.transaction(transaction), at: 1)
+        return group
+    }
+
+    @Test func whatStaysColumnsIsReadBackAsItsChanges() throws {
+        let group = try Self.columns()
+        let bytes = group.encoded()
+        let read = try JournalGroup.decode(bytes)
+        #expect(read == group && read.encoded() == bytes)
+        var expanded = group
+        for case (let index, .transaction(var transaction)) in group.steps.enumerated() {
+            transaction.changes = transaction.changes
+            expanded.steps[index] = .transaction(transaction)
+        }
+        #expect(expanded == group && expanded.encoded().count > bytes.count)
+        let changes = try #require(read.transactions.compactMap { $0.creations == nil ? nil : $0.changes }.first)
+        #expect(changes.map(\.object) == (0..<20).map { Garage.carRef("C\(10 + $0)") })
+        #expect(changes[4].values == [.int(4), .string("red")] && changes[4].defaulted.isEmpty)
+        #expect(changes[3].values == [.int(0), .string("blue")] && changes[3].defaulted == [1])
+        let outline = try JournalGroup.decode(bytes, wantsValues: false)
+        #expect(
+            outline.transactions.map { $0.changes.map(\.object) } == group.transactions.map { $0.changes.map(\.object) }
+        )
+        for count in 0..<bytes.count {
+            #expect(throws: StorageError.self) { try JournalGroup.decode(Array(bytes.prefix(count))) }
+        }
+    }
+
     @Test func theChainHasTheHashThatItHadInThisFormat() {
         let start = JournalHead(of: ObjectID(high: 1, low: 2), version: 0)
         #expect(
@@ -129,7 +178,7 @@ struct JournalTests {
 
     @Test(arguments: 0..<8 as Range<UInt64>) func changedBytesAreRefusedOrDecodeToAnotherGroup(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        let bytes = Self.everyStep.encoded()
+        let bytes = seed % 2 == 0 ? Self.everyStep.encoded() : try Self.columns().encoded()
         for _ in 0..<2_000 {
             var changed = bytes
             for _ in 0..<Int.random(in: 1...3, using: &generator) {

@@ -81,10 +81,17 @@ package struct ValueColumn: Sendable {
         }
     }
 
-    /// All values, row after row.
+    /// All values, row after row. Rows that have the same text share it.
     package func values(keys: [ObjectKey]) -> [Value] {
-        if case .values(let values) = content { return values }
-        return (0..<count).map { value(at: $0, keys: keys) }
+        switch content {
+        case .values(let values): return values
+        case .texts(let kind, let texts) where texts.distinctCount < count:
+            let distinct = (0..<texts.distinctCount).map { index -> Value in
+                kind == .string ? .string(texts.text(index)) : .link(.string(texts.text(index)))
+            }
+            return (0..<count).map { !isNull.isEmpty && isNull[$0] ? .null : distinct[texts.index(ofRow: $0)] }
+        default: return (0..<count).map { value(at: $0, keys: keys) }
+        }
     }
 
     /// Calls `body` with the targets of the rows' links: each at least once, and seldom more often.

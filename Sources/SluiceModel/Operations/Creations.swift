@@ -35,6 +35,9 @@ package struct Creations: Sendable {
 
     package func object(at position: Int) -> ObjectRef { ObjectRef(classIndex, keys[position]) }
 
+    /// The values of each of `properties`, row after row. O(values).
+    package var values: [[Value]] { columns.map { $0.values(keys: keys) } }
+
     /// The value that a creation gives to one of `properties`.
     package func value(at position: Int, ofColumn column: Int) -> Value {
         columns[column].value(at: position, keys: keys)
@@ -51,9 +54,10 @@ package struct Creations: Sendable {
 
     /// The creations one by one. O(values).
     package var operations: [ObjectOperation] {
-        keys.indices.map { position in
+        let values = values
+        return keys.indices.map { position in
             let fields = properties.indices.map { column in
-                let value = value(at: position, ofColumn: column)
+                let value = values[column][position]
                 let isDefault = isDefault(at: position, ofColumn: column)
                 return FieldOperation(properties[column], isDefault ? .setDefault(value) : .set(value))
             }

@@ -30,7 +30,8 @@ extension JournalGroup {
 
     /// Decodes a group from bytes that anyone may have written: memory is bounded by a multiple of their number.
     ///
-    /// - Parameter wantsValues: whether to decode the values; if false, every change has none.
+    /// - Parameter wantsValues: whether to decode the values; if false, every change has none, except creations that
+    ///   stay columns.
     /// - Throws: ``StorageError/Code/journal`` if the bytes are no group that this version can read.
     package static func decode(_ bytes: [UInt8], wantsValues: Bool = true) throws(StorageError) -> JournalGroup {
         guard bytes.count <= byteCountMax else {

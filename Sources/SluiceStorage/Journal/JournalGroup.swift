@@ -153,10 +153,11 @@ package struct JournalChange: Hashable, Sendable {
     fileprivate static func changes(of creations: Creations) -> [JournalChange] {
         let written = PropertySet(creations.properties)
         let columns = creations.properties.indices
+        let values = creations.values
         return (0..<creations.count).map { position in
             JournalChange(
                 creations.object(at: position), .create, written: written,
-                values: columns.map { creations.value(at: position, ofColumn: $0) },
+                values: columns.map { values[$0][position] },
                 defaulted: PropertySet(
                     columns.lazy.filter { creations.isDefault(at: position, ofColumn: $0) }
                         .map { creations.properties[$0] }))
