@@ -70,7 +70,7 @@ private final class ServerStanding: ClientReading {
     func subscription(toQuery hash: ObjectID) -> SubscriptionRecord? { nil }
     func memberCount(of subscription: UInt64, role: MemberRole) -> Int { 0 }
     func forEachMember(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef) throws -> Bool) {}
-    func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool) {}
+    func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (StoredRow) throws -> Bool) {}
     func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) -> Bool { false }
     func hasPending(_ object: ObjectRef) -> Bool { false }
 
@@ -88,6 +88,10 @@ private final class ServerStanding: ClientReading {
 
     func forEachRow(matching query: Query, _ body: (Row) throws -> Bool) throws {
         try objects.forEachRow(matching: query, body)
+    }
+
+    func forEachStoredRow(matching query: Query, _ body: (StoredRow) throws -> Bool) throws {
+        try objects.forEachStoredRow(matching: query, body)
     }
 
     func rows(

@@ -149,9 +149,9 @@ struct ClientStoreTests {
                 let read = try storage.read { try members(of: id, role, in: $0) }
                 #expect(read == expected, "seed \(seed)")
                 var rows: Set<ObjectRef> = []
-                try storage.forEachMemberRow(of: id, role: role) { object, row in
-                    #expect(row.key == object.key)
-                    rows.insert(object)
+                try storage.forEachMemberRow(of: id, role: role) { row in
+                    #expect(try row.row().key == row.object.key)
+                    rows.insert(try row.object)
                     return true
                 }
                 #expect(rows == expected)
@@ -248,7 +248,7 @@ struct ClientStoreTests {
         #expect(try storage.isMember(Garage.carRef("A"), of: id, role: .root))
         #expect(try members(of: id, in: storage) == [Garage.carRef("A")])
         var rowCount = 0
-        try storage.forEachMemberRow(of: id, role: .root) { _, _ in
+        try storage.forEachMemberRow(of: id, role: .root) { _ in
             rowCount += 1
             return true
         }

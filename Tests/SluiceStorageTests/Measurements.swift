@@ -100,7 +100,8 @@ struct Measurements {
         try report("read members through a reader", count) {
             var read = 0
             try storage.read { reader in
-                try reader.forEachMemberRow(of: id, role: .root) { _, _ in
+                try reader.forEachMemberRow(of: id, role: .root) { row in
+                    _ = try row.row()
                     read += 1
                     return true
                 }

@@ -24,6 +24,8 @@ package final class ElementBinding: Sendable {
     let allPositions: PropertySet
     /// What links of decoded values are followed through.
     package let links: LinkSource?
+    /// Whether the type wants whole rows, as ``Record`` does, and not some of their properties.
+    let isWhole: Bool
     /// Called when something excluded is read; set only while the store logs verbosely.
     let onExcludedAccess: (@Sendable (ExcludedAccess) -> Void)?
 
@@ -70,6 +72,7 @@ package final class ElementBinding: Sendable {
         let storage = UnsafeMutableBufferPointer<Int>.allocate(capacity: positions.count)
         _ = storage.initialize(from: positions)
         self.positions = UnsafeBufferPointer(storage)
+        isWhole = !(element is any Model.Type)
         defaultValues = classSchema.properties.map(\.defaultValue)
         allPositions = PropertySet(all: defaultValues.count)
         self.replaceable = replaceable
@@ -79,6 +82,18 @@ package final class ElementBinding: Sendable {
     }
 
     deinit { positions.deallocate() }
+
+    /// The positions at which something stands for what is not here: what is absent, and null where the type has none,
+    /// which must not be written back as if the program had set it.
+    ///
+    /// - Parameter isNull: whether a row has null at a position.
+    @inline(__always)
+    func standIns(_ absent: PropertySet, _ isNull: (Int) throws -> Bool) rethrows -> PropertySet {
+        guard !nullable.isEmpty else { return absent }
+        var standIns = absent
+        for column in nullable where try isNull(positions[column]) { standIns.insert(positions[column]) }
+        return standIns
+    }
 
     /// The columns of the type among positions of the store's class.
     func columns(of absent: PropertySet) -> PropertySet {

@@ -28,7 +28,7 @@ public struct ObjectMetadata: Sendable {
     static var zero: ObjectID { ObjectID(high: 0, low: 0) }
 
     package init(
-        id: ObjectID, version: UInt64 = 0, absent: PropertySet = [], origin: ElementBinding? = nil
+        id: ObjectID, version: UInt64 = 0, absent: PropertySet = PropertySet(), origin: ElementBinding? = nil
     ) {
         self.id = id
         self.version = version

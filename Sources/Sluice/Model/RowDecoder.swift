@@ -1,10 +1,15 @@
 public import SluiceModel
+internal import SluiceStorage
 
 /// A stored object on its way into a Swift value: its values by column of the type that reads it.
 ///
-/// It does not retain its binding, and cannot outlive the call that lends it.
+/// It does not retain its binding, nor the row whose cells it reads, and cannot outlive the call that lends it.
 public struct RowDecoder: ~Copyable {
+    /// The values by position; empty where cells are read instead.
     @usableFromInline let values: [Value]
+    @usableFromInline let readsCells: Bool
+    /// The row whose cells are read.
+    private let unretainedCells: Unmanaged<StoredRow>?
     @usableFromInline let positions: UnsafeBufferPointer<Int>
     @usableFromInline let isPartial: Bool
     private let key: ObjectKey
@@ -15,22 +20,43 @@ public struct RowDecoder: ~Copyable {
     /// - Parameter binding: must live as long as the decoder.
     init(_ row: Row, _ binding: ElementBinding) {
         values = row.values
+        readsCells = false
+        unretainedCells = nil
         positions = binding.positions
         key = row.key
         version = row.version
-        var absent = row.absent
-        // What only stands for null must not be written back as if the program had set it.
-        if !binding.nullable.isEmpty {
-            for column in binding.nullable where row.values[binding.positions[column]].isNull {
-                absent.insert(binding.positions[column])
-            }
-        }
-        self.absent = absent
+        absent = binding.standIns(row.absent) { row.values[$0].isNull }
         isPartial = !absent.isEmpty
         unretainedBinding = Unmanaged.passUnretained(binding)
     }
 
-    package var row: Row { Row(key: key, version: version, values: values, absent: absent) }
+    /// - Parameters:
+    ///   - row: must be that row as long as the decoder lives.
+    ///   - key: the row's key.
+    ///   - binding: must live as long.
+    init(_ row: StoredRow, _ key: ObjectKey, _ binding: ElementBinding) throws {
+        values = []
+        readsCells = true
+        unretainedCells = Unmanaged.passUnretained(row)
+        positions = binding.positions
+        self.key = key
+        version = row.version
+        absent = try binding.standIns(row.absent) { try row.value(of: $0).isNull }
+        isPartial = !absent.isEmpty
+        unretainedBinding = Unmanaged.passUnretained(binding)
+    }
+
+    /// The row as a whole. Where cells are read, one that is damaged counts as absent.
+    package var row: Row {
+        var row = Row(key: key, version: version, values: values, absent: absent)
+        guard readsCells else { return row }
+        for (position, property) in binding.classSchema.properties.enumerated() {
+            let value = try? value(at: position)
+            row.values.append(value ?? property.defaultValue)
+            if value == nil { row.absent.insert(position) }
+        }
+        return row
+    }
 
     var binding: ElementBinding { unretainedBinding.takeUnretainedValue() }
 
@@ -42,8 +68,20 @@ public struct RowDecoder: ~Copyable {
     public func value<Property: PropertyValue>(_ column: Int) throws -> Property {
         precondition(column >= 0 && column < positions.count)
         if isPartial { return try partialValue(column) }
-        guard let value = Property.decode(values[positions[column]], from: self) else { return try adapted(column) }
+        guard let value = Property.decode(try value(at: positions[column]), from: self) else {
+            return try adapted(column)
+        }
         return value
+    }
+
+    @inlinable
+    func value(at position: Int) throws -> Value {
+        readsCells ? try cell(at: position) : values[position]
+    }
+
+    @usableFromInline
+    func cell(at position: Int) throws -> Value {
+        try unretainedCells?._withUnsafeGuaranteedRef { try $0.value(of: position) } ?? .null
     }
 
     /// What the value carries besides its properties.
@@ -59,7 +97,8 @@ public struct RowDecoder: ~Copyable {
     @usableFromInline
     func partialValue<Property: PropertyValue>(_ column: Int) throws -> Property {
         let position = positions[column]
-        if absent.contains(position), !(values[position].isNull && binding.nullable.contains(column)) {
+        let stored = try value(at: position)
+        if absent.contains(position), !(stored.isNull && binding.nullable.contains(column)) {
             let name = binding.classSchema.properties[position].name
             let excluded = ExcludedProperty(
                 of: Identity(className: binding.classSchema.name, key: key), named: name,
@@ -74,7 +113,7 @@ public struct RowDecoder: ~Copyable {
             }
             excluded.touch(isLink: false)
         }
-        guard let value = Property.decode(values[position], from: self) else { return try adapted(column) }
+        guard let value = Property.decode(stored, from: self) else { return try adapted(column) }
         return value
     }
 
@@ -82,7 +121,7 @@ public struct RowDecoder: ~Copyable {
     /// declared default for null.
     @usableFromInline
     func adapted<Property: PropertyValue>(_ column: Int) throws -> Property {
-        let value = values[positions[column]]
+        let value = try value(at: positions[column])
         if binding.declared.indices.contains(column) {
             let declared = binding.declared[column]
             if value.isNull, binding.nullable.contains(column),
@@ -93,19 +132,19 @@ public struct RowDecoder: ~Copyable {
             let adapted = declared.type.narrowing(value) ?? declared.type.fitting(value)
             if let adapted, let value = Property.decode(adapted, from: self) { return value }
         }
-        throw mismatch(column, Property.self, isNull: value.isNull)
+        throw mismatch(column, Property.self, value)
     }
 
-    private func mismatch(_ column: Int, _ type: (some PropertyValue).Type, isNull: Bool) -> ModelError {
+    private func mismatch(_ column: Int, _ type: (some PropertyValue).Type, _ value: Value) -> ModelError {
         let property = binding.classSchema.properties[positions[column]]
         let problem =
-            isNull
+            value.isNull
             ? "null in one object, and the program declares it as \(type): declare it optional, or give it a default"
             : "\(property.type) in the store, and one object's value is none that \(type) has"
         return ModelError(
             .typeMismatch,
             "\(binding.classSchema.name).\(property.name) is \(problem); the error's object and value say which",
             object: Identity(className: binding.classSchema.name, key: key), property: property.name,
-            value: values[positions[column]])
+            value: value)
     }
 }

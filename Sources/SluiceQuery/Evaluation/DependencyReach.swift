@@ -15,6 +15,11 @@ struct DependencyReach: Sendable {
         readsBacklinks = dependencies.readsBacklinks
     }
 
+    /// The properties that must be here for a row to be judged; nil where other objects count, too.
+    func neededProperties(trustsBacklinks: Bool) -> PropertySet? {
+        paths.isEmpty && (trustsBacklinks || !readsBacklinks) ? rootProperties : nil
+    }
+
     func isHere(_ row: Row, in source: any ObjectSource, trustsBacklinks: Bool) throws -> Bool {
         if readsBacklinks, !trustsBacklinks { return false }
         guard row.absent.isEmpty || row.absent.intersection(rootProperties).isEmpty else { return false }

@@ -37,6 +37,13 @@ package struct Evaluator: Sendable {
         }
     }
 
+    /// The properties that a row must have to be judgeable; nil where that depends on other objects, too.
+    ///
+    /// - Parameter trustsBacklinks: as for ``isJudgeable(_:in:trustsBacklinks:)``.
+    package func neededProperties(trustsBacklinks: Bool) -> PropertySet? {
+        reach.neededProperties(trustsBacklinks: trustsBacklinks)
+    }
+
     /// Whether everything that predicate and sort read is here: false if a property that they read is absent, on the
     /// row or on an object that their paths lead to. A ghost does not count as missing; it reads as null.
     ///

@@ -68,13 +68,11 @@ extension ClientState {
 
     func forEachMemberRow(
         of subscription: UInt64, role: MemberRole, in tables: ObjectTables,
-        _ body: (ObjectRef, Row) throws -> Bool
+        _ body: (StoredRow) throws -> Bool
     ) throws {
         for place in members.places(of: subscription) where !place.isStaged && place.role == role {
-            let didVisitAll = try tables.forEachRow(of: members.bitmap(place), ofClass: place.classIndex) { row in
-                try body(ObjectRef(place.classIndex, row.key), row)
-            }
-            guard didVisitAll else { return }
+            let bitmap = members.bitmap(place)
+            guard try tables.forEachStoredRow(of: bitmap, ofClass: place.classIndex, body) else { return }
         }
     }
 

@@ -37,7 +37,7 @@ package protocol ClientReading: ObjectReading, ObjectStanding, QueryPlanning {
 
     /// Calls `body` with the rows of the present members of a subscription in a role, by class and order of storage,
     /// until it returns false. Faster than ``forEachMember(of:role:_:)`` and a lookup of each row.
-    func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool) throws
+    func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (StoredRow) throws -> Bool) throws
 }
 
 /// A client's store: the visible objects, the base images of those with pending operations, the outbox, and the

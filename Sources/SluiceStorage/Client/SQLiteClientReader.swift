@@ -47,7 +47,7 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
     }
 
     func forEachMemberRow(
-        of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool
+        of subscription: UInt64, role: MemberRole, _ body: (StoredRow) throws -> Bool
     ) throws {
         try state.forEachMemberRow(of: subscription, role: role, in: tables, body)
     }

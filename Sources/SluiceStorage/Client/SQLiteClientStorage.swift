@@ -256,7 +256,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
     }
 
     package func forEachMemberRow(
-        of subscription: UInt64, role: MemberRole, _ body: (ObjectRef, Row) throws -> Bool
+        of subscription: UInt64, role: MemberRole, _ body: (StoredRow) throws -> Bool
     ) throws {
         try state.forEachMemberRow(of: subscription, role: role, in: tables, body)
     }

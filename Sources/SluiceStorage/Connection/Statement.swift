@@ -6,7 +6,7 @@ internal import CSQLite
 final class Statement: ParameterSink {
     let handle: OpaquePointer
     /// The connection owns its statements and outlives them.
-    private unowned let connection: SQLiteConnection
+    private unowned(unsafe) let connection: SQLiteConnection
     private let isWriting: Bool
     private var arena = BindingArena()
 

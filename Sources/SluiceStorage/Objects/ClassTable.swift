@@ -23,6 +23,12 @@ final class ClassTable {
         let codec: ColumnCodec
     }
 
+    /// Where a statement has a property.
+    struct Cell {
+        let codec: ColumnCodec
+        let column: Int32
+    }
+
     /// The position of the class.
     let index: Int
     let schema: ClassSchema
@@ -32,6 +38,10 @@ final class ClassTable {
     let singles: [Column]
     /// The same, as ``Field``s.
     let fields: [Field]
+    /// Where ``rowColumns(alias:)`` have each property; nil for those without a column.
+    let cells: [Cell?]
+    /// Where ``rowColumns(alias:)`` have the key, or its first half.
+    let keyCell: Int32
     /// Whether some properties are stored no more.
     let hasRetired: Bool
     /// The properties with a table of their own.
@@ -87,6 +97,14 @@ final class ClassTable {
         }
         self.singles = singles
         fields = singles.map(\.field)
+        var cells = [Cell?](repeating: nil, count: declared.properties.count)
+        // Behind row id, version, absent and the keyless key.
+        let first: Int32 = declared.primaryKey == nil ? 5 : 3
+        for (column, single) in singles.enumerated() {
+            cells[single.property] = Cell(codec: single.codec, column: first + Int32(column))
+        }
+        self.cells = cells
+        keyCell = declared.primaryKeyIndex.flatMap { cells[$0]?.column } ?? 3
         hasLinks = singles.contains { if case .link = $0.codec { true } else { false } }
         self.collections = collections
         hasRetired = singles.count + collections.count < declared.properties.count

@@ -101,7 +101,7 @@ extension Statement {
 
     /// The set that ``bind(_:_:)`` wrote.
     func propertySet(_ column: Int32) -> PropertySet {
-        if isNull(column) { return [] }
+        if isNull(column) { return PropertySet() }
         let bytes = isBlob(column) ? blob(column) : []
         guard !bytes.isEmpty else { return PropertySet(words: [UInt64(bitPattern: int(column))]) }
         return PropertySet(

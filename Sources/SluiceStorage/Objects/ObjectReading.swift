@@ -28,6 +28,9 @@ package protocol ObjectReading: ViewSource {
     /// they are found quickest, until it returns false.
     func forEachRow(matching query: Query, _ body: (Row) throws -> Bool) throws
 
+    /// The same for a query of more than one object, without reading cells that `body` does not ask for.
+    func forEachStoredRow(matching query: Query, _ body: (StoredRow) throws -> Bool) throws
+
     /// The next rows that match a query's predicate, whatever its sort and limit, in the order of storage.
     ///
     /// - Parameters:

@@ -20,9 +20,8 @@ extension ObjectTables {
                 case .collection: .values
                 }
             })
-        let keyCell = table.schema.primaryKeyIndex.flatMap { cell(of: $0, in: table)?.position } ?? 3
         let next = try page(of: query, table, after: cursor, limit: limit, byteCountMax: byteCountMax) { statement in
-            let key = try table.key(of: statement, from: keyCell)
+            let key = try table.key(of: statement, from: table.keyCell)
             let former = rows.byteCount
             var byteCount = 0
             for (column, source) in sources.enumerated() {
@@ -58,8 +57,8 @@ extension ObjectTables {
         for property in properties {
             if property == table.schema.primaryKeyIndex {
                 sources.append(.key)
-            } else if let cell = cell(of: property, in: table) {
-                sources.append(.cell(cell.position, cell.codec, try kind(of: cell.codec)))
+            } else if let cell = table.cells[property] {
+                sources.append(.cell(cell.column, cell.codec, try kind(of: cell.codec)))
             } else if let collection = table.collections.first(where: { $0.property == property }) {
                 sources.append(.collection(collection))
             } else {
@@ -67,12 +66,6 @@ extension ObjectTables {
             }
         }
         return sources
-    }
-
-    /// The position of a property's column in ``ClassTable/rowColumns(alias:)``; nil if it has none.
-    private func cell(of property: Int, in table: ClassTable) -> (position: Int32, codec: ColumnCodec)? {
-        guard let index = table.fields.firstIndex(where: { $0.property == property }) else { return nil }
-        return (Int32(index) + (table.isKeyed ? 3 : 5), table.fields[index].codec)
     }
 
     private func kind(of codec: ColumnCodec) throws -> ColumnBuilder.Kind {

@@ -5,10 +5,18 @@ extension ObjectTables {
     /// Calls `body` with the present rows of a set, in ascending order of row id, until it returns false.
     ///
     /// - Returns: whether all were visited.
-    func forEachRow(of rows: RowBitmap, ofClass classIndex: Int, _ body: (Row) throws -> Bool) throws -> Bool {
+    func forEachStoredRow(
+        of rows: RowBitmap, ofClass classIndex: Int, _ body: (StoredRow) throws -> Bool
+    ) throws -> Bool {
         let table = try table(classIndex)
         let condition = "\(TableLayout.state) = \(TableLayout.State.present) AND "
-        return try forEach(of: rows, table, table.rowColumns(), condition) { try body(readRow($0, table)) }
+        var row: StoredRow?
+        return try forEach(of: rows, table, table.rowColumns(), condition) { statement in
+            if let row, row.statement === statement { return try body(row) }
+            let first = StoredRow(statement, table, self)
+            row = first
+            return try body(first)
+        }
     }
 
     /// Calls `body` with the keys of a set's objects, in ascending order of row id, until it returns false.

@@ -10,14 +10,15 @@ extension ObjectTables {
         matching query: Query, in source: any ObjectSource, _ body: (Row) throws -> Bool
     ) throws {
         guard query.object == nil else { return try forObject(of: query, in: source) { _, row in _ = try body(row) } }
+        try forEachStoredRow(matching: query) { try body($0.row()) }
+    }
+
+    /// See ``ObjectReading/forEachStoredRow(matching:_:)``.
+    func forEachStoredRow(matching query: Query, _ body: (StoredRow) throws -> Bool) throws {
         let table = try table(query.classIndex)
         try run(query, .columns(table.rowColumns(alias: SQLCompiler.rootAlias)), order: .any) { statement in
-            // Unless somebody keeps a row, the next one is read into its storage.
-            var row = Row(key: .int(0), values: [])
-            while try statement.step() {
-                try readRow(statement, table, into: &row)
-                guard try body(row) else { return }
-            }
+            let row = StoredRow(statement, table, self)
+            while try statement.step(), try body(row) {}
         }
     }
 

@@ -58,12 +58,9 @@ extension ObjectTables {
         let count = table.schema.properties.count
         // Every value of the former row is replaced, but for those of retired properties.
         if values.count != count || table.hasRetired { values = Array(repeating: .null, count: count) }
-        let first: Int32 = table.isKeyed ? 3 : 5
         try values.withUnsafeMutableBufferPointer { values in
-            var column = first
-            for field in table.fields {
-                values[field.property] = try read(field.codec, column, of: statement, table)
-                column += 1
+            for (property, cell) in table.cells.enumerated() {
+                if let cell { values[property] = try read(cell, of: statement, table) }
             }
         }
         if !table.collections.isEmpty {
@@ -79,12 +76,16 @@ extension ObjectTables {
             guard let value = ObjectKey(primaryKey: values[primaryKey]) else { throw table.damaged() }
             key = value
         } else {
-            key = try table.key(of: statement, from: 3)
+            key = try table.key(of: statement, from: table.keyCell)
         }
         row.key = key
         row.version = UInt64(bitPattern: statement.int(1))
         row.values = values
         row.absent = statement.propertySet(2)
+    }
+
+    func read(_ cell: ClassTable.Cell, of statement: Statement, _ table: ClassTable) throws -> Value {
+        try read(cell.codec, cell.column, of: statement, table)
     }
 
     private func read(_ codec: ColumnCodec, _ column: Int32, of statement: Statement, _ table: ClassTable) throws

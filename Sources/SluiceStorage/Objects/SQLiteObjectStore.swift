@@ -48,6 +48,10 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
         try tables.forEachRow(matching: query, in: self, body)
     }
 
+    package func forEachStoredRow(matching query: Query, _ body: (StoredRow) throws -> Bool) throws {
+        try tables.forEachStoredRow(matching: query, body)
+    }
+
     package func rows(
         matching query: Query, after position: SortPosition?, limit: Int?, _ body: (Row) throws -> Bool
     ) throws {

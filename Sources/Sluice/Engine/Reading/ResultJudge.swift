@@ -51,9 +51,17 @@ struct ResultJudge {
 
     /// Whether the condition can be evaluated with what is here.
     func isJudgeable(_ row: Row, of subscription: SubscriptionRecord?, in state: any ObjectStanding) throws -> Bool {
-        // Without a subscription, the query is over everything on disk, so backlinks are complete.
-        try evaluator.isJudgeable(row, in: state, trustsBacklinks: subscription == nil || isAlone)
+        try evaluator.isJudgeable(row, in: state, trustsBacklinks: trustsBacklinks(of: subscription))
     }
+
+    /// The properties that a row must have for the condition to be evaluated; nil where that depends on other objects,
+    /// too.
+    func neededProperties(of subscription: SubscriptionRecord?) -> PropertySet? {
+        evaluator.neededProperties(trustsBacklinks: trustsBacklinks(of: subscription))
+    }
+
+    /// Without a subscription, the query is over everything on disk, so backlinks are complete.
+    private func trustsBacklinks(of subscription: SubscriptionRecord?) -> Bool { subscription == nil || isAlone }
 
     /// Whether the server named the object as a result.
     func isNamed(

@@ -38,30 +38,55 @@ struct ResultReader {
 
     /// Calls `body` with every result, regardless of the limit, in no particular order.
     func forEachResult(_ body: (ObjectRef, Row) throws -> Void) throws {
+        try forEachStoredResult {
+            let row = try $0.row()
+            try body(ObjectRef($0.classIndex, row.key), row)
+        } or: {
+            try body($0, $1)
+        }
+    }
+
+    /// Calls one of two closures with every result, regardless of the limit, in no particular order.
+    ///
+    /// - Parameters:
+    ///   - found: called with a result of which no more than cells was read.
+    ///   - body: called with one that was read as a whole to judge it.
+    private func forEachStoredResult(
+        _ found: (StoredRow) throws -> Void, or body: (ObjectRef, Row) throws -> Void
+    ) throws {
         if let id = query.object {
             guard let object = try reader.findObject(id), let row = try reader.row(object),
                 try includes(row, object)
             else { return }
             return try body(object, row)
         }
-        guard let subscription else { return try forEachMatch(body) }
+        guard let subscription else { return try forEachMatch(found, or: body) }
         func visit(_ object: ObjectRef) throws {
             guard let row = try reader.row(object), try includes(row, object) else { return }
             try body(object, row)
         }
         if subscription.isInForce {
-            try reader.forEachMemberRow(of: subscription.id, role: .root) { object, row in
+            let pending = Set(try pendingObjects())
+            try reader.forEachMemberRow(of: subscription.id, role: .root) { row in
                 // Members without pending writes need no evaluation.
-                if try !state.hasPending(object) || includes(row, object) { try body(object, row) }
+                guard !pending.isEmpty, case let object = try row.object, pending.contains(object) else {
+                    try found(row)
+                    return true
+                }
+                let whole = try row.row()
+                if try includes(whole, object) { try body(object, whole) }
                 return true
             }
-            for object in try pendingObjects() where object.classIndex == query.classIndex {
+            for object in pending where object.classIndex == query.classIndex {
                 if try !isNamed(object) { try visit(object) }
             }
             return
         }
         var seen: Set<ObjectRef> = []
-        try forEachMatch { object, row in
+        try forEachMatch { row in
+            seen.insert(try row.object)
+            try found(row)
+        } or: { object, row in
             seen.insert(object)
             try body(object, row)
         }
@@ -79,15 +104,23 @@ struct ResultReader {
         return Array(Set(pending).union(written))
     }
 
-    /// Calls `body` with every object that matches on disk, unless that cannot be judged and the server did not name
-    /// it.
-    private func forEachMatch(_ body: (ObjectRef, Row) throws -> Void) throws {
-        let classIndex = query.classIndex
-        try reader.forEachRow(matching: query) { row in
-            let object = ObjectRef(classIndex, row.key)
-            // The SQL statement has evaluated the condition already.
-            guard try judge.isJudgeable(row, of: subscription, in: state) || isNamed(object) else { return true }
-            try body(object, row)
+    /// Calls one of two closures, as ``forEachStoredResult(_:or:)`` does, with every object that matches on disk, unless
+    /// that cannot be judged and the server did not name it.
+    private func forEachMatch(
+        _ found: (StoredRow) throws -> Void, or body: (ObjectRef, Row) throws -> Void
+    ) throws {
+        let needed = judge.neededProperties(of: subscription)
+        // The SQL statement has evaluated the condition already.
+        try reader.forEachStoredRow(matching: query) { row in
+            if let needed {
+                if try !row.absent.meets(needed) || isNamed(row.object) { try found(row) }
+            } else {
+                let whole = try row.row()
+                let object = ObjectRef(query.classIndex, whole.key)
+                if try judge.isJudgeable(whole, of: subscription, in: state) || isNamed(object) {
+                    try body(object, whole)
+                }
+            }
             return true
         }
     }
@@ -191,12 +224,19 @@ struct ResultReader {
     ) throws -> [Int]? {
         var ids: [ObjectID] = []
         var isInOrder = true
+        func note(_ object: ObjectRef) {
+            let id = judge.id(of: object)
+            if isInOrder, let last = ids.last, id < last { isInOrder = false }
+            ids.append(id)
+        }
         try withExtendedLifetime(binding) {
-            try forEachResult { object, row in
-                let id = judge.id(of: object)
-                if isInOrder, let last = ids.last, id < last { isInOrder = false }
-                ids.append(id)
-                try body(RowDecoder(row, binding))
+            try forEachStoredResult {
+                let object = try $0.object
+                note(object)
+                try body(binding.isWhole ? RowDecoder($0.row(), binding) : RowDecoder($0, object.key, binding))
+            } or: {
+                note($0)
+                try body(RowDecoder($1, binding))
             }
         }
         return isInOrder ? nil : ids.indices.sorted { ids[$0] < ids[$1] }
