@@ -4,9 +4,10 @@ internal import SluiceWire
 
 /// Reads pages by column: from SQLite's cells into columns as they travel, without a value, a text or a row in between.
 extension ObjectTables {
-    /// See ``ObjectReading/columns(matching:of:after:limit:byteCountMax:)``.
+    /// See ``ObjectReading/columns(matching:of:after:limit:byteCountMax:where:)``.
     func columns(
-        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int,
+        where isWanted: (ObjectKey, UInt64) -> Bool
     ) throws -> (rows: RowColumns, next: RowCursor?)? {
         guard query.object == nil else { return nil }
         let table = try table(query.classIndex)
@@ -23,6 +24,8 @@ extension ObjectTables {
         let keyCell = table.schema.primaryKeyIndex.flatMap { cell(of: $0, in: table)?.position } ?? 3
         let next = try page(of: query, table, after: cursor, limit: limit, byteCountMax: byteCountMax) { statement in
             let key = try table.key(of: statement, from: keyCell)
+            let version = UInt64(bitPattern: statement.int(1))
+            guard isWanted(key, version) else { return 0 }
             let former = rows.byteCount
             var byteCount = 0
             for (column, source) in sources.enumerated() {
@@ -37,7 +40,7 @@ extension ObjectTables {
                     if let identity { rows.note(identity, column: column) }
                 }
             }
-            rows.endRow(key, version: UInt64(bitPattern: statement.int(1)), byteCount: byteCount)
+            rows.endRow(key, version: version, byteCount: byteCount)
             return rows.byteCount - former
         }
         return (rows, next)
