@@ -10,9 +10,15 @@ import Testing
 /// Comparisons with what clients have, and what commits have changed behind pages, of a database in a file: they are read
 /// on connections of their own.
 @Suite struct ComparisonsBesideTheWriterTests {
+    /// With so many, two pages are read row by row, since a digest is made, and all others by column.
+    private static let digestObjectCountMax = 15
+
     /// A herd with a client that comes back and lists its members.
     private static func compared(_ configure: (inout DatabaseLimits) -> Void = { _ in }) throws -> Herd {
-        let herd = try Herd(planeCount: 95, isFile: true, configure)
+        let herd = try Herd(planeCount: 95, isFile: true) {
+            $0.digestObjectCountMax = digestObjectCountMax
+            configure(&$0)
+        }
         try herd.join()
         try herd.finish()
         let left = try #require(try herd.leave(0))
@@ -37,7 +43,23 @@ import Testing
     /// Members are compared one after the other as long as the client and the database have the same order.
     @Test(arguments: ["the same", "the reverse", "the halves swapped", "some first", "any"])
     func onlyWhatDiffersIsSentInWhateverOrderAClientListsItsMembers(_ order: String) throws {
-        let herd = try Herd(planeCount: 95, isFile: true)
+        try Self.checkThatOnlyWhatDiffersIsSent(
+            Herd(planeCount: 95, isFile: true) { $0.digestObjectCountMax = Self.digestObjectCountMax }, order)
+    }
+
+    /// What an attempt has compared whose steps were not enough is compared again.
+    @Test(arguments: ["the same", "the reverse", "some first"], [0, 15])
+    func aPageThatWasInterruptedIsComparedAgain(_ order: String, digestObjectCountMax: Int) throws {
+        // The writer reads: half a page of ten with one attempt, and the roots are listed then.
+        let herd = try Herd(planeCount: 95) {
+            $0.digestObjectCountMax = digestObjectCountMax
+            $0.shareStepCountMax = 100
+            $0.turnStepCountMax = 300
+        }
+        try Self.checkThatOnlyWhatDiffersIsSent(herd, order)
+    }
+
+    private static func checkThatOnlyWhatDiffersIsSent(_ herd: Herd, _ order: String) throws {
         try herd.join()
         try herd.finish()
         let left = try #require(try herd.leave(0))

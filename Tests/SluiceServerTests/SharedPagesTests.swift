@@ -133,6 +133,7 @@ import Testing
             $0.objectCountBeside = generator.pick([1, 3, 100])
             $0.pagesPerReading = generator.pick([1, 2, 4])
             $0.readAheadReceiverCountMax = generator.pick([1, 32])
+            $0.digestObjectCountMax = generator.pick([0, 10, 1_000])
         }
         herd.delaysReadings = isFile
         let query = generator.pick([

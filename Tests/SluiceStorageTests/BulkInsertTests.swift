@@ -245,6 +245,44 @@ struct BulkInsertTests {
         #expect(try isStored(partial) && isStored(changed[5]))
     }
 
+    /// Objects are found one after the other as long as they come in the order in which they are stored, else by key.
+    @Test(
+        arguments: ["the same", "the reverse", "every second", "every tenth", "some first", "some new", "one twice"],
+        [false, true])
+    func presentObjectsAreFoundInWhateverOrderTheyCome(_ order: String, isObserved: Bool) throws {
+        let numbers: [UInt64] =
+            switch order {
+            case "the same": Array(0..<100)
+            case "the reverse": (0..<100).reversed()
+            case "every second": Array(stride(from: 1, to: 100, by: 2))
+            case "every tenth": Array(stride(from: 1, to: 100, by: 10))
+            case "some first": Array(60..<70) + Array(0..<60) + Array(70..<100)
+            case "some new": Array(0..<30) + [200] + Array(30..<100) + [201]
+            default: Array(0..<50) + [49] + Array(50..<100)
+            }
+        let storage = try Garage.client()
+        storage.rowsPerStatementMax = 40
+        let former = (0..<100).map { Garage.owner(UInt64($0), name: "n\($0)", version: 1) }
+        let coming = numbers.map { Garage.owner($0, name: "m\($0)", version: 2) }
+        try storage.write {
+            for row in former { try storage.put(row, ofClass: Garage.owner) }
+            // A deleted object has a row between the others.
+            try storage.put(Garage.owner(300, name: "gone", version: 1), ofClass: Garage.owner)
+            try storage.delete(ObjectRef(Garage.owner, Garage.ownerKey(300)), version: 1)
+        }
+        let batch = try Self.batch(Garage.owner, coming, [0, 1], absent: [])
+        let outcome = try storage.write {
+            try storage.store(batch, at: Array(coming.indices), as: .root, of: [], isObserved: isObserved)
+        }
+        #expect(outcome.leftOut == (order == "one twice" ? [50] : []))
+        let found = try storage.rows(ofClass: Garage.owner)
+        #expect(coming.allSatisfy { found[$0.key]?.isIdentical(to: $0) ?? false })
+        #expect(found.count == Set(numbers).union(0..<100).count)
+        let changed = coming.indices.filter { numbers[$0] < 100 && !outcome.leftOut.contains($0) }
+        #expect(outcome.updated.map(\.position).sorted() == (isObserved ? changed : []))
+        #expect(outcome.updated.allSatisfy { $0.old.isIdentical(to: former[Int(numbers[$0.position])]) })
+    }
+
     /// Many rows link to a few objects by integer keys: some are here, some are not yet.
     @Test func linksToIntegerKeysLeadWhereTheirRowsOneByOneLead() throws {
         let schema = try Schema([

@@ -5,17 +5,20 @@ internal import SluiceWire
 ///
 /// A client lists them in the order in which it stored them, which is mostly the order in which the database reads
 /// them. As long as both orders agree, comparing a member takes a look at the next one. Once they do not, the rest is
-/// put into a hash table.
+/// put into a hash table. A copy shares the list and the table with the original, so that a page can be compared with a
+/// copy, which counts only once the page is read.
 struct KnownMembers {
     /// The members of one class.
     private struct List {
         private var keys: [ObjectKey] = []
         private var versions: [UInt64] = []
         private var areRoots: [Bool] = []
-        /// The position of the first that was not compared.
+        /// The position of the first that was not compared, as long as they are asked for in their order.
         private var next = 0
-        /// The positions of those that were not compared; nil as long as they are asked for in their order.
+        /// The positions of those that were not compared by then; nil as long as they are asked for in their order.
         private var positions: [ObjectKey: Int]?
+        /// Which of those were compared since, by position.
+        private var areCompared: [Bool] = []
 
         mutating func append(_ group: ObjectGroup) {
             keys += group.keys
@@ -37,13 +40,16 @@ struct KnownMembers {
                 var rest: [ObjectKey: Int] = Dictionary(minimumCapacity: keys.count - next)
                 for position in next..<keys.count { rest[keys[position]] = position }
                 positions = rest
+                areCompared = Array(repeating: false, count: keys.count)
             }
-            return positions?.removeValue(forKey: key).map { (areRoots[$0], versions[$0]) }
+            guard let position = positions?[key], !areCompared[position] else { return nil }
+            areCompared[position] = true
+            return (areRoots[position], versions[position])
         }
 
         /// The members that were not compared, ascending.
         var rest: [(key: ObjectKey, isRoot: Bool)] {
-            let left = positions.map { Array($0.values) } ?? Array(next..<keys.count)
+            let left = positions?.values.filter { !areCompared[$0] } ?? Array(next..<keys.count)
             return left.map { (keys[$0], areRoots[$0]) }.sorted { $0.key < $1.key }
         }
     }

@@ -132,9 +132,10 @@ struct PageReader {
                 return
             }
             switch page.roots {
-            case .columns(let rows, let included):
+            case .columns(let rows, let included, let known, let count):
                 builder.add(rows, of: live.query.classIndex, properties: included, role: .root)
-                bootstrap.readCount += rows.count
+                bootstrap.known = known
+                bootstrap.readCount += count
             case .rows(let rows):
                 try add(rows, &bootstrap, to: &builder)
                 bootstrap.readCount += rows.count
@@ -158,8 +159,9 @@ struct PageReader {
 
     /// The next roots as a page has them.
     private enum Roots {
-        /// By column, with the properties that the view includes of each.
-        case columns(RowColumns, PropertySet)
+        /// By column, without those that the client has: with the properties that the view includes of each, with what
+        /// the client has listed beyond them, and with how many there were.
+        case columns(RowColumns, PropertySet, KnownMembers?, count: Int)
         case rows([Row])
     }
 
@@ -168,18 +170,36 @@ struct PageReader {
         after cursor: RowCursor?, _ bootstrap: Bootstrap, for builder: ViewBlockBuilder
     ) throws -> (roots: Roots, next: RowCursor?) {
         let byteCountMax = limits.pageByteCount - builder.lastBlockSize
-        if bootstrap.known == nil, bootstrap.digest == nil, !live.query.context.veilsLinks,
-            let included = live.includedOfRoots(ofClass: live.query.classIndex),
-            let page = try storage.columns(
-                matching: live.query, of: included, after: cursor, limit: limits.pageRowCount,
-                byteCountMax: byteCountMax),
-            builder.accepts(page.rows)
+        if bootstrap.digest == nil, !live.query.context.veilsLinks,
+            let page = try readColumns(after: cursor, bootstrap.known, byteCountMax: byteCountMax, for: builder)
         {
-            return (.columns(page.rows, included), page.next)
+            return page
         }
         let page = try storage.rows(
             matching: live.query, after: cursor, limit: limits.pageRowCount, byteCountMax: byteCountMax)
         return (.rows(page.rows), page.next)
+    }
+
+    /// Reads the next roots by column.
+    ///
+    /// - Parameter known: what the client has listed. The caller's copy counts until the page is read, since the reading
+    ///   may be interrupted and tried again.
+    /// - Returns: nil if they must be read row by row.
+    private func readColumns(
+        after cursor: RowCursor?, _ known: KnownMembers?, byteCountMax: Int, for builder: ViewBlockBuilder
+    ) throws -> (roots: Roots, next: RowCursor?)? {
+        let classIndex = live.query.classIndex
+        guard let included = live.includedOfRoots(ofClass: classIndex) else { return nil }
+        var known = known
+        var count = 0
+        let page = try storage.columns(
+            matching: live.query, of: included, after: cursor, limit: limits.pageRowCount, byteCountMax: byteCountMax
+        ) { key, version in
+            count += 1
+            return !(known?.remove(ObjectRef(classIndex, key), isRoot: true, version: version) ?? false)
+        }
+        guard let page, builder.accepts(page.rows) else { return nil }
+        return (.columns(page.rows, included, known, count: count), page.next)
     }
 
     private func add(

@@ -148,6 +148,7 @@ final class ClassTable {
 
     enum Purpose: Hashable {
         case revive, find, rowByKey, keyByRow, versionByRow, insertGhost, insertUnknown, findAll, findRows
+        case allInOrder, rowsInOrder
         case insertTogether, keyAbove
         case update(PropertySet), updateTogether(PropertySet)
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID

@@ -44,10 +44,14 @@ package protocol ObjectReading: ViewSource {
 
     /// The same rows by column, with some of their properties, without a ``Row`` of each.
     ///
-    /// - Parameter properties: the properties wanted.
-    /// - Returns: nil where one of them is not stored any more, and for a query of one object.
+    /// - Parameters:
+    ///   - properties: the properties wanted.
+    ///   - isWanted: called once with the key and the version of each row. The values of one that is not wanted are not
+    ///     read; it counts for `limit`, and takes no bytes.
+    /// - Returns: nil where one of the properties is not stored any more, and for a query of one object.
     func columns(
-        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int,
+        where isWanted: (ObjectKey, UInt64) -> Bool
     ) throws -> (rows: RowColumns, next: RowCursor?)?
 
     /// The results of a query, in its order and up to its limit.
@@ -69,7 +73,8 @@ package protocol QueryPlanning {
 extension ObjectReading {
     /// A reader that shows objects otherwise than they are stored has no columns.
     package func columns(
-        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int,
+        where isWanted: (ObjectKey, UInt64) -> Bool
     ) throws -> (rows: RowColumns, next: RowCursor?)? { nil }
 
     package func object(withID id: ObjectID) throws -> ObjectRef? { try findObject(id) }

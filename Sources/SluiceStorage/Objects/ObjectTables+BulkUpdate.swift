@@ -48,54 +48,6 @@ extension ObjectTables {
         }
         return present
     }
-
-    /// Finds the objects of some rows of a batch that have a row here.
-    private func find(
-        _ batch: RowBatch, at positions: ArraySlice<Int>, _ table: ClassTable, isReadingOlds: Bool
-    ) throws -> [FoundObject] {
-        let cells = CellTable(width: table.keyColumns.count, rowCountMax: positions.count)
-        for position in positions {
-            cells.beginRow()
-            try table.bind(batch.keys[position], to: cells)
-        }
-        return try connection.reading(cells) {
-            let statement = try table.statement(isReadingOlds ? .findRows : .findAll) {
-                let read =
-                    isReadingOlds
-                    ? table.rowColumns(alias: "o")
-                    : [TableLayout.row, TableLayout.version, TableLayout.absent].map { "o.\($0)" }
-                let keys = table.keyColumns.enumerated().map { "o.\($1) = c.c\($0)" }.joined(separator: " AND ")
-                return """
-                    SELECT \(read.joined(separator: ", ")), o.\(TableLayout.state), c.rowid \
-                    FROM \(CellTableModule.name) c CROSS JOIN \(table.name) o ON \(keys)
-                    """
-            }
-            defer { statement.reset() }
-            let last = Int32(isReadingOlds ? table.rowColumns().count : 3)
-            var found: [FoundObject] = []
-            found.reserveCapacity(positions.count)
-            while try statement.step() {
-                let isPresent = statement.int(last) == TableLayout.State.present
-                found.append(
-                    FoundObject(
-                        offset: Int(statement.int(last + 1)), row: statement.int(0), isPresent: isPresent,
-                        version: UInt64(bitPattern: statement.int(1)), absent: statement.propertySet(2),
-                        old: isReadingOlds && isPresent ? try readRow(statement, table) : nil))
-            }
-            return found
-        }
-    }
-}
-
-/// An object of a batch that has a row in its table.
-private struct FoundObject {
-    /// Its place among the rows that were asked for.
-    let offset: Int
-    let row: Int64
-    let isPresent: Bool
-    let version: UInt64
-    let absent: PropertySet
-    let old: Row?
 }
 
 /// Collects changes of rows of one class, all of the same properties, and stores them with one statement.

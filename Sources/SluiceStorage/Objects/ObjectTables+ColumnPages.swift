@@ -4,9 +4,10 @@ internal import SluiceWire
 
 /// Reads pages by column: from SQLite's cells into columns as they travel, without a value, a text or a row in between.
 extension ObjectTables {
-    /// See ``ObjectReading/columns(matching:of:after:limit:byteCountMax:)``.
+    /// See ``ObjectReading/columns(matching:of:after:limit:byteCountMax:where:)``.
     func columns(
-        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int,
+        where isWanted: (ObjectKey, UInt64) -> Bool
     ) throws -> (rows: RowColumns, next: RowCursor?)? {
         guard query.object == nil else { return nil }
         let table = try table(query.classIndex)
@@ -22,6 +23,8 @@ extension ObjectTables {
             })
         let next = try page(of: query, table, after: cursor, limit: limit, byteCountMax: byteCountMax) { statement in
             let key = try table.key(of: statement, from: table.keyCell)
+            let version = UInt64(bitPattern: statement.int(1))
+            guard isWanted(key, version) else { return 0 }
             let former = rows.byteCount
             var byteCount = 0
             for (column, source) in sources.enumerated() {
@@ -36,7 +39,7 @@ extension ObjectTables {
                     if let identity { rows.note(identity, column: column) }
                 }
             }
-            rows.endRow(key, version: UInt64(bitPattern: statement.int(1)), byteCount: byteCount)
+            rows.endRow(key, version: version, byteCount: byteCount)
             return rows.byteCount - former
         }
         return (rows, next)

@@ -72,10 +72,11 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
     }
 
     package func columns(
-        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int
+        matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int,
+        where isWanted: (ObjectKey, UInt64) -> Bool
     ) throws -> (rows: RowColumns, next: RowCursor?)? {
         try tables.columns(
-            matching: query, of: properties, after: cursor, limit: limit, byteCountMax: byteCountMax)
+            matching: query, of: properties, after: cursor, limit: limit, byteCountMax: byteCountMax, where: isWanted)
     }
 
     package func refs(matching query: Query) throws -> [ObjectRef] { try tables.refs(matching: query, in: self) }

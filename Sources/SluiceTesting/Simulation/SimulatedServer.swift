@@ -109,6 +109,7 @@ final class SimulatedServer {
         limits.groupOperationCountMax = options.groupOperationCountMax
         limits.replayObjectCountMax = options.replayObjectCountMax
         limits.comparedMemberCountMax = options.comparedMemberCountMax
+        limits.digestObjectCountMax = options.digestObjectCountMax
         limits.shareStepCountMax = options.shareStepCountMax
         limits.turnStepCountMax = 3 * options.shareStepCountMax
         limits.contextStepCountMax = options.contextStepCountMax

@@ -95,6 +95,8 @@ package struct SimulationOptions: Sendable {
     /// The maximum number of operations in a transaction; the server rejects larger ones.
     package var operationCountMax: UInt64 = 100_000
     package var comparedMemberCountMax = 500_000
+    /// Up to how many members the server makes digests for returning clients; what it compares beyond is read by column.
+    package var digestObjectCountMax = 1_000
     package var listedMemberCountMax = 10_000
     package var askedObserverCountMax = 16
     /// The number of rows of a page from which clients store them together.
@@ -168,6 +170,7 @@ package struct SimulationPlan: Sendable {
         if seed % 3 != 0 { options.askedObserverCountMax = 0 }
         options.followerSeed = seed ^ 0xF0110
         options.incompleteCountMax = [64, 1, 3][Int(seed / 11 % 3)]
+        options.digestObjectCountMax = [1_000, 0, 3][Int(seed / 19 % 3)]
         options.objectCountBeside = [3, 1, 100][Int(seed / 5 % 3)]
         options.pagesPerReading = [4, 1, 2][Int(seed / 17 % 3)]
         if seed / 51 % 3 == 1 { options.readAheadReceiverCountMax = 1 }

@@ -67,8 +67,9 @@ package struct ObjectBlock: Hashable, Sendable {
     }
 
     private mutating func group(classIndex: Int, role: RowRole, properties: PropertySet) -> Int {
-        if let index = groups.lastIndex(where: {
-            $0.classIndex == classIndex && $0.role == role && $0.properties == properties
+        // By position, so that no group is copied for each row.
+        if let index = groups.indices.last(where: {
+            groups[$0].classIndex == classIndex && groups[$0].role == role && groups[$0].properties == properties
         }) {
             return index
         }

@@ -52,7 +52,9 @@ struct SchemaMap {
 
     /// The object with the server's position of its class; nil if the server does not have the class.
     func toServer(_ object: ObjectRef) -> ObjectRef? {
-        toServer[object.classIndex].map { ObjectRef($0.index, object.key) }
+        // The class's map is looked at and not copied: lists of members have many objects.
+        guard let classIndex = toServer[object.classIndex]?.index else { return nil }
+        return ObjectRef(classIndex, object.key)
     }
 
     /// Whether all positions of a class are the server's.

@@ -213,6 +213,10 @@ final class SubscriptionRequests {
 
     private func sendMembers(of subscription: Subscription, _ number: UInt64) throws {
         let countMax = session.limits.listedMemberCountMax
+        let map = schema.map
+        // The subscription's version is sent, since a row may have a later version without all properties of this
+        // subscription.
+        let version = subscription.record.version
         var content = ObjectBlock()
         var count = 0
         func sendPart(isContinued: Bool) {
@@ -228,11 +232,9 @@ final class SubscriptionRequests {
         }
         for role in MemberRole.allCases {
             try storage.forEachMember(of: subscription.record.id, role: role) { object in
-                guard let object = schema.map?.toServer(object) else { return true }
+                guard let object = map?.toServer(object) else { return true }
                 if count == countMax { sendPart(isContinued: true) }
-                // The subscription's version is sent, since a row may have a later version without all properties of
-                // this subscription.
-                content.append(object, version: subscription.record.version, role: role == .root ? .root : .linked)
+                content.append(object, version: version, role: role == .root ? .root : .linked)
                 count += 1
                 return true
             }
