@@ -172,8 +172,8 @@ struct JournalTests {
             #expect(error?.code == .journal)
         }
         #expect(throws: StorageError.self) { try JournalGroup.decode(bytes + [0]) }
-        let newer = #expect(throws: StorageError.self) { try JournalGroup.decode([2] + bytes.dropFirst()) }
-        #expect(newer?.message.contains("format 2") == true)
+        let newer = #expect(throws: StorageError.self) { try JournalGroup.decode([3] + bytes.dropFirst()) }
+        #expect(newer?.message.contains("format 3") == true)
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>) func changedBytesAreRefusedOrDecodeToAnotherGroup(seed: UInt64) throws {

@@ -6,6 +6,8 @@ internal import SluiceWire
 /// included.
 extension JournalGroup {
     private static let format: UInt8 = 1
+    /// That of a group with a transaction that stays columns, which earlier versions do not read.
+    private static let formatWithColumns: UInt8 = 2
 
     /// The most bytes of one group, above what the limits of uploads allow.
     package static let byteCountMax = 1 << 29
@@ -15,7 +17,7 @@ extension JournalGroup {
 
     package func encoded() -> [UInt8] {
         var writer = ByteWriter()
-        writer.byte(Self.format)
+        writer.byte(transactions.contains { $0.creations != nil } ? Self.formatWithColumns : Self.format)
         writer.varint(baseVersion)
         writer.zigzag(acceptedAt.microseconds)
         writer.optional(workerID) { $0.string($1) }
@@ -37,9 +39,11 @@ extension JournalGroup {
         guard bytes.count <= byteCountMax else {
             throw StorageError(.journal, "a group of the journal has \(bytes.count) bytes; at most \(byteCountMax)")
         }
-        guard bytes.first == format else {
+        guard bytes.first == format || bytes.first == formatWithColumns else {
             let found = bytes.first.map { "format \($0)" } ?? "no bytes"
-            throw StorageError(.journal, "a group of the journal has \(found); this version reads format \(format)")
+            throw StorageError(
+                .journal,
+                "a group of the journal has \(found); this version reads the formats \(format) and \(formatWithColumns)")
         }
         do throws(WireError) {
             return try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
