@@ -43,7 +43,8 @@ extension JournalGroup {
             let found = bytes.first.map { "format \($0)" } ?? "no bytes"
             throw StorageError(
                 .journal,
-                "a group of the journal has \(found); this version reads the formats \(format) and \(formatWithColumns)")
+                "a group of the journal has \(found); this version reads the formats \(format) and \(formatWithColumns)"
+            )
         }
         do throws(WireError) {
             return try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
