@@ -52,14 +52,6 @@ package struct Changeset: Sendable {
         }
     }
 
-    /// What the operations take, at the most.
-    package var dataSize: DataSize {
-        switch content {
-        case .operations(let operations): operations.reduce(DataSize()) { $0 + $1.dataSize }
-        case .creations(let creations): creations.dataSize
-        }
-    }
-
     /// How many operations there are. O(1).
     package var operationCount: Int {
         switch content {

@@ -41,10 +41,7 @@ extension GroupPreparation {
             transaction.changes = transaction.changes
             steps[run.step] = .transaction(transaction)
             for change in transaction.changes {
-                var row = Row(
-                    key: change.object.key, version: run.version,
-                    values: schema[run.classIndex].defaultValues(for: change.object.key))
-                for (property, value) in zip(change.written, change.values) { row.values[property] = value }
+                let row = change.newRow(of: schema[run.classIndex], version: run.version)
                 let number = objects.number(of: change.object)
                 objects.set(row, of: number, isReset: true)
                 known.numbers.append(number)

@@ -149,6 +149,13 @@ package struct JournalChange: Hashable, Sendable {
         return nil
     }
 
+    /// The object that a creation makes.
+    package func newRow(of declared: ClassSchema, version: UInt64) -> Row {
+        var row = Row(key: object.key, version: version, values: declared.defaultValues(for: object.key))
+        for (property, value) in zip(written, values) { row.values[property] = value }
+        return row
+    }
+
     /// Creations one by one. O(values).
     fileprivate static func changes(of creations: Creations) -> [JournalChange] {
         let written = PropertySet(creations.properties)

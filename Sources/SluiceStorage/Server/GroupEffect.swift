@@ -183,10 +183,7 @@ struct GroupEffect {
             row.version = version
             return row
         }
-        let declared = storage.schema[change.object.classIndex]
-        var row = Row(key: change.object.key, version: version, values: declared.defaultValues(for: change.object.key))
-        for (property, value) in zip(change.written, change.values) { row.values[property] = value }
-        return row
+        return change.newRow(of: storage.schema[change.object.classIndex], version: version)
     }
 
     /// The place in `changes` of the object that the present change concerns; nil if it is the first to.
