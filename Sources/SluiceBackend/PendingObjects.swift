@@ -73,6 +73,8 @@ private final class ServerStanding: ClientReading {
     func forEachMemberRow(of subscription: UInt64, role: MemberRole, _ body: (StoredRow) throws -> Bool) {}
     func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) -> Bool { false }
     func hasPending(_ object: ObjectRef) -> Bool { false }
+    var hasPendingObjects: Bool { false }
+    func baseImage(of object: ObjectRef) -> BaseImage? { nil }
 
     func row(_ object: ObjectRef) throws -> Row? { try objects.row(object) }
     func isPresent(_ object: ObjectRef) throws -> Bool { try objects.isPresent(object) }

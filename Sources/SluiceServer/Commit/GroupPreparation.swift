@@ -131,6 +131,7 @@ struct GroupPreparation {
         let changeset = upload.changeset
         var transaction = transaction(of: upload, kinds: changeset.operations.kinds)
         let stamp = WriteStamp(timestamp: transaction.timestamp, clientID: upload.clientID, version: version + 1)
+        var metCount = 0
         var touched: [TouchedObject] = []
         touched.reserveCapacity(changeset.operations.count)
         objects.reserveCapacity(changeset.operations.count)
@@ -140,6 +141,7 @@ struct GroupPreparation {
             let place = objects.place(of: number, in: uploadCount, next: touched.count)
             if place == touched.count { touched.append(try touch(operation, number, for: upload.session)) }
             if case .create = operation.action, touched[place].old != nil, touched[place].merger.row != nil {
+                metCount += 1
                 metCounts[operation.object.classIndex, default: 0] += 1
             }
             var operation = operation
@@ -192,6 +194,7 @@ struct GroupPreparation {
             changes.append(change)
         }
         transaction.changes = changes
+        transaction.nameEffects(metCount: metCount)
         append(transaction)
     }
 
@@ -345,5 +348,16 @@ struct GroupPreparation {
             group: group, record: steps.isEmpty ? nil : JournalRecord(group, after: storage.head), head: storage.head,
             known: known, acknowledged: acknowledged, rejections: rejections,
             supersededCount: supersededCount, metCounts: metCounts)
+    }
+}
+
+extension JournalTransaction {
+    /// Names a creation that met an object with its key as what it was: it has set properties.
+    ///
+    /// - Parameter metCount: how many creations of the transaction did.
+    fileprivate mutating func nameEffects(metCount: Int) {
+        guard metCount > 0 else { return }
+        kinds.insert(.set)
+        if !changes.contains(where: { $0.kind != .update && $0.kind != .delete }) { kinds.remove(.create) }
     }
 }

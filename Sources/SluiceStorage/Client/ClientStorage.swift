@@ -9,6 +9,12 @@ package protocol ObjectStanding: ObjectSource {
 
     /// Whether an operation on the object waits in the outbox, or refused values of it stay visible.
     func hasPending(_ object: ObjectRef) throws -> Bool
+
+    /// Whether there is an object of which ``hasPending(_:)`` is true. O(1).
+    var hasPendingObjects: Bool { get }
+
+    /// The server's last image of an object that shows something else, such as pending writes; nil if none is kept.
+    func baseImage(of object: ObjectRef) throws -> BaseImage?
 }
 
 /// Reads a client's store as of one commit: objects, subscriptions and memberships.
@@ -99,8 +105,6 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
         _ batch: RowBatch, at positions: [Int], as role: MemberRole?, of subscriptions: [UInt64], isObserved: Bool
     ) throws -> BatchOutcome
 
-    /// The base image of an object; nil if none is stored.
-    func baseImage(of object: ObjectRef) throws -> BaseImage?
     /// Stores or, with nil, removes the base image of an object.
     func setBaseImage(_ image: BaseImage?, of object: ObjectRef) throws
     /// Whether any object has a base image.

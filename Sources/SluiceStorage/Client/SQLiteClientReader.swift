@@ -56,6 +56,10 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
 
     func hasPending(_ object: ObjectRef) throws -> Bool { try state.hasPending(object, on: connection) }
 
+    var hasPendingObjects: Bool { outboxCount > 0 || !state.kept.isEmpty }
+
+    func baseImage(of object: ObjectRef) throws -> BaseImage? { try tables.baseImage(of: object) }
+
     var pendingObjects: [ObjectRef] {
         get throws { try state.pendingObjects(on: connection) }
     }

@@ -38,25 +38,7 @@ extension SQLiteClientStorage {
         try storeSubscription(record)
     }
 
-    package func baseImage(of object: ObjectRef) throws -> BaseImage? {
-        try connection.withStatement("SELECT image FROM _base WHERE class = ? AND key = ?") { statement in
-            statement.bind(1, object)
-            guard try statement.step() else { return nil }
-            let bytes = statement.blob(0)
-            if bytes.isEmpty { return BaseImage.none }
-            var row = try StoredBlob.decode(Row.self, from: bytes, file: connection.name, what: "a base image")
-            // Properties that were added later have their defaults.
-            let count = row.values.count
-            let declared = try tables.table(object.classIndex).schema
-            row.values += declared.defaultValues(for: object.key).dropFirst(count)
-            // An image may be older than the types of today.
-            for (position, property) in declared.properties.enumerated().prefix(count)
-            where !property.type.accepts(row.values[position]) {
-                row.set(property.type.nearest(row.values[position]) ?? property.defaultValue, of: position)
-            }
-            return .row(row)
-        }
-    }
+    package func baseImage(of object: ObjectRef) throws -> BaseImage? { try tables.baseImage(of: object) }
 
     package var hasBaseImages: Bool {
         get throws { try connection.integer("SELECT 1 FROM _base LIMIT 1") != nil }

@@ -151,6 +151,8 @@ extension SQLiteClientStorage {
         isStateChanged = true
     }
 
+    package var hasPendingObjects: Bool { outboxCount > 0 || !state.kept.isEmpty }
+
     package func hasPending(_ object: ObjectRef) throws -> Bool {
         if state.kept.contains(object) { return true }
         guard outboxCount > 0 else { return false }

@@ -162,10 +162,11 @@ struct SubscriptionCheck {
     private func checkResults(_ snapshot: ViewSnapshot) throws {
         let evaluator = Evaluator(query, schema: storage.schema)
         let named = try snapshot.roots.map(local)
+        let decided = try decidedHere()
         var expected: [(position: SortPosition, object: ObjectRef)] = []
         func add(_ object: ObjectRef, isNamed: Bool) throws {
             guard let row = try storage.row(object) else { return }
-            if pending.contains(object), query.object == nil {
+            if decided.contains(object), query.object == nil {
                 let isResult =
                     try evaluator.isJudgeable(row, in: storage) ? evaluator.matches(row, in: storage) : isNamed
                 guard isResult else { return }
@@ -175,7 +176,7 @@ struct SubscriptionCheck {
             expected.append((SortPosition(values: values, id: id), object))
         }
         for object in named { try add(object, isNamed: true) }
-        for object in pending where !named.contains(object) {
+        for object in decided where !named.contains(object) {
             if let id = query.object {
                 let name = storage.schema[object.classIndex].name
                 guard Identity(className: name, key: object.key).objectID == id else { continue }
@@ -192,6 +193,42 @@ struct SubscriptionCheck {
         if pending.isEmpty, isOrderKnown, actual != named {
             throw fail("shows \(actual.map(\.key)), and the server \(named.map(\.key))")
         }
+    }
+
+    /// The objects about which the client's pending writes decide: their own, and those of objects that a path of the
+    /// query reads. Goes through all objects on disk, and from each along every path.
+    private func decidedHere() throws -> Set<ObjectRef> {
+        var decided = pending
+        let dependencies = query.dependencies
+        guard query.object == nil, !pending.isEmpty, !dependencies.readsBacklinks else { return decided }
+        try storage.forEachRow(ofClass: query.classIndex) { row in
+            for path in dependencies.linkPaths {
+                var places = [row]
+                for (position, link) in path.links.enumerated() {
+                    var keys: Set<ObjectKey> = []
+                    for place in places { place.values[link.property].forEachLink { keys.insert($0) } }
+                    let targets = keys.map { ObjectRef(link.targetClass, $0) }
+                    places = try targets.compactMap { try storage.row($0) }
+                    guard position == path.links.count - 1 else { continue }
+                    for target in targets where pending.contains(target) {
+                        if try showsOtherValues(target, path.properties) {
+                            decided.insert(ObjectRef(query.classIndex, row.key))
+                        }
+                    }
+                }
+            }
+            return true
+        }
+        return decided
+    }
+
+    /// Whether an object is here otherwise than the server has sent it last.
+    private func showsOtherValues(_ object: ObjectRef, _ properties: PropertySet) throws -> Bool {
+        guard case .row(let image)? = try storage.baseImage(of: object) else {
+            return try storage.isPresent(object)
+        }
+        guard let row = try storage.row(object) else { return true }
+        return row.differences(from: image).contains { properties.contains($0) }
     }
 
     /// Whether every object that the order goes by is as the server has it. One that only another subscription holds

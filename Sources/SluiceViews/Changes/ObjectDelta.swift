@@ -32,5 +32,5 @@ package final class ObjectDelta: Sendable {
     }
 
     /// Whether the group created or deleted the object, or changed one of these properties.
-    func concerns(_ properties: PropertySet) -> Bool { changesPresence || changed.meets(properties) }
+    package func concerns(_ properties: PropertySet) -> Bool { changesPresence || changed.meets(properties) }
 }

@@ -21,7 +21,7 @@ struct Applier {
         guard let map = schema.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
         var misled: [Subscription] = []
         var isUnveiled = false
-        let concerned = try transactions.run(ChangeOrigin(messages, now: now())) { transaction in
+        let concerned = try transactions.run(ChangeOrigin(messages, to: storage.syncState?.clientID, now: now())) { transaction in
             let frame = FrameApplier(self, map: map, transaction)
             try frame.catchUp(messages)
             // The images in these messages already include everything that they acknowledge.
@@ -57,23 +57,37 @@ struct Applier {
 }
 
 extension ChangeOrigin {
-    /// The authors of all changes in a frame; rows without an author count as a snapshot.
-    fileprivate init(_ messages: [ServerMessage], now: Timestamp) {
-        var authors: [Remote.Author] = []
+    /// The authors of the commits in a frame; a bootstrap and a catch-up have none.
+    ///
+    /// - Parameter client: the number of this client. Its own transactions come with those of others, and observers had
+    ///   their effects when they were written. Those that come alone are named: then the server has made something else
+    ///   of them.
+    fileprivate init(_ messages: [ServerMessage], to client: UInt64?, now: Timestamp) {
+        var authors: [CommitAuthor] = []
         var seen: Set<UInt64> = []
         var snapshotAt: Timestamp?
+        var isBootstrap = false
         for message in messages {
             switch message {
             case .commit(let commit):
                 for author in commit.blocks.flatMap(\.content.authors) where seen.insert(author.version).inserted {
-                    authors.append(Remote.Author(author))
+                    authors.append(author)
                 }
                 if authors.isEmpty { snapshotAt = snapshotAt ?? commit.header.acceptedAt }
-            case .page: snapshotAt = snapshotAt ?? now
+            case .page(let page):
+                snapshotAt = snapshotAt ?? now
+                isBootstrap = isBootstrap || page.kind == .bootstrap
             case .complete(let complete): snapshotAt = complete.acceptedAt
             default: break
             }
         }
-        self = .remote(authors.isEmpty ? [.snapshot(acceptedAt: snapshotAt ?? now)] : authors)
+        let others = authors.filter { $0.clientID != client }
+        if !authors.isEmpty {
+            self = .remote((others.isEmpty ? authors : others).map(Remote.Author.init))
+        } else if isBootstrap {
+            self = .remote([.snapshot([.create], acceptedAt: snapshotAt ?? now)])
+        } else {
+            self = .catchUp(acceptedAt: snapshotAt ?? now)
+        }
     }
 }

@@ -11,7 +11,8 @@ final class Observations {
     private let askedObserverCountMax: Int
     private let now: () -> Timestamp
     private let log: LogSink?
-    private var index = ObserverIndex()
+    private let overruled = OverruledResults()
+    private var index: ObserverIndex
     private var lastNumber: UInt64 = 0
     private(set) var work = ObservationWork()
 
@@ -25,6 +26,7 @@ final class Observations {
         self.now = now
         self.log = log
         askedObserverCountMax = options.askedObserverCountMax
+        index = ObserverIndex(overruled)
     }
 
     var isEmpty: Bool { index.isEmpty }
@@ -43,8 +45,10 @@ final class Observations {
         _ subscription: Subscription, reportsPending: Bool, isPrompt: Bool, end: @escaping () -> Void,
         deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
-        let entries = try reader(of: subscription).entriesWithStanding()
+        let reader = reader(of: subscription)
+        let entries = try reader.entriesWithStanding()
         lastNumber += 1
+        overruled.replace(of: lastNumber, with: try reader.overruled())
         let observer = Observer(
             id: lastNumber, subscription: subscription, reportsPending: reportsPending, isPrompt: isPrompt,
             freshness: { [active, session] in
@@ -60,13 +64,19 @@ final class Observations {
     /// Ends an observation; no event comes after this.
     ///
     /// - Returns: its subscription; nil if the observation has ended before.
-    func end(_ id: UInt64) -> Subscription? { index.remove(id)?.subscription }
+    func end(_ id: UInt64) -> Subscription? {
+        overruled.removeAll(of: id)
+        return index.remove(id)?.subscription
+    }
 
     /// Ends every observation, because the store is closed.
     func endAll() {
         let ended = index.all
-        index = ObserverIndex()
-        for observer in ended { observer.end() }
+        index = ObserverIndex(overruled)
+        for observer in ended {
+            overruled.removeAll(of: observer.id)
+            observer.end()
+        }
     }
 
     /// Says that the consumer of an observation has handled its last event.
@@ -86,7 +96,7 @@ final class Observations {
     /// Files all observers again, after the schema has changed.
     func rebind() {
         let observers = index.all
-        index = ObserverIndex()
+        index = ObserverIndex(overruled)
         for observer in observers {
             observer.hasOldRows = true
             index.insert(observer, schema: storage.schema)
@@ -123,8 +133,9 @@ final class Observations {
 
     private func publish(_ transaction: StoreTransaction, _ changed: [Subscription], origin: ChangeOrigin) throws {
         let settlement = try ObserverSettlement(
-            transaction, changed, index, in: storage, askedObserverCountMax: askedObserverCountMax)
+            transaction, changed, index, overruled, in: storage, askedObserverCountMax: askedObserverCountMax)
         let now = now()
+        let origin = origin.naming(settlement.operations)
         for (id, task) in settlement.tasks.sorted(by: { $0.key < $1.key }) {
             guard let observer = index[id], !observer.isOver else { continue }
             do {
@@ -143,6 +154,7 @@ final class Observations {
         _ observer: Observer, _ task: ObserverSettlement.Task, _ settlement: ObserverSettlement
     ) throws -> [ResultEdit] {
         let reader = reader(of: observer.subscription)
+        overruled.replace(of: observer.id, with: try reader.overruled())
         var edits: [ResultEdit] = []
         // What is in memory was kept current, and is not read again, nor listed beside what is.
         if let count = observer.heldCount, !task.isReread, !observer.hasOldRows {

@@ -25,6 +25,7 @@ struct ObserverIndex {
 
     private typealias Chain = [QueryDependencies.Link]
 
+    private let overruled: OverruledResults
     private var filed: [UInt64: Filed] = [:]
     private let table = FilingTable()
     private var bySubscription: [UInt64: Set<UInt64>] = [:]
@@ -32,6 +33,8 @@ struct ObserverIndex {
     /// The observers whose condition or sort reads objects at the end of a chain of links, by the class of these
     /// objects.
     private var byChain: [Int: [Chain: Set<UInt64>]] = [:]
+
+    init(_ overruled: OverruledResults) { self.overruled = overruled }
 
     var isEmpty: Bool { filed.isEmpty }
 
@@ -92,16 +95,29 @@ struct ObserverIndex {
         func find(_ id: UInt64) {
             guard let observer = filed[id]?.observer else { return }
             let subscription = observer.subscription
-            guard subscription.query.object != nil || subscription.query.classIndex == object.classIndex,
-                !(standing.isServers && subscription.isComplete)
-            else { return }
-            body(observer)
+            guard subscription.query.object != nil || subscription.query.classIndex == object.classIndex else { return }
+            do {
+                if standing.isServers, subscription.isComplete, try !isDecidedHere(change, observer, outcome) { return }
+                body(observer)
+            } catch { failure = error }
         }
+        var failure: (any Error)?
         table.forEachCandidate(of: change, schema: schema, find)
         table.forEachCandidate(of: change, in: outcome, before: outcome.before, find)
+        if let failure { throw failure }
         for subscription in standing.subscriptions {
             for id in observers(of: subscription) { if let observer = filed[id]?.observer { body(observer) } }
         }
+    }
+
+    /// Whether pending writes of linked objects may decide about an object, or did so before the transaction.
+    private func isDecidedHere(
+        _ change: ObjectDelta, _ observer: Observer, _ outcome: TransactionOutcome
+    ) throws -> Bool {
+        if overruled.contains(change.object, of: observer.id) { return true }
+        guard let row = change.new else { return false }
+        let subscription = observer.subscription
+        return try subscription.judge.isDecidedBehindLinks(row, of: subscription.record, in: outcome)
     }
 
     /// Calls `body` with what became of each object whose links lead to a changed object, and each observer whose

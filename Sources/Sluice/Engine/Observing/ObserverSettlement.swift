@@ -22,6 +22,7 @@ struct ObserverSettlement {
 
     private let transaction: StoreTransaction
     private let outcome: TransactionOutcome
+    private let overruled: OverruledResults
     private(set) var tasks: [UInt64: Task] = [:]
     private(set) var work = ObservationWork()
 
@@ -31,9 +32,10 @@ struct ObserverSettlement {
     /// - Throws: the errors of the storage that concern all observers.
     init(
         _ transaction: StoreTransaction, _ changed: [Subscription], _ index: ObserverIndex,
-        in storage: any ClientStorage, askedObserverCountMax: Int
+        _ overruled: OverruledResults, in storage: any ClientStorage, askedObserverCountMax: Int
     ) throws {
         self.transaction = transaction
+        self.overruled = overruled
         let schema = storage.schema
         outcome = try TransactionOutcome(transaction, in: storage)
         for subscription in transaction.rebuilt {
@@ -60,6 +62,12 @@ struct ObserverSettlement {
                 for object in objects.sorted() { judge(try outcome.change(of: object), for: observer) }
             }
         }
+        if !overruled.isEmpty, !(transaction.settled.isEmpty && transaction.serverImages.isEmpty) {
+            for (id, objects) in overruled.all {
+                guard let observer = index[id] else { continue }
+                for object in objects.sorted() { judge(try outcome.change(of: object), for: observer) }
+            }
+        }
         try index.forEachTouch(by: outcome, schema: schema, askedCountMax: askedObserverCountMax) { observer, results in
             tasks[observer.id, default: Task()].touched.formUnion(results)
         }
@@ -82,7 +90,11 @@ struct ObserverSettlement {
         work.judgementCount += 1
         do {
             let row = change.new
-            if let row, try subscription.judge.includes(row, object, of: subscription.record, in: outcome) {
+            let decision = try row.map {
+                try subscription.judge.decide($0, object, of: subscription.record, in: outcome)
+            }
+            overruled.note(object, of: observer.id, isOverruled: decision?.isOverruled ?? false)
+            if let row, decision?.isResult ?? false {
                 guard tasks[observer.id, default: Task()].judged.insert(object).inserted else { return }
                 let isPending = try standing?.isPending ?? outcome.hasPending(object)
                 let entry = try subscription.judge.entry(object, row, isPending: isPending, in: outcome)
@@ -95,6 +107,19 @@ struct ObserverSettlement {
         } catch {
             tasks[observer.id, default: Task()].failure = error
         }
+    }
+
+    /// The kinds of operations that lead from the state before the transaction to that after it.
+    var operations: Set<OperationKind> {
+        var operations: Set<OperationKind> = []
+        for change in outcome.delta.changes {
+            switch (change.old, change.new) {
+            case (nil, _): operations.insert(.create)
+            case (_, nil) where transaction.reasons[change.object] == .deleted: operations.insert(.delete)
+            default: operations.insert(.set)
+            }
+        }
+        return operations.isEmpty ? [.set] : operations
     }
 
     /// Why an object left the results of a subscription.

@@ -116,6 +116,10 @@ final class TransactionOutcome: ObjectStanding {
 
     func hasPending(_ object: ObjectRef) throws -> Bool { try standing(of: object).isPending }
 
+    var hasPendingObjects: Bool { storage.hasPendingObjects }
+
+    func baseImage(of object: ObjectRef) throws -> BaseImage? { try storage.baseImage(of: object) }
+
     func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool {
         guard role == .root else { return try storage.isMember(object, of: subscription, role: role) }
         return try standing(of: object).subscriptions.contains(subscription)

@@ -304,6 +304,10 @@ package final class LocalWriter {
 extension LocalWriter: WrittenObjects {
     func hasWritten(_ object: ObjectRef) -> Bool { positions[object].flatMap { lastOperations[$0] } != nil }
 
+    var hasWrittenObjects: Bool { !operations.isEmpty }
+
+    func formerRow(of object: ObjectRef) -> Row? { positions[object].flatMap { firstImages[$0].old } }
+
     var writtenObjects: [ObjectRef] {
         firstImages.indices.filter { lastOperations[$0] != nil }.map { firstImages[$0].object }
     }

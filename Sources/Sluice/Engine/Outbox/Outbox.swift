@@ -177,7 +177,7 @@ final class Outbox {
         // Without complete subscriptions there is no catch-up to wait for.
         if active.completeCount == 0 { active.awaitsCatchUp = false }
         guard canRetire else { return }
-        try transactions.run(.remote([.snapshot(acceptedAt: now())])) { try retirement.retire($0) }
+        try transactions.run(.catchUp(acceptedAt: now())) { try retirement.retire($0) }
         finishRetiring()
     }
 

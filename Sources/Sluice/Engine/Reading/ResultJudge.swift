@@ -6,11 +6,13 @@ internal import SluiceViews
 /// Decides whether an object is among the results of a query, and where.
 ///
 /// A complete subscription shows the members that the server named, except those that a pending write deletes or makes
-/// unmatching, plus objects with pending writes that match. In any other case the results are what matches on disk. If
-/// a path needs an object that is not here, the query is not evaluated locally, and the server's membership counts.
+/// unmatching, plus objects that match by a pending write: of their own, or of an object that the condition reads behind
+/// links (``LinkedWrites``). In any other case the results are what matches on disk. If a path needs an object that is
+/// not here, the query is not evaluated locally, and the server's membership counts.
 struct ResultJudge {
     let query: Query
     private let evaluator: Evaluator
+    private let linkedWrites: LinkedWrites
     private let schema: Schema
     /// Whether the store has no server, so that all objects that link to an object are here.
     private let isAlone: Bool
@@ -21,6 +23,7 @@ struct ResultJudge {
         self.schema = schema
         self.isAlone = isAlone || query.namesLocalClass(in: schema)
         evaluator = Evaluator(query, schema: schema)
+        linkedWrites = LinkedWrites(query)
     }
 
     /// The judge of another form of the query, against a schema that has grown.
@@ -28,25 +31,63 @@ struct ResultJudge {
         ResultJudge(query, schema: schema, isAlone: isAlone)
     }
 
-    /// Whether an object that is here is among the results, regardless of the limit.
+    /// Whether an object is among the results, and who says so.
+    struct Decision {
+        let isResult: Bool
+        /// Whether pending writes of linked objects decide against what the server has named.
+        let isOverruled: Bool
+    }
+
+    /// Decides whether an object that is here is among the results, regardless of the limit.
     ///
     /// - Parameters:
     ///   - subscription: the query's subscription, if there is one.
     ///   - state: the state that the row and the subscription are from.
-    func includes(
+    func decide(
         _ row: Row, _ object: ObjectRef, of subscription: SubscriptionRecord?, in state: any ObjectStanding
-    ) throws -> Bool {
+    ) throws -> Decision {
         let isComplete = subscription?.isInForce ?? false
         if let id = query.object {
-            guard Identity(className: className(of: object), key: object.key).objectID == id else { return false }
-            return try !isComplete || state.hasPending(object) || isNamed(object, subscription, in: state)
+            guard Identity(className: className(of: object), key: object.key).objectID == id else { return .no }
+            return Decision(
+                isResult: try !isComplete || state.hasPending(object) || isNamed(object, subscription, in: state),
+                isOverruled: false)
         }
-        guard object.classIndex == query.classIndex else { return false }
-        if isComplete, try !state.hasPending(object) { return try isNamed(object, subscription, in: state) }
+        guard object.classIndex == query.classIndex else { return .no }
+        let isServers = try isComplete && !state.hasPending(object)
+        if isServers, try !isDecidedBehindLinks(row, of: subscription, in: state) {
+            return Decision(isResult: try isNamed(object, subscription, in: state), isOverruled: false)
+        }
         guard try isJudgeable(row, of: subscription, in: state) else {
-            return try isNamed(object, subscription, in: state)
+            return Decision(isResult: try isNamed(object, subscription, in: state), isOverruled: false)
         }
-        return try evaluator.matches(row, in: state)
+        let isResult = try evaluator.matches(row, in: state)
+        return Decision(
+            isResult: isResult, isOverruled: try isServers && isResult != isNamed(object, subscription, in: state))
+    }
+
+    /// Whether an object that is here is among the results, regardless of the limit; as ``decide(_:_:of:in:)`` says.
+    func includes(
+        _ row: Row, _ object: ObjectRef, of subscription: SubscriptionRecord?, in state: any ObjectStanding
+    ) throws -> Bool { try decide(row, object, of: subscription, in: state).isResult }
+
+    /// Whether pending writes of linked objects may decide whether an object is a result, whatever the server named.
+    func isDecidedBehindLinks(
+        _ row: Row, of subscription: SubscriptionRecord?, in state: any ObjectStanding
+    ) throws -> Bool { try mayReadLinks(of: subscription) && linkedWrites.reach(row, in: state) }
+
+    /// The objects that pending writes of linked objects may decide about, whatever the server named.
+    ///
+    /// - Parameter pending: the objects with pending writes.
+    func decidedBehindLinks(
+        _ pending: some Sequence<ObjectRef>, of subscription: SubscriptionRecord?, in state: any ObjectStanding
+    ) throws -> Set<ObjectRef> {
+        try mayReadLinks(of: subscription) ? linkedWrites.roots(of: pending, in: state) : []
+    }
+
+    /// Whether the query reads linked objects, and all that it reads may be here.
+    private func mayReadLinks(of subscription: SubscriptionRecord?) -> Bool {
+        linkedWrites.isPossible && (trustsBacklinks(of: subscription) || !query.dependencies.readsBacklinks)
     }
 
     /// Whether the condition can be evaluated with what is here.
@@ -98,4 +139,8 @@ extension Query {
 extension SubscriptionRecord {
     /// Whether the server's answer is here and kept current.
     var isInForce: Bool { !isDormant && state == .complete }
+}
+
+extension ResultJudge.Decision {
+    fileprivate static let no = Self(isResult: false, isOverruled: false)
 }

@@ -66,10 +66,10 @@ struct ResultReader {
             try body(object, row)
         }
         if subscription.isInForce {
-            let pending = Set(try pendingObjects())
+            let decided = try decidedHere(pendingObjects())
             try reader.forEachMemberRow(of: subscription.id, role: .root) { row in
-                // Members without pending writes need no evaluation.
-                guard !pending.isEmpty, case let object = try row.object, pending.contains(object) else {
+                // Members about which the server decides need no evaluation.
+                guard !decided.isEmpty, case let object = try row.object, decided.contains(object) else {
                     try found(row)
                     return true
                 }
@@ -77,7 +77,7 @@ struct ResultReader {
                 if try includes(whole, object) { try body(object, whole) }
                 return true
             }
-            for object in pending where object.classIndex == query.classIndex {
+            for object in decided where object.classIndex == query.classIndex {
                 if try !isNamed(object) { try visit(object) }
             }
             return
@@ -102,6 +102,24 @@ struct ResultReader {
         let pending = try reader.pendingObjects
         guard let written = written?.writtenObjects, !written.isEmpty else { return pending }
         return Array(Set(pending).union(written))
+    }
+
+    /// The objects about which this store decides, and not the server that has answered the query: those with pending
+    /// writes, and those from which the query's paths lead to one.
+    private func decidedHere(_ pending: [ObjectRef]) throws -> Set<ObjectRef> {
+        guard !pending.isEmpty else { return [] }
+        return try judge.decidedBehindLinks(pending, of: subscription, in: state).union(pending)
+    }
+
+    /// The objects about which pending writes of linked objects decide otherwise than the server has answered.
+    func overruled() throws -> [ObjectRef] {
+        guard let subscription, subscription.isInForce, query.object == nil else { return [] }
+        let pending = try pendingObjects()
+        guard !pending.isEmpty else { return [] }
+        return try judge.decidedBehindLinks(pending, of: subscription, in: state).filter { object in
+            guard let row = try reader.row(object) else { return false }
+            return try judge.decide(row, object, of: subscription, in: state).isOverruled
+        }
     }
 
     /// Calls one of two closures, as ``forEachStoredResult(_:or:)`` does, with every object that matches on disk, unless
@@ -194,24 +212,25 @@ struct ResultReader {
     /// Calls `body` with the results of a complete subscription that are not known already, as
     /// ``forEachEntryWithStanding(_:)`` does. Of the others it reads no more than the key.
     ///
-    /// - Parameter isKnown: whether a result on which nothing is pending is known already.
+    /// - Parameter isKnown: whether a result about which the server decides is known already.
     /// - Returns: false, and `body` was not called, where the server's answer is not what decides.
     func forEachNamedEntry(
         except isKnown: (ObjectRef) -> Bool, _ body: (ResultEntry) throws -> Void
     ) throws -> Bool {
         guard let subscription, subscription.isInForce, query.object == nil else { return false }
         let pending = Set(try pendingObjects())
-        func visit(_ object: ObjectRef, isPending: Bool) throws {
-            guard let row = try reader.row(object), try !isPending || includes(row, object) else { return }
-            try body(judge.entry(object, row, isPending: isPending, in: state))
+        let decided = try decidedHere(Array(pending))
+        func visit(_ object: ObjectRef, isDecided: Bool) throws {
+            guard let row = try reader.row(object), try !isDecided || includes(row, object) else { return }
+            try body(judge.entry(object, row, isPending: isDecided && pending.contains(object), in: state))
         }
         try reader.forEachMember(of: subscription.id, role: .root) { object in
-            let isPending = !pending.isEmpty && pending.contains(object)
-            if isPending || !isKnown(object) { try visit(object, isPending: isPending) }
+            let isDecided = !decided.isEmpty && decided.contains(object)
+            if isDecided || !isKnown(object) { try visit(object, isDecided: isDecided) }
             return true
         }
-        for object in pending where object.classIndex == query.classIndex {
-            if try !isNamed(object) { try visit(object, isPending: true) }
+        for object in decided where object.classIndex == query.classIndex {
+            if try !isNamed(object) { try visit(object, isDecided: true) }
         }
         return true
     }

@@ -7,8 +7,14 @@ protocol WrittenObjects: AnyObject {
     /// Whether the transaction has an operation on the object.
     func hasWritten(_ object: ObjectRef) -> Bool
 
+    /// Whether the transaction has an operation on any object. O(1).
+    var hasWrittenObjects: Bool { get }
+
     /// The objects on which the transaction has an operation, each once.
     var writtenObjects: [ObjectRef] { get }
+
+    /// An object that the transaction has written, as it was before.
+    func formerRow(of object: ObjectRef) -> Row?
 }
 
 /// The state of a store within an open transaction: what the transaction has written counts as pending, as it will be
@@ -24,6 +30,14 @@ final class OpenTransactionState: ObjectStanding {
 
     func hasPending(_ object: ObjectRef) throws -> Bool {
         try written.hasWritten(object) || base.hasPending(object)
+    }
+
+    var hasPendingObjects: Bool { base.hasPendingObjects || written.hasWrittenObjects }
+
+    func baseImage(of object: ObjectRef) throws -> BaseImage? {
+        if let image = try base.baseImage(of: object) { return image }
+        guard try written.hasWritten(object), !base.hasPending(object) else { return nil }
+        return written.formerRow(of: object).map { .row($0) } ?? BaseImage.none
     }
 
     func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool {

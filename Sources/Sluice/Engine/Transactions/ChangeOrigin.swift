@@ -7,9 +7,19 @@ enum ChangeOrigin {
     case local
     /// The server, with the authors of its commits.
     case remote([Remote.Author])
+    /// The server, which sent what differs and not who did it. What was done is what changed here.
+    case catchUp(acceptedAt: Timestamp)
 
     var isRemote: Bool {
-        if case .remote = self { true } else { false }
+        if case .local = self { false } else { true }
+    }
+
+    /// The same with an author in any case.
+    ///
+    /// - Parameter operations: the kinds of operations that lead from what was here to what is.
+    func naming(_ operations: @autoclosure () -> Set<OperationKind>) -> ChangeOrigin {
+        guard case .catchUp(let acceptedAt) = self else { return self }
+        return .remote([.snapshot(operations(), acceptedAt: acceptedAt)])
     }
 }
 
@@ -21,7 +31,7 @@ extension Remote.Author {
     }
 
     /// The author of rows that have none, in a bootstrap or catch-up.
-    static func snapshot(acceptedAt: Timestamp) -> Remote.Author {
-        Remote.Author(userID: nil, operations: [.create], acceptedAt: acceptedAt.date, workerID: nil)
+    static func snapshot(_ operations: Set<OperationKind>, acceptedAt: Timestamp) -> Remote.Author {
+        Remote.Author(userID: nil, operations: operations, acceptedAt: acceptedAt.date, workerID: nil)
     }
 }

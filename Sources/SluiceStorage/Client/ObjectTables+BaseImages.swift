@@ -1,0 +1,25 @@
+internal import SluiceModel
+internal import SluiceWire
+
+extension ObjectTables {
+    /// The server's last image of an object that shows something else; nil if none is kept.
+    func baseImage(of object: ObjectRef) throws -> BaseImage? {
+        try connection.withStatement("SELECT image FROM _base WHERE class = ? AND key = ?") { statement in
+            statement.bind(1, object)
+            guard try statement.step() else { return nil }
+            let bytes = statement.blob(0)
+            if bytes.isEmpty { return BaseImage.none }
+            var row = try StoredBlob.decode(Row.self, from: bytes, file: connection.name, what: "a base image")
+            // Properties that were added later have their defaults.
+            let count = row.values.count
+            let declared = try table(object.classIndex).schema
+            row.values += declared.defaultValues(for: object.key).dropFirst(count)
+            // An image may be older than the types of today.
+            for (position, property) in declared.properties.enumerated().prefix(count)
+            where !property.type.accepts(row.values[position]) {
+                row.set(property.type.nearest(row.values[position]) ?? property.defaultValue, of: position)
+            }
+            return .row(row)
+        }
+    }
+}

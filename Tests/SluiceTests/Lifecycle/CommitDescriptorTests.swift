@@ -1,0 +1,75 @@
+import Sluice
+import SluiceTesting
+import Testing
+
+#if SLUICE_MACROS
+    /// Events name the commits that they consist of: who made them, and what was done.
+    @Suite(.timeLimit(.minutes(10))) struct CommitDescriptorTests {
+        private let server: TestServer
+        private let alice: Store
+        private let bob: Store
+
+        init() async throws {
+            server = try TestServer()
+            alice = try await server.open()
+            bob = try await server.open()
+            try await alice.upload(vins: "a", "b")
+        }
+
+        private func setPrice(_ price: Double, of vin: String, in store: Store) async throws {
+            try await store.write { tx in
+                try tx.update(try #require(try tx.object(Vehicle.self, key: vin))) { $0.price = price }
+            }
+        }
+
+        @Test func oneOwnCommitIsNoAuthorOfWhatOthersDo() async throws {
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.complete()
+            _ = try await alice.objects(Vehicle.self).synced()
+            server.hold(bob)
+            try await setPrice(7, of: "a", in: bob)
+            try await server.settled()
+            try await setPrice(8, of: "b", in: alice)
+            try await alice.uploaded()
+            try await server.settled()
+            server.release(bob)
+            let event = try await recorder.event { $0.remote != nil && $0.results.count == 2 && !$0.modifications.isEmpty }
+            #expect(event.remote?.authors.count == 1 && event.remote?.operations == [.set])
+        }
+
+        @Test func aCatchUpNamesWhatWasDone() async throws {
+            let recorder = try EventRecorder(bob.objects(Vehicle.self))
+            try await recorder.complete()
+            server.cut(bob)
+            try await setPrice(7, of: "a", in: alice)
+            try await alice.uploaded()
+            server.restore(bob)
+            let set = try await recorder.event { !$0.modifications.isEmpty }
+            #expect(set.remote?.operations == [.set] && set.remote?.userID == nil)
+            server.cut(bob)
+            try await alice.write { tx in
+                try tx.delete(Vehicle.self, key: "a")
+                try tx.insert(Vehicle(vin: "c", plate: "P"))
+            }
+            try await alice.uploaded()
+            server.restore(bob)
+            let both = try await recorder.event { !$0.deletions.isEmpty }
+            #expect(both.remote?.operations == [.create, .delete])
+        }
+
+        /// Who does not have an object cannot know that an upsert will meet it; the server can.
+        @Test func anUpsertThatMeetsAnObjectHasSetIt() async throws {
+            let recorder = try EventRecorder(alice.objects(Vehicle.self))
+            try await recorder.complete()
+            try await bob.write { try $0.upsert(Vehicle(vin: "a", price: 9, plate: "Q")) }
+            let met = try await recorder.event { !$0.modifications.isEmpty }
+            #expect(met.remote?.operations == [.set])
+            try await bob.write { tx in
+                try tx.upsert(Vehicle(vin: "b", price: 9, plate: "Q"))
+                try tx.upsert(Vehicle(vin: "new", price: 9, plate: "Q"))
+            }
+            let mixed = try await recorder.event { !$0.insertions.isEmpty && !$0.isInitial }
+            #expect(mixed.remote?.operations == [.create, .set])
+        }
+    }
+#endif
