@@ -23,8 +23,14 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConv
     }
 
     /// Whether a peer that closes with this code may be expected to accept a new connection later.
-    package var isTransient: Bool {
-        self == .goingAway || self == .tryAgainLater || self == .internalError || rawValue == 1012
+    package var outlook: TransportError.Outlook {
+        switch rawValue {
+        // 1012 is of a server that restarts, and 1014 of a proxy whose server gave no good answer.
+        case 1001, 1011...1014: .passing
+        // Codes of libraries and applications, as something on the way may use them.
+        case 3000...4999: .unclear
+        default: .lasting
+        }
     }
 
     package var description: String { String(rawValue) }

@@ -10,34 +10,40 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
     /// What was wrong, where, and what would be right; for people.
     package var message: String
     /// Whether trying again later, with nothing changed, may succeed.
-    package var isTransient: Bool
+    package var outlook: Outlook
     /// The WebSocket code that the peer sent, or that it was sent because of this error.
     package var closeCode: CloseCode?
     /// The status of the HTTP response that refused an upgrade.
     package var httpStatus: Int?
+    /// How long the HTTP response that refused an upgrade asks to wait before the next attempt; nil if it does not.
+    package var retryAfter: Duration?
 
     package init(
-        _ code: Code, _ message: String, isTransient: Bool = false, closeCode: CloseCode? = nil, httpStatus: Int? = nil
+        _ code: Code, _ message: String, outlook: Outlook = .lasting, closeCode: CloseCode? = nil,
+        httpStatus: Int? = nil, retryAfter: Duration? = nil
     ) {
         self.code = code
         self.message = message
-        self.isTransient = isTransient
+        self.outlook = outlook
         self.closeCode = closeCode
         self.httpStatus = httpStatus
+        self.retryAfter = retryAfter
     }
 
     package var description: String { "\(code.rawValue): \(message)" }
 
     static func violation(_ closeCode: CloseCode, _ message: String) -> TransportError {
-        let code: Code = closeCode == .messageTooBig ? .messageTooLarge : .protocolViolation
-        return TransportError(code, message, closeCode: closeCode)
+        // What breaks the rules in an open connection may be of a proxy; what is too large is as large the next time.
+        closeCode == .messageTooBig
+            ? TransportError(.messageTooLarge, message, closeCode: closeCode)
+            : TransportError(.protocolViolation, message, outlook: .unclear, closeCode: closeCode)
     }
 
     /// The peer closed with a code other than 1000.
     static func closed(by peer: String, _ code: CloseCode, reason: String) -> TransportError {
         TransportError(
             .closedByPeer, "\(peer) closed the connection with code \(code)\(reason.isEmpty ? "" : ": \(reason)")",
-            isTransient: code.isTransient, closeCode: code)
+            outlook: code.outlook, closeCode: code)
     }
 }
 

@@ -52,6 +52,18 @@ struct TokenTests {
         #expect(VerificationKey(secret: Array(fixtures.secret.dropLast())) == nil)
     }
 
+    @Test(arguments: [(0, true), (600, true), (601, false)] as [(Int64, Bool)])
+    func aTokenIsMadeTenMinutesAheadAtMost(seconds: Int64, isTaken: Bool) throws {
+        let token = try SignedToken(fixtures.good)
+        let key = try #require(try KeySet(Array(fixtures.keySet.utf8)).key(of: token))
+        let now = Timestamp(microseconds: fixtures.now.microseconds - seconds * 1_000_000)
+        if isTaken {
+            #expect(try fixtures.rules.identity(of: token, key: key, now: now).issuedAt == fixtures.now)
+        } else {
+            #expect(throws: TokenRefusal.notYetValid) { try fixtures.rules.identity(of: token, key: key, now: now) }
+        }
+    }
+
     @Test func anIssuerMayAllowFewerAlgorithms() throws {
         var rules = fixtures.rules
         rules.algorithms = [.rs256]

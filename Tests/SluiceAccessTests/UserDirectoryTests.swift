@@ -80,7 +80,7 @@ struct UserDirectoryTests {
         try add("ada", "correct horse", to: directory)
         let first = try await logIn("ada", "correct horse", directory).get()
         #expect(try directory.access { try $0.user("ada")?.password.hasPrefix("$scrypt$5$") } == true)
-        #expect(try directory.holds(first.identity))
+        #expect(try directory.standing(of: first.identity) == .unchanged)
         #expect(refusal(await logIn("ada", "correct horse", directory)) == nil)
     }
 
@@ -90,7 +90,7 @@ struct UserDirectoryTests {
         let login = try await logIn("ada", "correct horse", directory).get()
         let hash = try #require(PasswordHash(of: Array("battery staple".utf8), parameters: cheap)).text
         #expect(try directory.access { try $0.setPassword(hash, of: "ada") })
-        #expect(try !directory.holds(login.identity))
+        #expect(try directory.standing(of: login.identity) == .over)
         #expect(refusal(await logIn(try #require(login.sessionToken), directory)) == .refused)
         #expect(refusal(await logIn("ada", "battery staple", directory)) == nil)
     }
@@ -101,11 +101,11 @@ struct UserDirectoryTests {
         let ada = try await logIn("ada", "correct horse", directory).get()
         let eve = try await logIn("eve", "correct horse", directory).get()
         try directory.revoke("ada")
-        #expect(try !directory.holds(ada.identity))
-        #expect(try directory.holds(eve.identity))
+        #expect(try directory.standing(of: ada.identity) == .over)
+        #expect(try directory.standing(of: eve.identity) == .unchanged)
         #expect(refusal(await logIn("ada", "correct horse", directory)) == nil)
         #expect(try directory.access { try $0.remove("eve", now: 1) })
-        #expect(try !directory.holds(eve.identity))
+        #expect(try directory.standing(of: eve.identity) == .over)
         #expect(refusal(await logIn("eve", "correct horse", directory)) == .refused)
     }
 
@@ -127,7 +127,7 @@ struct UserDirectoryTests {
         let login = try await logIn("ada", "correct horse", directory).get()
         for _ in 0..<3 {
             clock.advance(seconds: 20 * 86_400)
-            #expect(try directory.holds(login.identity))
+            #expect(try directory.standing(of: login.identity) == .unchanged)
         }
         #expect(refusal(await logIn(try #require(login.sessionToken), directory)) == nil)
     }

@@ -15,7 +15,7 @@ struct ConnectionProtocolLoginTests {
             completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
         ) {}
 
-        func holds(_ user: User) -> Bool { true }
+        func standing(of user: User) -> LoginStanding { .unchanged }
     }
 
     private static func time(_ seconds: Int64) -> Timestamp { Timestamp(microseconds: seconds * 1_000_000) }

@@ -83,7 +83,7 @@ package final class SharedConnection: MessageConnectionDelegate {
         } catch {
             end()
             // Others may have joined meanwhile.
-            tellAll(.closed(reason: (error as? TransportError)?.message ?? "\(error)", isTransient: true))
+            tellAll(.closed(reason: (error as? TransportError)?.message ?? "\(error)"))
             throw error
         }
     }
@@ -265,7 +265,8 @@ package final class SharedConnection: MessageConnectionDelegate {
         end()
         tellAll(
             .closed(
-                reason: error?.message ?? "the server closed the connection", isTransient: error?.isTransient ?? true))
+                reason: error?.message ?? "the server closed the connection", outlook: error?.outlook ?? .passing,
+                wait: error?.retryAfter ?? .zero))
     }
 
     /// Tells everybody of the end.

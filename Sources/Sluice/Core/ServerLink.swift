@@ -85,8 +85,9 @@ final class ServerLink: Sendable {
         } catch {
             let transport = error as? TransportError
             // A bad address of another server ends nothing: the store returns to those of its configuration.
-            let isTransient = if case .handedOver = server { true } else { transport?.isTransient ?? false }
-            tell(.closed(reason: transport?.message ?? "\(error)", isTransient: isTransient))
+            let outlook: TransportError.Outlook =
+                if case .handedOver = server { .passing } else { transport?.outlook ?? .lasting }
+            tell(.closed(reason: transport?.message ?? "\(error)", outlook: outlook))
         }
     }
 
@@ -114,6 +115,7 @@ final class ServerLink: Sendable {
             case .pinned(let file): .pinned(file: file)
             case .selfSignedOnly: .selfSignedOnly
             }
+        options.trustSetting = "SyncConfiguration.trust, or --ca-file"
         for (name, value) in configuration.headers.sorted(by: { $0.key < $1.key }) {
             options.headers.append(name, value)
         }

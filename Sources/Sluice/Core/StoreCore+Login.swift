@@ -29,7 +29,7 @@ extension StoreCore {
                 core.link?.connect(to: server, as: credentials) { [weak core] event in core?.receive(event) }
             case .failure(let error):
                 // The error itself may name what is secret.
-                engine.handle(.closed(reason: "no token could be had: \(type(of: error))", isTransient: true))
+                engine.handle(.closed(reason: "no token could be had: \(type(of: error))"))
             }
         }
     }

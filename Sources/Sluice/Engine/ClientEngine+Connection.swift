@@ -1,5 +1,6 @@
 package import SluiceModel
 internal import SluiceStorage
+internal import SluiceTransport
 internal import SluiceWire
 
 /// The life of a connection: how a session opens, and what every part does when it ends.
@@ -15,7 +16,7 @@ extension ClientEngine {
         case .reconnectNow: reconnectNow()
         case .surroundingsChanged: surroundingsChanged()
         case .opened(let place): greet(at: place)
-        case .closed(let reason, let isTransient): disconnected(reason, isTransient: isTransient)
+        case .closed(let reason, let outlook, let wait): disconnected(reason, outlook, atLeast: wait)
         case .received(let frame): receive([frame])
         case .reconnect: if session.phase == .waiting { connect() }
         case .settle:
@@ -205,18 +206,23 @@ extension ClientEngine {
         }
     }
 
-    private func disconnected(_ reason: String, isTransient: Bool) {
+    private func disconnected(_ reason: String, _ outlook: TransportError.Outlook, atLeast wait: Duration) {
         switch session.phase {
         case .stopped, .paused, .waiting, .failed: return
         case .connecting, .opening, .active: break
         }
         log?(.info, "disconnected", [("reason", reason)])
-        if isTransient {
-            comeAgain(atLeast: .zero, because: reason, isProblem: true)
-        } else if !suspectUploads(because: reason) {
-            fail(SyncError(.unreachable, reason))
-        }
+        if outlook != .passing, suspectUploads(because: reason) { return }
+        // What is at the address was the server at some time, and may be again.
+        let mayPass = outlook == .passing || outlook == .unclear && hasReachedServer
+        guard mayPass else { return fail(SyncError(.unreachable, reason)) }
+        // Who asks to wait is not to keep the store away for longer than it would stay by itself.
+        let wait = session.triesOtherServer ? .zero : min(wait, options.reconnectDelayMax)
+        comeAgain(atLeast: wait, because: reason, isProblem: true)
     }
+
+    /// Whether a server has opened a session for this store, in this process or before.
+    private var hasReachedServer: Bool { session.wasOpen || storage.syncState != nil }
 
     /// Handles an error of the whole session, or a problem that the server reports and goes on with.
     func failed(_ failure: ServerMessage.Failure) throws {

@@ -5,7 +5,8 @@ public import SluiceModel
 public struct Remote: Sendable, Hashable {
     /// One commit that is part of the change.
     public struct Author: Sendable, Hashable {
-        /// Who made the commit; nil for an anonymous user, and for the rows of a bootstrap or catch-up.
+        /// Who made the commit; nil for an anonymous user, for one whom the server's rules hide from this store's user,
+        /// and for the rows of a bootstrap or catch-up.
         public let userID: String?
         /// The kinds of operations in the commit.
         public let operations: Set<OperationKind>

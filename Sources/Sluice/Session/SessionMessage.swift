@@ -6,7 +6,8 @@ public struct SessionMessage: Sendable, Hashable {
     public let topic: String
     /// What was sent.
     public let payload: [UInt8]
-    /// The user whose store has sent it, as the server knows the user; nil for an anonymous one.
+    /// The user whose store has sent it, as the server knows the user; nil for an anonymous one, and
+    /// for one whom the server's rules hide from this store's user.
     public let userID: String?
     /// When the server passed it on, by the server's clock.
     public let sentAt: Date

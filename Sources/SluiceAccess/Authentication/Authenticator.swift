@@ -115,8 +115,7 @@ package final class Authenticator: Sendable {
         issuer.keys.key(of: token) { [self] found in
             do throws(TokenRefusal) {
                 let identity = try issuer.rules.identity(of: token, key: try found.get(), now: now())
-                guard let directory = methods.directory else { return completion(.success(Admission(identity))) }
-                directory.refuseRevoked(identity) { [self] result in
+                admit(identity) { [self] result in
                     if case .failure(.refused) = result { return refuse(.revoked, completion) }
                     completion(result)
                 }
@@ -136,14 +135,25 @@ package final class Authenticator: Sendable {
         _ credential: Credential, _ completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         guard let custom = methods.custom else { return completion(.failure(.refused)) }
-        custom(credential) { identity in
-            completion(identity.map { .success(Admission($0)) } ?? .failure(.refused))
+        custom(credential) { [self] identity in
+            guard let identity else { return completion(.failure(.refused)) }
+            admit(identity, completion)
         }
     }
 
-    /// Whether an identity that was proved earlier still holds. It reads the file of users.
-    package func holds(_ identity: LoginIdentity) -> Bool {
+    /// Lets in an identity that somebody else than the file of users has proved, unless its user was revoked.
+    private func admit(
+        _ identity: LoginIdentity, _ completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
+    ) {
+        guard identity.userID != nil, let directory = methods.directory else {
+            return completion(.success(Admission(identity)))
+        }
+        directory.admit(identity, completion: completion)
+    }
+
+    /// What has become of an identity that was proved earlier. It reads the file of users.
+    package func standing(of identity: LoginIdentity) -> LoginStanding {
         // A file that cannot be read at the moment ends no sessions.
-        (try? methods.directory?.holds(identity)) ?? true
+        (try? methods.directory?.standing(of: identity)) ?? .unchanged
     }
 }

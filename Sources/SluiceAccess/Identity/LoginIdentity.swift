@@ -23,7 +23,8 @@ package struct LoginIdentity: Hashable, Sendable, CustomStringConvertible, Custo
     package var issuedAt: Timestamp?
     /// The login of a built-in user that a session token belongs to.
     package var loginID: Int64?
-    /// Which password of a built-in user it was: a new one, and a revocation, raise the number.
+    /// Of a login of a built-in user, which password it was: a new one, and a revocation, raise the number. Of others,
+    /// the time of the user's last revocation when the login was checked; nil if there was none.
     package var generation: Int64?
 
     package init(

@@ -85,7 +85,7 @@ package enum TokenRefusal: String, Error, Hashable, Sendable {
     case subject
     /// `exp` is missing, or the time is over.
     case expired
-    /// `nbf` has not come yet.
+    /// `nbf` has not come yet, or `iat` is more than ten minutes ahead.
     case notYetValid
     /// The user was revoked after the token was made.
     case revoked

@@ -3,6 +3,10 @@ package import SluiceModel
 
 /// What the tokens of one issuer must say.
 package struct TokenRules: Hashable, Sendable {
+    /// How far ahead of the server's clock `iat` may be, in microseconds. It says from when a revocation counts, and
+    /// gives no right, so it may differ by more than the times that do (``LoginIdentity/skew``).
+    static let leadMax: Int64 = 600_000_000
+
     /// What `iss` must be, byte for byte.
     package var issuer: String
     /// What `aud` must name one of.
@@ -49,10 +53,11 @@ package struct TokenRules: Hashable, Sendable {
                 throw .notYetValid
             }
         }
+        let madeAt = Self.time(token.claims["iat"])
+        if let madeAt, madeAt > Self.later(now.microseconds, Self.leadMax) { throw .notYetValid }
         return LoginIdentity(
             userID: prefix + subject, method: .token, claims: token.claims,
-            expiresAt: Timestamp(microseconds: expiry),
-            issuedAt: Self.time(token.claims["iat"]).map { Timestamp(microseconds: $0) })
+            expiresAt: Timestamp(microseconds: expiry), issuedAt: madeAt.map { Timestamp(microseconds: $0) })
     }
 
     private func isAudience(_ claim: JSONValue?) -> Bool {

@@ -111,8 +111,12 @@ package final class UserDirectory: Sendable {
 
     private func identity(of user: UserRecord, _ method: LoginIdentity.Method, _ login: Int64) -> LoginIdentity {
         LoginIdentity(
-            userID: user.name, method: method, claims: (try? JSONParser.parse(user.claims)) ?? .object([]),
-            issuedAt: now(), loginID: login, generation: user.generation)
+            userID: user.name, method: method, claims: Self.claims(of: user), issuedAt: now(), loginID: login,
+            generation: user.generation)
+    }
+
+    private static func claims(of user: UserRecord) -> JSONValue {
+        (try? JSONParser.parse(user.claims)) ?? .object([])
     }
 
     // MARK: Session tokens
@@ -165,36 +169,61 @@ package final class UserDirectory: Sendable {
 
     // MARK: Revocation
 
-    /// Refuses an identity whose user was revoked after its proof was made.
+    /// Lets in an identity that is not of a built-in user, unless its user was revoked after its proof was made, or may
+    /// have been: the clock of who has made it may be ahead.
     ///
     /// - Parameter completion: called once, on another thread.
-    func refuseRevoked(
+    func admit(
         _ identity: LoginIdentity, completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         queue.async { [self] in
-            switch Result(catching: { try holds(identity) }) {
-            case .success(true): completion(.success(Admission(identity)))
-            case .success(false): completion(.failure(.refused))
+            let result = Result { try file.withLock { file in try admitted(identity, file) } }
+            switch result {
+            case .success(let identity?): completion(.success(Admission(identity)))
+            case .success(nil): completion(.failure(.refused))
             case .failure: completion(.failure(.later(milliseconds: 1_000, reason: .unavailable)))
             }
         }
     }
 
-    /// Whether an identity that was proved earlier still holds: its user was not removed or revoked, and has no other
-    /// password. It notes that the identity's session token is in use.
-    package func holds(_ identity: LoginIdentity) throws -> Bool {
-        try file.withLock { file in
-            if let id = identity.loginID {
-                guard var login = try file.login(id: id), let user = try file.user(login.userName) else { return false }
-                let time = now().microseconds
-                if time - login.usedAt >= Self.useTime {
-                    login.usedAt = time
-                    try file.update(login)
-                }
-                return user.generation == identity.generation
+    private func admitted(_ identity: LoginIdentity, _ file: UserFile) throws -> LoginIdentity? {
+        guard let name = identity.userID else { return identity }
+        var identity = identity
+        identity.generation = try file.revocation(of: name)
+        let (time, madeAt) = (now().microseconds, identity.issuedAt?.microseconds)
+        if let revokedAt = identity.generation {
+            guard let madeAt, madeAt > revokedAt || identity.method == .custom && madeAt == revokedAt else {
+                return nil
             }
-            guard let name = identity.userID, let revokedAt = try file.revocation(of: name) else { return true }
-            return identity.issuedAt.map { $0.microseconds > revokedAt } ?? false
+            // Of a token from the future nobody knows when it was made.
+            guard madeAt <= time || madeAt - TokenRules.leadMax > revokedAt else { return nil }
+        }
+        // A revocation that comes later must end this token too, also when its time has come.
+        if identity.method == .token, let madeAt, madeAt > time {
+            try file.noteLead(of: name, until: madeAt, now: time)
+        }
+        return identity
+    }
+
+    /// What has become of an identity that was proved earlier. It notes that the identity's session token is in use.
+    ///
+    /// Whether the user was revoked since is not a question of clocks: revocations are counted.
+    package func standing(of identity: LoginIdentity) throws -> LoginStanding {
+        try file.withLock { file in
+            guard let id = identity.loginID else {
+                let revokedAt = try identity.userID.flatMap { try file.revocation(of: $0) }
+                return revokedAt == identity.generation ? .unchanged : .over
+            }
+            guard var login = try file.login(id: id), let user = try file.user(login.userName),
+                user.generation == identity.generation
+            else { return .over }
+            let time = now().microseconds
+            if time - login.usedAt >= Self.useTime {
+                login.usedAt = time
+                try file.update(login)
+            }
+            let claims = Self.claims(of: user)
+            return claims == identity.claims ? .unchanged : .changed(claims: claims)
         }
     }
 

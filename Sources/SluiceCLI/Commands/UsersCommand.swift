@@ -22,7 +22,7 @@ struct UsersCommand: Command {
             .value("claims", "JSON", "what rules may know about the user: a JSON object (add, claims)"),
         ],
         notes: [
-            "The server may run meanwhile. passwd, remove and revoke end the user's sessions at once. revoke also refuses the tokens that an issuer has given the user so far; NAME is then the id of any user."
+            "The server may run meanwhile. passwd, remove and revoke end the user's sessions at once, and claims changes what they may do. revoke also refuses the tokens that an issuer has given the user so far; NAME is then the id of any user."
         ],
         examples: [
             "sluice users add --data=./data --name=ada",

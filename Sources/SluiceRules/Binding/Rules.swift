@@ -20,6 +20,7 @@ package final class Rules: Sendable {
     /// Where permission lists are; nil if there are none.
     let lists: PermissionListLayout?
     let transitive: TransitiveLinks
+    let userClasses: UserClasses
     /// Those that decide what is readable, and the others, sorted.
     private let readVariables: [VariableSyntax]
     private let otherVariables: [VariableSyntax]
@@ -53,6 +54,7 @@ package final class Rules: Sendable {
         places = VariablePlaces(variables)
         transitive = TransitiveLinks(document, schema: schema)
         lists = PermissionListLayout(document, schema: schema)
+        userClasses = UserClasses(document, schema: schema)
         let sorted = variables.sorted { $0.description < $1.description }
         let reading = Set(classes.values.flatMap(\.readVariables))
         readVariables = sorted.filter(reading.contains)

@@ -68,6 +68,17 @@ package final class AccessBinding: Sendable {
     /// Whether the user has a right that concerns no class.
     func has(_ right: DatabaseRight) -> Bool { rules?.rights.contains(right) ?? true }
 
+    /// Whether some users' ids may have to be kept from the user.
+    var hidesUsers: Bool { rules?.hidesUsers ?? false }
+
+    /// Whether the id of another user must not reach the user. What cannot be found out is hidden.
+    ///
+    /// - Parameter source: the objects as they are, whoever asks.
+    func hides(userID: String, in source: any ObjectSource) -> Bool {
+        guard let rules, rules.hidesUsers else { return false }
+        return (try? rules.hides(userID: userID, in: source)) ?? true
+    }
+
     /// Whether an object allows an action.
     ///
     /// - Parameter source: the objects as they are, whoever asks.

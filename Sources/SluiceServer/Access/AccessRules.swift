@@ -53,6 +53,9 @@ package final class AccessRules: Sendable {
         }
     }
 
+    /// Whether some users' ids may have to be kept from some readers of a database with a schema.
+    func hidesUsers(of schema: Schema) -> Bool { compiled(for: schema).hidesUsers }
+
     /// The file, compiled for a schema.
     package func compiled(for schema: Schema) -> Rules {
         compiled.withLock { known in

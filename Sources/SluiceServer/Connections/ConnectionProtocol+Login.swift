@@ -1,4 +1,4 @@
-internal import SluiceAccess
+package import SluiceAccess
 package import SluiceModel
 package import SluiceWire
 
@@ -71,6 +71,22 @@ extension ConnectionProtocol {
     package mutating func expire(now: Timestamp) -> [Action] {
         expel(because: "the credentials of the session have expired", .credentialsExpired) {
             $0.identity.endsAt.map { $0 <= now } ?? false
+        }
+    }
+
+    /// Brings the sessions to what has become of their users: ends the connection if a login on it is over, and tells
+    /// databases who has other claims now.
+    ///
+    /// - Parameter standings: what has become of each; a user who is not among them logged in later.
+    package mutating func adopt(_ standings: [User: LoginStanding]) -> [Action] {
+        let expulsion = expel(because: LoginError.revoked, .authenticationFailed) { standings[$0] == .over }
+        guard expulsion.isEmpty else { return expulsion }
+        return sessionLogins.keys.sorted().flatMap { session -> [Action] in
+            guard let login = sessionLogins[session], let known = login.user,
+                let user = standings[known].flatMap(known.after), user != known
+            else { return [] }
+            sessionLogins[session]?.replace(user)
+            return [.renewed(session: session, database: login.database, user)]
         }
     }
 

@@ -11,7 +11,8 @@ package struct ConnectionProtocol: Sendable {
         case open(session: UInt64, database: String, ClientMessage.Open, User, byteCount: Int)
         /// Has the login check credentials; ``ConnectionProtocol/decided(_:_:)`` takes what it says.
         case authenticate(session: UInt64, [Credentials], isRenewal: Bool)
-        /// Tells the database that the user of a session has proved again who it is.
+        /// Tells the database that the user of a session has proved again who it is, or that other claims are known
+        /// about the user now.
         case renewed(session: UInt64, database: String, User)
         /// Passes messages to the database of a session. The byte count is their share of the frame's memory.
         case deliver(session: UInt64, database: String, [ClientMessage], byteCount: Int)

@@ -28,6 +28,15 @@ struct SessionLogin: Sendable {
         }
     }
 
+    /// Notes what is known about the user of an open session now.
+    mutating func replace(_ user: User) {
+        switch phase {
+        case .opening: break
+        case .open: phase = .open(user)
+        case .renewing(_, let next): phase = .renewing(user, next: next)
+        }
+    }
+
     /// Whether the database knows the session.
     var isOpen: Bool { user != nil }
 

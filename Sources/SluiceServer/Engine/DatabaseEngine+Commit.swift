@@ -81,7 +81,10 @@ extension DatabaseEngine {
     func publish(_ group: CommittedGroup, turning changes: [Permissions.Change]) {
         bootstraps.note(group.delta)
         let openCount = sessions.count
-        var publication = Publication(group, database)
+        let veil =
+            permissions.rules?.hidesUsers(of: database.storage.schema) ?? false
+            ? AuthorVeil(group, in: database.storage) { [subscriptions] in subscriptions[$0] } : nil
+        var publication = Publication(group, database, veil: veil)
         let moves = leave(changes, group.delta, &publication)
         let failures = hub.follow(group.delta) { view, delta in
             bootstraps.note(delta, of: view)

@@ -1,5 +1,7 @@
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceRules
+internal import SluiceStorage
 internal import SluiceWire
 
 /// Ephemeral messages between the clients of a database.
@@ -31,14 +33,28 @@ extension DatabaseEngine {
         }
         // Who may not receive messages any more listens in vain.
         let listeners = topics.listeners(of: message.topic, except: session.id).filter(mayExchangeMessages)
-        for (number, sessions) in Dictionary(grouping: listeners, by: \.session).sorted(by: { $0.key < $1.key }) {
-            let passed = ServerMessage.Message(
-                session: number, topic: message.topic, userID: session.user.id, sentAt: now, payload: message.payload)
-            outbox.append([.offer(Frame.encode(ServerMessage.message(passed)), to: sessions.map(\.connection))])
-        }
+        let audiences = Dictionary(grouping: listeners) { mayKnow(session.user.id, $0) }
+        offer(message, by: session.user.id, to: audiences[true] ?? [], now: now)
+        offer(message, by: nil, to: audiences[false] ?? [], now: now)
         return .report(
             session: session.id.session, request: message.request,
             json: Array(JSONText.object([("sessions", .number(UInt64(listeners.count)))]).text.utf8))
+    }
+
+    private func offer(
+        _ message: ClientMessage.Message, by userID: String?, to listeners: [SessionID], now: Timestamp
+    ) {
+        for (number, sessions) in Dictionary(grouping: listeners, by: \.session).sorted(by: { $0.key < $1.key }) {
+            let passed = ServerMessage.Message(
+                session: number, topic: message.topic, userID: userID, sentAt: now, payload: message.payload)
+            outbox.append([.offer(Frame.encode(ServerMessage.message(passed)), to: sessions.map(\.connection))])
+        }
+    }
+
+    /// Whether the user of a session may be told the id of a user.
+    private func mayKnow(_ userID: String?, _ id: SessionID) -> Bool {
+        guard let userID, let reader = subscriptions[id], reader.userID != userID else { return true }
+        return !reader.access.hides(userID: userID, in: database.storage)
     }
 
     private func mayExchangeMessages(_ id: SessionID) -> Bool {

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import SluiceAccess
 internal import SluiceModel
 internal import SluiceTransport
 internal import SluiceWire
@@ -19,8 +20,8 @@ final class ConnectionHub: Sendable {
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
     private let metrics: (any ServerMetrics)?
-    /// How often logins were revoked. A login that was checked before a revocation is looked at again.
-    private let revocationCount = Atomic<UInt64>(0)
+    /// How often something changed about users. A login that was checked before a change is looked at again.
+    private let changeCount = Atomic<UInt64>(0)
     private let checking = DispatchQueue(label: "sluice.logins", qos: .utility)
     private let isStopped = Atomic<Bool>(false)
     /// The server to which sessions are handed over; nil while this one serves them.
@@ -179,7 +180,7 @@ final class ConnectionHub: Sendable {
     private func identify(
         _ credentials: [Credentials], of session: UInt64, isRenewal: Bool, _ peer: PeerConnection
     ) {
-        let count = revocationCount.load(ordering: .sequentiallyConsistent)
+        let count = changeCount.load(ordering: .sequentiallyConsistent)
         // A client has nothing to say before it is known.
         if !isRenewal { peer.connection.pauseReceiving(for: .login) }
         login.identify(credentials, of: peer.login) { [self] result in
@@ -194,13 +195,13 @@ final class ConnectionHub: Sendable {
         }
     }
 
-    /// Hands the outcome of a login to its connection, unless something was revoked since it was checked.
+    /// Hands the outcome of a login to its connection, unless something changed about users since it was checked.
     private func decide(
         _ session: UInt64, _ result: Result<LoginOutcome, LoginError>, checkedAt count: UInt64, _ peer: PeerConnection
     ) {
         var isStale = false
         peer.perform { machine in
-            if case .success = result, revocationCount.load(ordering: .sequentiallyConsistent) != count {
+            if case .success = result, changeCount.load(ordering: .sequentiallyConsistent) != count {
                 isStale = true
                 return []
             }
@@ -208,23 +209,26 @@ final class ConnectionHub: Sendable {
         }
         guard isStale, case .success(let outcome) = result else { return }
         checking.async { [self] in
-            let count = revocationCount.load(ordering: .sequentiallyConsistent)
-            let holds = login.holds(outcome.user)
-            decide(
-                session, holds ? result : .failure(LoginError(message: LoginError.revoked)), checkedAt: count, peer)
+            let count = changeCount.load(ordering: .sequentiallyConsistent)
+            let user = outcome.user.after(login.standing(of: outcome.user))
+            let verdict: Result<LoginOutcome, LoginError> =
+                user.map { .success(LoginOutcome($0, credential: outcome.credential)) }
+                ?? .failure(LoginError(message: LoginError.revoked))
+            decide(session, verdict, checkedAt: count, peer)
         }
     }
 
-    /// Ends the connections of all whose logins no longer hold, soon. Any thread may call it.
+    /// Brings all sessions to what is known about their users now, soon: ends the connections of those whose logins no
+    /// longer hold, and gives the others the rights that they have now. Any thread may call it.
     func checkLogins() {
-        revocationCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        changeCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
         checking.async { [self] in
             let peers = connections.withLock { Array($0.values) }
-            var verdicts: [User: Bool] = [:]
-            for user in peers.flatMap(\.users) where verdicts[user] == nil { verdicts[user] = login.holds(user) }
-            for peer in peers {
-                peer.perform { $0.expel(because: LoginError.revoked, .authenticationFailed) { verdicts[$0] == false } }
+            var standings: [User: LoginStanding] = [:]
+            for user in peers.flatMap(\.users) where standings[user] == nil {
+                standings[user] = login.standing(of: user)
             }
+            for peer in peers { peer.perform { $0.adopt(standings) } }
         }
     }
 

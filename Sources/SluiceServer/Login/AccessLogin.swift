@@ -36,7 +36,7 @@ package struct AccessLogin: Login {
         }
     }
 
-    package func holds(_ user: User) -> Bool { authenticator.holds(user.identity) }
+    package func standing(of user: User) -> LoginStanding { authenticator.standing(of: user.identity) }
 }
 
 extension Credential {

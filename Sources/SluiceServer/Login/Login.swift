@@ -1,3 +1,4 @@
+package import SluiceAccess
 package import SluiceWire
 
 /// Decides who a client's user is, from the credentials that the client presents.
@@ -12,8 +13,8 @@ package protocol Login: Sendable {
         _ credentials: [Credentials], of peer: LoginPeer,
         completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void)
 
-    /// Whether a user who logged in earlier was neither revoked nor removed. It may read a file.
-    func holds(_ user: User) -> Bool
+    /// What has become of the login of a user who logged in earlier. It may read a file.
+    func standing(of user: User) -> LoginStanding
 }
 
 /// What is known about a client before it logs in.
@@ -78,5 +79,5 @@ package struct DevelopmentLogin: Login {
         if let decision = decide(credentials) { completion(decision) }
     }
 
-    package func holds(_ user: User) -> Bool { true }
+    package func standing(of user: User) -> LoginStanding { .unchanged }
 }

@@ -19,6 +19,18 @@ package struct User: Hashable, Sendable {
         self.init(LoginIdentity(userID: id, method: id == nil ? .anonymous : .custom), mayExtendSchema: mayExtendSchema)
     }
 
+    /// The user as it is known now; nil if the login is over.
+    func after(_ standing: LoginStanding) -> User? {
+        switch standing {
+        case .unchanged: return self
+        case .changed(let claims):
+            var user = self
+            user.identity.claims = claims
+            return user
+        case .over: return nil
+        }
+    }
+
     /// Who writes for the server's own process.
     package static let serverID = "server"
 

@@ -9,6 +9,8 @@ struct Publication {
     private let database: Database
     private let group: CommittedGroup
     private var concerned = ConcernedSessions()
+    /// nil where everybody is told who has written.
+    private var veil: AuthorVeil?
     // Most views that change alike have equal deltas, and then the rows need not be read again; the others may still
     // have equal blocks.
     private var knownDeltas = KnownParts<ShownDelta>()
@@ -18,17 +20,23 @@ struct Publication {
     /// How many blocks were encoded.
     private(set) var encodedCount: UInt64 = 0
 
-    init(_ group: CommittedGroup, _ database: Database) {
+    init(_ group: CommittedGroup, _ database: Database, veil: AuthorVeil?) {
         self.group = group
         self.database = database
+        self.veil = veil
     }
 
     /// Adds the change of a view for those of its subscriptions that are complete.
     mutating func add(_ delta: ViewDelta, of view: SharedView) throws {
         let receivers = view.receivers
         guard !receivers.isEmpty else { return }
-        let encoded = try encode(delta, in: view.query.context, isSteady: view.live.includesAllAlike)
-        concerned.add(encoded, for: receivers)
+        let audiences =
+            veil?.audiences(of: receivers, for: delta.authors) ?? [.init(unnamed: [], receivers: receivers)]
+        for audience in audiences {
+            let encoded = try encode(
+                delta, in: view.query.context, isSteady: view.live.includesAllAlike, unnamed: audience.unnamed)
+            concerned.add(encoded, for: audience.receivers)
+        }
     }
 
     /// Adds a change for one subscription.
@@ -36,7 +44,8 @@ struct Publication {
     /// - Parameter context: what the subscription's reader may read after the commit.
     mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription, in context: ReadContext) throws {
         let isSteady = context.isEverything && subscription.view.live.includesAllAlike
-        let encoded = try encode(delta, in: context, isSteady: isSteady)
+        let unnamed = veil?.unnamed(of: delta.authors, to: subscription.session) ?? []
+        let encoded = try encode(delta, in: context, isSteady: isSteady, unnamed: unnamed)
         concerned.add(encoded, for: [ChangeReceiver(subscription)])
     }
 
@@ -55,27 +64,31 @@ struct Publication {
                 version: group.delta.version, progress: 0, kind: kind, content: ViewBlock()))
     }
 
-    /// - Parameter isSteady: whether the reader may read what it might before the commit, and the view includes what it
-    ///   did, apart from whole objects: what comes anew is not held as it was before.
+    /// - Parameters:
+    ///   - isSteady: whether the reader may read what it might before the commit, and the view includes what it did,
+    ///     apart from whole objects: what comes anew is not held as it was before.
+    ///   - unnamed: the authors of whom the reader is told that they are somebody.
     private mutating func encode(
-        _ delta: ViewDelta, in context: ReadContext, isSteady: Bool
+        _ delta: ViewDelta, in context: ReadContext, isSteady: Bool, unnamed: Set<Int>
     ) throws -> EncodedParts {
         // A large change is less likely to equal another, and costs more to look up.
         let isShareable = delta.memberCount <= 64
-        let shown = ShownDelta(delta: delta, context: context.veilsLinks ? context.id : nil, isSteady: isSteady)
+        let shown = ShownDelta(
+            delta: delta, context: context.veilsLinks ? context.id : nil, isSteady: isSteady, unnamed: unnamed)
         if isShareable, let same = knownDeltas.find(shown) { return same }
-        let parts = try encode(delta, in: context, isSteady: isSteady, isShareable: isShareable)
+        let authors = delta.authors.map { unnamed.contains($0) ? group.authors[$0].unnamed : group.authors[$0] }
+        let parts = try encode(delta, by: authors, in: context, isSteady: isSteady, isShareable: isShareable)
         if isShareable { knownDeltas.add(parts, for: shown) }
         return parts
     }
 
     private mutating func encode(
-        _ delta: ViewDelta, in context: ReadContext, isSteady: Bool, isShareable: Bool
+        _ delta: ViewDelta, by authors: [CommitAuthor], in context: ReadContext, isSteady: Bool, isShareable: Bool
     ) throws -> EncodedParts {
         let (storage, limits) = (database.storage, database.limits)
         var builder = ViewBlockBuilder(
             rowCountMax: limits.pageRowCount, byteCountMax: limits.pageByteCount,
-            authors: delta.authors.map { group.authors[$0] }, schema: storage.schema, limits: limits.data)
+            authors: authors, schema: storage.schema, limits: limits.data)
         func add(_ object: ViewObject, role: RowRole) throws {
             // What the group has changed is in memory.
             let change = group.delta.change(of: object.object)
@@ -173,6 +186,8 @@ private struct ShownDelta: Hashable {
     /// What the reader may read, where links show only with their targets; nil where equal changes are shown alike.
     let context: ObjectID?
     let isSteady: Bool
+    /// The authors whom the reader is not told by name.
+    let unnamed: Set<Int>
 }
 
 extension ObjectDelta {

@@ -47,6 +47,7 @@ struct KeyFetcher: Sendable {
         do {
             var options = HTTPFetch.Options()
             options.trust = trust
+            options.trustSetting = "ServerConfiguration.issuerAuthorities, or --jwt-ca-file"
             options.byteCountMax = KeySet.byteCountMax
             try HTTPFetch.get(url, options: options, loop: try FetchLoop.loop()) { result in
                 completion(result.mapError { KeySetError($0.message) })

@@ -160,6 +160,8 @@ enum LoginSetup {
                 request = .password(user: name, password: password)
             case .session, .unknown: return completion(nil)
             }
+            // Whoever is revoked while the function decides has to log in again.
+            let askedAt = now()
             Task {
                 guard let user = try? await body(request), let claims = try? JSONParser.parse(user.claims),
                     case .object = claims
@@ -167,7 +169,7 @@ enum LoginSetup {
                 completion(
                     LoginIdentity(
                         userID: user.id, method: .custom, claims: claims,
-                        expiresAt: user.expiresAt.map { Timestamp($0) }, issuedAt: now()))
+                        expiresAt: user.expiresAt.map { Timestamp($0) }, issuedAt: askedAt))
             }
         }
     }

@@ -88,6 +88,7 @@ public final class SyncServer: Sendable {
             databases.startWatchingFiles()
             if let directory {
                 hub.startWatchingLogins()
+                // What other processes change, such as the claims of a user, holds for open sessions too.
                 directory.watch { [hub] in hub.checkLogins() }
             }
             do {

@@ -39,7 +39,9 @@ package final class UserFile {
         guard mark == Self.applicationID || mark == 0 && hasTables == 0 else {
             throw StorageError(.foreignFile, "'\(path)' is no file of users; it was left as it is")
         }
-        if mark == Self.applicationID, hasTables > 0 { return }
+        // The table that came last; files of before it get it.
+        let isWhole = try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'leads'") ?? 0
+        if mark == Self.applicationID, isWhole > 0 { return }
         try write {
             try connection.execute("PRAGMA application_id = \(Self.applicationID)")
             try connection.execute(
@@ -58,6 +60,10 @@ package final class UserFile {
             try connection.execute(
                 """
                 CREATE TABLE IF NOT EXISTS revocations (user TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID
+                """)
+            try connection.execute(
+                """
+                CREATE TABLE IF NOT EXISTS leads (user TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID
                 """)
         }
     }
@@ -155,7 +161,7 @@ package final class UserFile {
         }
     }
 
-    /// Sets what rules may know about a user; a JSON object. Sessions see it with their next login.
+    /// Sets what rules may know about a user; a JSON object.
     ///
     /// - Returns: false if there is no such user.
     package func setClaims(_ claims: String, of name: String) throws -> Bool {
@@ -188,15 +194,37 @@ package final class UserFile {
 
     private func noteRevocation(of name: String, now: Int64) throws {
         try removeLogins(of: name)
-        _ = try change(
-            "INSERT INTO revocations (user, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)"
-        ) {
+        let sql =
+            """
+            INSERT INTO revocations (user, at)
+            VALUES (?1, max(?2, coalesce((SELECT until FROM leads WHERE user = ?1), ?2)))
+            ON CONFLICT DO UPDATE SET at = max(at + 1, excluded.at)
+            """
+        _ = try change(sql) {
             $0.bind(1, name)
             $0.bind(2, now)
         }
     }
 
-    /// When a user was last revoked, in microseconds since 1970; nil if never.
+    /// Notes that a token of a user was accepted that is dated ahead of the server's clock: a revocation ends what is
+    /// dated up to then.
+    ///
+    /// - Parameter time: the token's date, in microseconds since 1970, as `now`.
+    package func noteLead(of name: String, until time: Int64, now: Int64) throws {
+        try write {
+            // What is past says no more than the time of a revocation.
+            _ = try change("DELETE FROM leads WHERE until <= ?1") { $0.bind(1, now) }
+            _ = try change(
+                "INSERT INTO leads (user, until) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET until = max(until, ?2)"
+            ) {
+                $0.bind(1, name)
+                $0.bind(2, time)
+            }
+        }
+    }
+
+    /// The date up to which tokens of a user are over, in microseconds since 1970: that of the last revocation, or a
+    /// later one that an accepted token had. It ascends with each revocation. nil if the user was never revoked.
     package func revocation(of name: String) throws -> Int64? {
         try connection.withStatement("SELECT at FROM revocations WHERE user = ?1") { statement in
             statement.bind(1, name)

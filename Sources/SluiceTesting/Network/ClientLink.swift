@@ -44,7 +44,7 @@ final class ClientLink: Sendable {
         to endpoint: Endpoint, _ delegate: any MessageConnectionDelegate
     ) throws -> any MessageConnection {
         guard !state.withLock({ $0.isCut }) else {
-            throw TransportError(.unreachable, "the test has cut the network", isTransient: true)
+            throw TransportError(.unreachable, "the test has cut the network", outlook: .passing)
         }
         let connection = LinkConnection(self, delegate)
         connection.connect { [network] in network.connect(to: endpoint, delegate: connection) }
@@ -55,7 +55,7 @@ final class ClientLink: Sendable {
         guard !isCut else {
             // Another thread has cut the link while the connection was being made.
             connection.lose()
-            throw TransportError(.unreachable, "the test has cut the network", isTransient: true)
+            throw TransportError(.unreachable, "the test has cut the network", outlook: .passing)
         }
         if let lifetime { floor.run(after: lifetime) { [weak connection] in connection?.lose() } }
         return connection

@@ -61,7 +61,7 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
             }
             guard let inner else { return }
             delegate.connection(
-                self, didCloseWith: TransportError(.connectionLost, "the test has cut the network", isTransient: true))
+                self, didCloseWith: TransportError(.connectionLost, "the test has cut the network", outlook: .passing))
             inner.abort()
         }
     }

@@ -88,5 +88,5 @@ struct DeferredLogin: Login {
         completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
     ) {}
 
-    func holds(_ user: User) -> Bool { true }
+    func standing(of user: User) -> LoginStanding { .unchanged }
 }

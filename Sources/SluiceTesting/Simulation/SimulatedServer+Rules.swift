@@ -1,3 +1,4 @@
+import SluiceAccess
 import SluiceModel
 import SluiceRules
 import SluiceServer
@@ -24,6 +25,23 @@ extension SimulatedServer {
                 protocols[connection]?.expel(
                     because: "the login of the session was revoked", .authenticationFailed, { $0.id == userID }) ?? []
             try batch.perform(actions, of: connection)
+        }
+        return try batch.finish()
+    }
+
+    /// Learns that other claims are known about a user, which hold in the user's open sessions from now on.
+    func adopt(_ identity: SimulatedIdentity, now: Timestamp) throws -> [Output] {
+        var batch = ServerBatch(server: self, now: now)
+        let claims = issuer.token(of: identity.user, now: now).claims
+        for connection in connections {
+            let users = protocols[connection]?.users.filter { $0.id == identity.userID } ?? []
+            guard !users.isEmpty else { continue }
+            // A client opens one session on a connection.
+            for session in protocols[connection]?.sessions.keys.sorted() ?? [] {
+                identities[SessionID(connection: connection, session: session)] = identity
+            }
+            let standings = Dictionary(users.map { ($0, LoginStanding.changed(claims: claims)) }) { $1 }
+            try batch.perform(protocols[connection]?.adopt(standings) ?? [], of: connection)
         }
         return try batch.finish()
     }

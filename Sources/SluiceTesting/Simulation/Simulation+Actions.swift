@@ -51,7 +51,7 @@ extension Simulation {
         case .crashServer: try crashServer(generator)
         case .evolve: try evolve(client, &generator)
         case .deploy: try deploy(&generator)
-        case .changeClaims: changeClaims(client, &generator)
+        case .changeClaims: try changeClaims(client, &generator)
         case .revoke: try revoke(client, &generator)
         case .expire: try expire(&generator)
         case .logIn: try logIn(client)

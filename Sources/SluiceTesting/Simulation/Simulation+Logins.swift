@@ -26,11 +26,14 @@ extension Simulation {
         note("  rules \(server.watch.rules?.number ?? 0): \(server.watch.rules?.text ?? "")")
     }
 
-    /// Has a user's next token say something else. The client gets it when it renews its login.
-    func changeClaims(_ client: SimulatedClient, _ generator: inout SeededGenerator) {
+    /// Has a user's next token say something else. The client gets it when it renews its login; half of the time the
+    /// server knows at once, as it does of its own users.
+    func changeClaims(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
         guard isRuled else { return }
         issuer.set(Self.identity(of: client.user, &generator))
-        note("  \(issuer.identity(of: client.user))")
+        let isKnown = client.user != nil && generator.chance(50)
+        note("  \(issuer.identity(of: client.user))\(isKnown ? ", which the server knows" : "")")
+        if isKnown { carryOut(try server.adopt(issuer.identity(of: client.user), now: now)) }
     }
 
     static func identity(of user: Int64?, _ generator: inout SeededGenerator) -> SimulatedIdentity {

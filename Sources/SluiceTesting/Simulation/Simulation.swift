@@ -285,7 +285,7 @@ package final class Simulation {
         case .closed:
             client.connection = nil
             network.post(.closed, to: .toServer, of: connection)
-            try handle(.closed(reason: "cut", isTransient: true), of: client)
+            try handle(.closed(reason: "cut"), of: client)
         case .frame(let frame):
             if plan.options.putsBackupsBack { try client.noteAcknowledgements(in: frame) }
             try handle(.received(frame), of: client, crashing: crashing)

@@ -6,6 +6,8 @@ package enum HTTPFetch {
     package struct Options: Hashable, Sendable {
         /// Which certificates are accepted.
         package var trust = TLSTrust.systemAuthorities
+        /// Where ``trust`` is configured, for messages.
+        package var trustSetting = "the client's trust"
         /// The longest time for everything: name, TCP, TLS, request and answer.
         package var timeout = Duration.seconds(5)
         /// The longest document in bytes.
@@ -64,7 +66,7 @@ private final class FetchTask: PollHandler, @unchecked Sendable {  // Kept to th
         self.options = options
         self.loop = loop
         self.completion = completion
-        tls = try TLSContext(trust: options.trust)
+        tls = try TLSContext(trust: options.trust, setting: options.trustSetting)
         response = HTTPResponseReader(byteCountMax: options.byteCountMax)
     }
 

@@ -4,6 +4,8 @@ package struct WebSocketClientOptions: Hashable, Sendable {
     package var connection = WebSocketOptions()
     /// Which certificates are accepted; only used with `wss://`.
     package var trust = TLSTrust.systemAuthorities
+    /// Where ``trust`` is configured, for messages.
+    package var trustSetting = "the client's trust"
     /// Header fields that are added to the upgrade request.
     package var headers = HTTPHeaders()
     /// The network interface to go through, `eth0` for instance; nil leaves it to the system.
@@ -30,7 +32,8 @@ package enum WebSocketClient {
             key: WebSocketKey.random(using: &generator), subprotocols: options.connection.subprotocols,
             server: endpoint.authority)
         let opening = ClientOpening(
-            endpoint: endpoint, tls: endpoint.usesTLS ? try TLSContext(trust: options.trust) : nil,
+            endpoint: endpoint,
+            tls: endpoint.usesTLS ? try TLSContext(trust: options.trust, setting: options.trustSetting) : nil,
             handshake: handshake, request: try handshake.request(for: endpoint, headers: options.headers))
         let connection = WebSocketConnection(
             role: .client(opening), state: .connecting, peer: endpoint.authority, loop: loop,

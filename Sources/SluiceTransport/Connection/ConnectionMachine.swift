@@ -310,10 +310,10 @@ extension ConnectionMachine {
     }
 
     private func lost(_ when: String) -> TransportError {
-        TransportError(.connectionLost, "\(peer) closed the connection \(when)", isTransient: true)
+        TransportError(.connectionLost, "\(peer) closed the connection \(when)", outlook: .passing)
     }
 
     private func late(_ what: String) -> TransportError {
-        TransportError(.timedOut, "\(peer): \(what)", isTransient: true)
+        TransportError(.timedOut, "\(peer): \(what)", outlook: .passing)
     }
 }

@@ -76,7 +76,7 @@ extension WebSocketConnection {
             fail(
                 TransportError(
                     .peerSilent, "\(peerDescription) sent and took nothing for \(options.pongTimeout) after a ping",
-                    isTransient: true))
+                    outlook: .passing))
         }
     }
 

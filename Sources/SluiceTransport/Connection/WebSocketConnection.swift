@@ -56,7 +56,7 @@ final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Send
     override func flush() { carryOutOrders() }
 
     override func loopWillStop() {
-        perform(machine.end(TransportError(.aborted, "the event loop ended", isTransient: true)))
+        perform(machine.end(TransportError(.aborted, "the event loop ended", outlook: .passing)))
     }
 }
 

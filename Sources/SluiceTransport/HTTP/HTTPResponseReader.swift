@@ -33,7 +33,7 @@ package struct HTTPResponseReader {
     /// The connection has ended.
     package func end() -> Result<[UInt8], TransportError> {
         if case .untilEnd = body { return .success(bytes) }
-        return .failure(TransportError(.connectionLost, "the answer ends in the middle", isTransient: true))
+        return .failure(TransportError(.connectionLost, "the answer ends in the middle", outlook: .passing))
     }
 
     private mutating func take(_ input: UnsafeRawBufferPointer) throws(TransportError) -> Bool {

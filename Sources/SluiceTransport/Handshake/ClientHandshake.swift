@@ -10,6 +10,7 @@ package struct ClientHandshake {
         var status: Int
         var bodyByteCount: Int?
         var asksForTLS: Bool
+        var retryAfter: Duration?
         var body: [UInt8] = []
     }
 
@@ -74,7 +75,8 @@ package struct ClientHandshake {
         guard status == 101 else {
             let asksForTLS = headers.elements("Upgrade").contains { $0.utf8.starts(with: "TLS/".utf8) }
             refusal = Refusal(
-                status: status, bodyByteCount: headers["Content-Length"].flatMap { Int($0) }, asksForTLS: asksForTLS)
+                status: status, bodyByteCount: headers["Content-Length"].flatMap { Int($0) }, asksForTLS: asksForTLS,
+                retryAfter: headers["Retry-After"].flatMap(ClientHandshake.seconds))
             try collect(input[consumed...])
             return (input.count, false)
         }
@@ -82,11 +84,17 @@ package struct ClientHandshake {
         return (consumed, true)
     }
 
+    /// A time in seconds (RFC 9110, section 10.2.3). A date says nothing to whom the clock may be wrong.
+    private static func seconds(_ text: String) -> Duration? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return .seconds(Int64(text) ?? Int64(Int32.max))
+    }
+
     /// The connection ended before the handshake was complete.
     package func endOfInput() -> TransportError {
         if let refusal { return error(for: refusal) }
         return TransportError(
-            .connectionLost, "\(server) closed the connection during the opening handshake", isTransient: true)
+            .connectionLost, "\(server) closed the connection during the opening handshake", outlook: .passing)
     }
 
     private mutating func takeHead(
@@ -96,14 +104,17 @@ package struct ClientHandshake {
         do throws(HTTPResponse) { result = try parser.parse(input) } catch { throw notHTTP() }
         let start = parser.received.prefix(5)
         if start.first == 0x15 || start.first == 0x16 {
-            throw TransportError(.tlsMismatch, "\(server) speaks TLS: connect with wss:// instead of ws://")
+            throw TransportError(
+                .tlsMismatch, "\(server) speaks TLS: connect with wss:// instead of ws://", outlook: .unclear)
         }
         guard start.elementsEqual("HTTP/".utf8.prefix(start.count)) else { throw notHTTP() }
         return result
     }
 
     private func notHTTP() -> TransportError {
-        TransportError(.protocolViolation, "\(server) does not answer in HTTP/1.1: it is not a WebSocket server")
+        TransportError(
+            .protocolViolation, "\(server) does not answer in HTTP/1.1: it is not a WebSocket server", outlook: .unclear
+        )
     }
 
     private func parse(_ lines: [ArraySlice<UInt8>]) throws(TransportError) -> (Int, HTTPHeaders) {
@@ -115,16 +126,19 @@ package struct ClientHandshake {
         do throws(HTTPResponse) {
             return (status, try HTTPHeadParser.headers(lines.dropFirst()))
         } catch {
-            throw TransportError(.protocolViolation, "\(server) answers with a malformed HTTP header")
+            throw TransportError(
+                .protocolViolation, "\(server) answers with a malformed HTTP header", outlook: .unclear)
         }
     }
 
     private func check(_ headers: HTTPHeaders) throws(TransportError) {
         guard headers.has("Upgrade", "websocket"), headers.has("Connection", "Upgrade") else {
-            throw TransportError(.protocolViolation, "\(server) switches to a protocol other than WebSocket")
+            throw TransportError(
+                .protocolViolation, "\(server) switches to a protocol other than WebSocket", outlook: .unclear)
         }
         guard headers.values("Sec-WebSocket-Accept") == [WebSocketKey.accept(key)] else {
-            throw TransportError(.protocolViolation, "\(server) answers with the wrong Sec-WebSocket-Accept")
+            throw TransportError(
+                .protocolViolation, "\(server) answers with the wrong Sec-WebSocket-Accept", outlook: .unclear)
         }
         guard headers["Sec-WebSocket-Extensions"] == nil else {
             throw TransportError(.protocolViolation, "\(server) uses an extension that was not offered")
@@ -154,6 +168,7 @@ package struct ClientHandshake {
         return TransportError(
             refusal.asksForTLS ? .tlsMismatch : .upgradeRefused,
             "\(server) refused the connection: \(refusal.status) \(phrase)\(text.isEmpty ? "" : ": \(text)")",
-            isTransient: refusal.status == 429 || refusal.status >= 500, httpStatus: refusal.status)
+            outlook: refusal.asksForTLS ? .unclear : .init(answeredWith: refusal.status), httpStatus: refusal.status,
+            retryAfter: refusal.retryAfter)
     }
 }

@@ -49,7 +49,7 @@ final class LoopbackConnection: MessageConnection {
                 TransportError(
                     .connectionLost,
                     "\(state.ends[end.peer]?.connection.peerDescription ?? "the peer") reset the connection",
-                    isTransient: true))
+                    outlook: .passing))
         }
     }
 

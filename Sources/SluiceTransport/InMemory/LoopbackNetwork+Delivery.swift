@@ -24,7 +24,7 @@ extension LoopbackNetwork {
                 state.end(
                     end.peer,
                     TransportError(
-                        .connectionRefused, "cannot connect to \(end.host): nobody listens there", isTransient: true))
+                        .connectionRefused, "cannot connect to \(end.host): nobody listens there", outlook: .passing))
             }
         }
         switch hooks.accept(request, end.connection) {
@@ -36,7 +36,7 @@ extension LoopbackNetwork {
                     TransportError(
                         .upgradeRefused,
                         "\(end.host) refused the connection: \(status) \(HTTPResponse.reason(status)): \(text)",
-                        isTransient: status == 429 || status >= 500, httpStatus: status))
+                        outlook: .init(answeredWith: status), httpStatus: status))
             }
         case .accept(let delegate):
             update { state in

@@ -73,7 +73,7 @@ public final class LoopbackNetwork: Sendable {
                 connection: server, peer: clientID, host: endpoint.host, isServer: true, delegate: nil)
             if state.cutHosts.contains(endpoint.host) {
                 state.end(
-                    clientID, TransportError(.unreachable, "no route to \(endpoint.authority)", isTransient: true))
+                    clientID, TransportError(.unreachable, "no route to \(endpoint.authority)", outlook: .passing))
                 state.ends[serverID] = nil
             } else {
                 let request = HTTPRequest(method: "GET", target: endpoint.target, headers: headers)
@@ -92,7 +92,7 @@ public final class LoopbackNetwork: Sendable {
                     id,
                     TransportError(
                         .connectionLost, "the connection to \(end.connection.peerDescription) was cut",
-                        isTransient: true))
+                        outlook: .passing))
             }
         }
     }

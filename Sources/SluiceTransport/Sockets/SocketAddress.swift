@@ -90,11 +90,10 @@ struct SocketAddress: Sendable {
         let result = getaddrinfo(host, String(port), &hints, &list)
         defer { if let list { freeaddrinfo(list) } }
         guard result == 0 else {
-            let isTransient = result == EAI_AGAIN
             let reason = result == EAI_NONAME ? "no such host" : String(cString: gai_strerror(result))
             throw TransportError(
                 .nameResolutionFailed, "cannot find the address of \"\(host ?? "")\": \(reason)",
-                isTransient: isTransient || !isListening)
+                outlook: result == EAI_AGAIN || !isListening ? .passing : .lasting)
         }
         var addresses: [SocketAddress] = []
         var entry = list

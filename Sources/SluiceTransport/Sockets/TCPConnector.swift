@@ -9,7 +9,7 @@ final class TCPConnector: PollHandler, @unchecked Sendable {  // Kept to the loo
     private var index = -1
     private var descriptor: Int32 = -1
     private var timer: UInt64?
-    private var lastError = TransportError(.nameResolutionFailed, "the host has no address", isTransient: true)
+    private var lastError = TransportError(.nameResolutionFailed, "the host has no address", outlook: .passing)
 
     /// How long an address may take while there are others.
     private static let attemptTime = Duration.seconds(5)
@@ -77,7 +77,8 @@ final class TCPConnector: PollHandler, @unchecked Sendable {  // Kept to the loo
             Glibc.close(descriptor)
             descriptor = -1
             guard number != ENODEV else {
-                throw TransportError(.invalidConfiguration, "there is no network interface \"\(interface)\"")
+                throw TransportError(
+                    .invalidConfiguration, "there is no network interface \"\(interface)\"", outlook: .unclear)
             }
             throw .system(number, "use the network interface \"\(interface)\"")
         }

@@ -6,13 +6,16 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes
     let pointer: OpaquePointer
     /// Which certificates a client accepts; nil for a server.
     let trust: TLSTrust?
+    /// How whoever configures the client says which certificates it accepts, for messages.
+    let trustSetting: String
 
-    private init(_ method: OpaquePointer?, trust: TLSTrust?) throws(TransportError) {
+    private init(_ method: OpaquePointer?, trust: TLSTrust?, setting: String = "") throws(TransportError) {
         guard let pointer = SSL_CTX_new(method) else {
-            throw TransportError(.tlsFailed, "cannot set up TLS: \(TLSError.takeText())")
+            throw TransportError(.tlsFailed, "cannot set up TLS: \(TLSError.takeText())", outlook: .passing)
         }
         self.pointer = pointer
         self.trust = trust
+        trustSetting = setting
         SSL_CTX_ctrl(pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         // An attacker who records traffic and obtains the certificate's key later must not be able to read it.
         SSL_CTX_set_cipher_list(pointer, TLSContext.forwardSecretCiphers)
@@ -59,10 +62,18 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes
         guard SSL_CTX_check_private_key(pointer) == 1 else { throw TLSContext.mismatch(key, chain) }
     }
 
+    /// - Parameter setting: how whoever configures the client says which certificates it accepts, for messages.
     /// - Throws: naming the file that cannot be used and why.
-    convenience init(trust: TLSTrust) throws(TransportError) {
-        try self.init(TLS_client_method(), trust: trust)
-        SSL_CTX_set_verify(pointer, trust == .selfSignedOnly ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nil)
+    convenience init(trust: TLSTrust, setting: String) throws(TransportError) {
+        try self.init(TLS_client_method(), trust: trust, setting: setting)
+        if trust == .selfSignedOnly {
+            SSL_CTX_set_verify(pointer, SSL_VERIFY_NONE, nil)
+        } else {
+            SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER) { isRight, chain in
+                if isRight == 0, let chain { CertificateNames.noteCommonName(chain) }
+                return isRight
+            }
+        }
         switch trust {
         case .systemAuthorities:
             guard SSL_CTX_set_default_verify_paths(pointer) == 1 else {
@@ -73,6 +84,8 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes
                 throw TransportError(.invalidConfiguration, "no file of certificate authorities is given")
             }
             for file in files { try load(file) }
+            // Whoever names an authority means it, whoever has signed it in turn.
+            X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(pointer), UInt(X509_V_FLAG_PARTIAL_CHAIN))
         case .pinned(let file):
             try load(file)
             let parameters = SSL_CTX_get0_param(pointer)
@@ -86,8 +99,11 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes
     private func load(_ file: String) throws(TransportError) {
         try TLSContext.checkReadable(file, "certificate")
         guard SSL_CTX_load_verify_file(pointer, file) == 1 else {
+            // Somebody may be writing it.
             throw TransportError(
-                .certificateFile, "the certificate file \(file) has no certificate in PEM form: \(TLSError.takeText())")
+                .certificateFile,
+                "the certificate file \(file) has no certificate in PEM form: \(TLSError.takeText()) (\(trustSetting))",
+                outlook: .unclear)
         }
     }
 
@@ -100,7 +116,8 @@ final class TLSContext: @unchecked Sendable {  // OpenSSL locks; nothing changes
     private static func checkReadable(_ file: String, _ kind: String) throws(TransportError) {
         guard let handle = fopen(file, "re") else {
             throw TransportError(
-                .certificateFile, "the \(kind) file \(file) cannot be read: \(String(cString: strerror(errno)))")
+                .certificateFile, "the \(kind) file \(file) cannot be read: \(String(cString: strerror(errno)))",
+                outlook: .unclear)
         }
         fclose(handle)
     }

@@ -24,14 +24,14 @@ final class TLSSession {
     ///   - peer: for messages.
     init(_ context: TLSContext, descriptor: Int32, host: String?, peer: String) throws(TransportError) {
         guard let session = SSL_new(context.pointer) else {
-            throw TransportError(.tlsFailed, "cannot set up TLS: \(TLSError.takeText())")
+            throw TransportError(.tlsFailed, "cannot set up TLS: \(TLSError.takeText())", outlook: .passing)
         }
         self.session = session
         self.context = context
         self.host = host
         self.peer = peer
         guard SSL_set_fd(session, descriptor) == 1 else {
-            throw TransportError(.tlsFailed, "cannot set up TLS: \(TLSError.takeText())")
+            throw TransportError(.tlsFailed, "cannot set up TLS: \(TLSError.takeText())", outlook: .passing)
         }
         guard let host else {
             SSL_set_accept_state(session)
@@ -48,6 +48,7 @@ final class TLSSession {
         }
         switch context.trust {
         case .systemAuthorities, .authorities:
+            SSL_set_hostflags(session, CertificateNames.rules)
             let isSet =
                 isAddress
                 ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) : SSL_set1_host(session, host)
@@ -68,7 +69,9 @@ final class TLSSession {
 
     func handshake() -> HandshakeResult {
         ERR_clear_error()
+        errno = 0
         let result = SSL_do_handshake(session)
+        let number = errno
         if result == 1 {
             if let error = selfSignedError() { return .failed(error) }
             return .done
@@ -76,9 +79,13 @@ final class TLSSession {
         switch SSL_get_error(session, result) {
         case SSL_ERROR_WANT_READ: return .wantsRead
         case SSL_ERROR_WANT_WRITE: return .wantsWrite
+        case SSL_ERROR_SYSCALL where number != 0:
+            ERR_clear_error()
+            return .failed(.system(number, "complete the TLS handshake with \(peer)"))
         default:
             return .failed(
-                TLSError.takeHandshakeError(verification: SSL_get_verify_result(session), host: host, peer: peer))
+                TLSError.takeHandshakeError(
+                    verification: SSL_get_verify_result(session), by: context, host: host, peer: peer))
         }
     }
 
@@ -120,8 +127,7 @@ final class TLSSession {
                 ERR_clear_error()
                 return .end
             }
-            return .failed(
-                TransportError(.tlsFailed, "receiving from \(peer) through TLS failed: \(TLSError.takeText())"))
+            return .failed(TLSError.takeError("receiving from \(peer) through TLS failed"))
         }
     }
 
@@ -140,8 +146,7 @@ final class TLSSession {
             writeWantsRead = true
             return .wouldBlock
         case SSL_ERROR_SYSCALL: return .failed(.system(errno == 0 ? EPIPE : errno, "send to \(peer)"))
-        default:
-            return .failed(TransportError(.tlsFailed, "sending to \(peer) through TLS failed: \(TLSError.takeText())"))
+        default: return .failed(TLSError.takeError("sending to \(peer) through TLS failed"))
         }
     }
 

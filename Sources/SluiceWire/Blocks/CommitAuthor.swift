@@ -3,9 +3,9 @@ package import SluiceModel
 /// Who made one of the versions that a block reports.
 package struct CommitAuthor: Hashable, Sendable {
     package var version: UInt64
-    /// The user who wrote; nil for the anonymous one and for the server itself.
+    /// The user who wrote; nil for the anonymous one, and for one whom the reader may not know.
     package var userID: String?
-    /// The client that uploaded; 0 for the server itself.
+    /// The client that uploaded; 0 for the server itself, and for one of a user whom the reader may not know.
     package var clientID: UInt64
     package var kinds: Set<OperationKind>
     /// When the server committed it.

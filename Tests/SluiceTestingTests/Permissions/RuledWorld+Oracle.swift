@@ -20,7 +20,15 @@ extension RuledWorld {
                 }
             }
         }
+        if case .message(let message) = message { try judgeUser(message.userID, "who sends", to: client) }
         for block in blocks {
+            for author in block.authors {
+                try judgeUser(author.userID, "who writes", to: client)
+                // The server's own number is 0.
+                if veiled.contains(ClassIndex.user), author.userID == nil, author.clientID != 0 {
+                    problems.append("\(client.user) is told which client of somebody writes")
+                }
+            }
             // A linked object that was touched is in the block that says that it is no root.
             let brought = block.objects.groups.flatMap { group in group.keys.map { ObjectRef(group.classIndex, $0) } }
             let known = block.departures.isEmpty ? [] : client.sent.union(brought).union(client.readable)
@@ -41,6 +49,13 @@ extension RuledWorld {
                     if try !mayRead(client, object) { problems.append("\(client.user) is sent \(object)") }
                 }
             }
+        }
+    }
+
+    private func judgeUser(_ userID: String?, _ what: String, to client: Client) throws {
+        guard veiled.contains(ClassIndex.user), let userID, userID != client.user else { return }
+        if try !mayRead(client, ObjectRef(ClassIndex.user, .string(userID))) {
+            problems.append("\(client.user) is told \(what): \(userID)")
         }
     }
 
@@ -65,7 +80,11 @@ extension RuledWorld {
     func mayRead(_ client: Client, _ object: ObjectRef) throws -> Bool {
         guard let row = try server.row(object) else { return false }
         if let oracle { return try oracle(self, client.user, object, row) }
-        if object.classIndex == ClassIndex.user || client.claims["role"] == .string("admin") { return true }
+        if client.claims["role"] == .string("admin") { return true }
+        if object.classIndex == ClassIndex.user {
+            return try !veiled.contains(ClassIndex.user) || object.key == .string(client.user)
+                || isFellow(client, object.key)
+        }
         if object.classIndex == ClassIndex.team { return try isMember(client, of: object.key) }
         if row.values[Field.isPublic] == .bool(true) { return true }
         if row.values[Field.owner] == .link(.string(client.user)),
@@ -82,6 +101,17 @@ extension RuledWorld {
         else { return false }
         return try members.contains(.link(.string(client.user)))
             && server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
+    }
+
+    /// Whether a user is in a team with another.
+    private func isFellow(_ client: Client, _ key: ObjectKey) throws -> Bool {
+        var isFound = false
+        try server.forEachRow(ofClass: ClassIndex.team) { row in
+            guard case .list(let members) = row.values[1], members.contains(.link(key)) else { return true }
+            isFound = try isMember(client, of: row.key)
+            return !isFound
+        }
+        return isFound
     }
 
     /// The documents that a user may read, ascending.

@@ -18,6 +18,14 @@ extension RuledWorld {
                        "fields": {"grade": {"write": "$role.admin"}}}}}
         """
 
+    /// Rules of this world, where users are hidden from those with whom they are in no team.
+    static func hidingUsers(_ rules: String = rules) -> String {
+        rules.replacing(
+            "\"User\": {\"read\": \"TRUEPREDICATE\"",
+            with: "\"User\": {\"hideIdentity\": true, \"read\": \"id == $user.id OR $role.admin OR "
+                + "ANY @links.Team.members.members.id == $user.id\"")
+    }
+
     static func schema() throws -> Schema {
         try Schema([
             ClassSchema("User", primaryKey: "id", properties: [Property("id", .scalar(.string))]),

@@ -168,7 +168,7 @@ final class RuledWorld {
         for session in sessions {
             deliver(engine.handle([.closed(SessionID(connection: client.number, session: session))], now: now))
         }
-        client.engine.handle(.closed(reason: "lost", isTransient: true))
+        client.engine.handle(.closed(reason: "lost"))
     }
 
     /// Kills the server, which comes back with what it has stored. Clients come again.
@@ -177,7 +177,7 @@ final class RuledWorld {
         for client in clients.values { client.connection = nil }
         engine = try makeServer()
         for user in connected {
-            self[user].engine.handle(.closed(reason: "lost", isTransient: true))
+            self[user].engine.handle(.closed(reason: "lost"))
             connect(user)
         }
     }
@@ -350,7 +350,7 @@ final class RuledWorld {
     private func carryOut(_ action: ClientAction, of client: Client) {
         switch action {
         case .connect:
-            guard client.isReachable else { return client.engine.handle(.closed(reason: "away", isTransient: true)) }
+            guard client.isReachable else { return client.engine.handle(.closed(reason: "away")) }
             connectionCount += 1
             client.number = connectionCount
             client.connection = ConnectionProtocol(limits: ServerLimits(), login: DevelopmentLogin())

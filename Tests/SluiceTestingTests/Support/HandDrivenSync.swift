@@ -96,7 +96,7 @@ final class HandDrivenSync {
         guard !clients[client].isOffline else { return }
         clients[client].isOffline = true
         disconnect(client)
-        clients[client].engine.handle(.closed(reason: "cut", isTransient: true))
+        clients[client].engine.handle(.closed(reason: "cut"))
         _ = clients[client].engine.takeActions()
     }
 

@@ -88,7 +88,7 @@ final class ScriptedServer: Sendable {
                     let isCut = answer.contains { if case .page = $0 { true } else { false } } && answer.count == 1
                     if isCut {
                         delegate.connection(
-                            self, didCloseWith: TransportError(.init(rawValue: "cut"), "cut", isTransient: true))
+                            self, didCloseWith: TransportError(.init(rawValue: "cut"), "cut", outlook: .passing))
                     }
                 }
             }

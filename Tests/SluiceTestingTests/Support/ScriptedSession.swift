@@ -85,7 +85,7 @@ final class ScriptedSession {
         ])
     }
 
-    func loseConnection() { engine.handle(.closed(reason: "cut", isTransient: true)) }
+    func loseConnection() { engine.handle(.closed(reason: "cut")) }
 
     func receive(_ messages: [ServerMessage]) {
         var frame = FrameBuilder()

@@ -78,7 +78,7 @@ import Testing
                     try self.state.withLock { state in
                         state.attempts.append(endpoint.host)
                         guard state.reachable.contains(endpoint.host) else {
-                            throw TransportError(.unreachable, "\(endpoint.host) is away", isTransient: true)
+                            throw TransportError(.unreachable, "\(endpoint.host) is away", outlook: .passing)
                         }
                     }
                     return Silent()

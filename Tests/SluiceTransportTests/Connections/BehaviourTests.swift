@@ -83,7 +83,7 @@ import Testing
             #expect(try await client.closed()?.code == .aborted)
             let error = try await server.closed()
             #expect(error?.code == .connectionLost)
-            #expect(error?.isTransient == true)
+            #expect(error?.outlook == .passing)
             #expect(client.state.value.closes.count == 1)
             #expect(server.state.value.closes.count == 1)
             #expect(client.state.value.callsAfterClose == 0)
@@ -102,7 +102,7 @@ import Testing
             connection.send(SharedBuffer([UInt8](repeating: 0, count: 100_001)))
             let error = try await client.closed()
             #expect(error?.closeCode == .messageTooBig)
-            #expect(error?.isTransient == false)
+            #expect(error?.outlook == .lasting)
             let server = try await network.firstAccepted()
             #expect(try await server.closed()?.code == .messageTooLarge)
             #expect(server.state.value.messageCount == 1)
@@ -134,12 +134,12 @@ import Testing
             await network.stopServer()
             let error = try await client.closed()
             #expect(error?.closeCode == .goingAway)
-            #expect(error?.isTransient == true)
+            #expect(error?.outlook == .passing)
             let late = Recorder()
             _ = try network.connect(late)
             let refusal = try await late.closed()
             #expect(refusal?.code == .connectionRefused)
-            #expect(refusal?.isTransient == true)
+            #expect(refusal?.outlook == .passing)
         }
     }
 

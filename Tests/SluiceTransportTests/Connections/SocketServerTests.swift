@@ -89,7 +89,7 @@ import Testing
             raw.reset()
             let error = try await server.closed()
             #expect(error?.code == .connectionLost)
-            #expect(error?.isTransient == true)
+            #expect(error?.outlook == .passing)
         }
     }
 
@@ -163,7 +163,7 @@ import Testing
             _ = raw.upgrade()
             let error = try await network.firstAccepted().closed()
             #expect(error?.code == .peerSilent)
-            #expect(error?.isTransient == true)
+            #expect(error?.outlook == .passing)
             #expect(try decode([raw.receiveUntilEnd()], side: .client) == [.ping([])])
 
             // A peer that answers pings and sends nothing else stays connected.

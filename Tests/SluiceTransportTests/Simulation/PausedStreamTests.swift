@@ -111,7 +111,7 @@ import Testing
     func aPairOverTLSCutAndPausedAnywhereDeliversTheSame(toClient: Bool) throws {
         let certificates = try #require(Certificates.shared)
         let tls = (
-            client: try TLSContext(trust: .authorities(files: [certificates.path("ca.pem")])),
+            client: try TLSContext(trust: .authorities(files: [certificates.path("ca.pem")]), setting: ""),
             server: try TLSContext(server: certificates.server("good"))
         )
         let loop = try EventLoop(hasThread: false)

@@ -83,7 +83,7 @@ import Testing
     func twoSidesThatPauseAtRandomOverTLSGetEachOthersMessages() throws {
         let certificates = try #require(Certificates.shared)
         let tls = (
-            client: try TLSContext(trust: .authorities(files: [certificates.path("ca.pem")])),
+            client: try TLSContext(trust: .authorities(files: [certificates.path("ca.pem")]), setting: ""),
             server: try TLSContext(server: certificates.server("good"))
         )
         let loop = try EventLoop(hasThread: false)

@@ -88,7 +88,7 @@ struct TLSTests {
             let error = try await client.closed()
             #expect(error?.code == code)
             #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
-            #expect(error?.isTransient == false)
+            #expect(error?.outlook == .lasting)
             #expect(client.state.value.openCount == 0)
         }
     }
@@ -200,7 +200,9 @@ struct TLSTests {
     @Test(arguments: ["missing.pem", "garbage.pem"])
     func unusableAuthorityFileIsNamed(file: String) throws {
         let path = certificates.path(file)
-        let error = #expect(throws: TransportError.self) { _ = try TLSContext(trust: .authorities(files: [path])) }
-        #expect(error?.message.contains(path) == true)
+        let error = #expect(throws: TransportError.self) {
+            _ = try TLSContext(trust: .authorities(files: [path]), setting: "--ca-file")
+        }
+        #expect(error?.message.contains(path) == true && error?.outlook == .unclear)
     }
 }

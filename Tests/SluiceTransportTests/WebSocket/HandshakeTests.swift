@@ -94,11 +94,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (400, false), (401, false), (403, false), (404, false), (426, false), (429, true), (500, true), (502, true),
-        (503, true), (599, true),
-    ])
-    func refusalThatMayPassIsTransient(status: Int, isTransient: Bool) {
+    @Test(
+        arguments: [
+            (200, .unclear), (204, .unclear), (301, .unclear), (307, .unclear), (400, .unclear), (401, .lasting),
+            (403, .unclear), (404, .unclear), (407, .lasting), (408, .passing), (425, .passing), (426, .unclear),
+            (429, .passing), (500, .passing), (502, .passing), (503, .passing), (599, .passing),
+        ] as [(Int, TransportError.Outlook)])
+    func theStatusOfARefusalSaysWhetherItMayPass(status: Int, outlook: TransportError.Outlook) {
         var handshake = ClientHandshake(
             key: "dGhlIHNhbXBsZSBub25jZQ==", subprotocols: ["sluice.1"], server: "example")
         let answer = "HTTP/1.1 \(status) No\r\nContent-Length: 2\r\n\r\nno"
@@ -106,7 +108,21 @@ import Testing
             try Array(answer.utf8).withUnsafeBytes { _ = try handshake.receive($0) }
             throw handshake.endOfInput()
         }
-        #expect(error?.httpStatus == status && error?.isTransient == isTransient)
+        #expect(error?.httpStatus == status && error?.outlook == outlook && error?.retryAfter == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("0", .zero), ("120", .seconds(120)), ("99999999999999999999", .seconds(Int64(Int32.max))), ("-1", nil),
+            ("1.5", nil), ("", nil), ("Fri, 31 Dec 1999 23:59:59 GMT", nil), ("5, 6", nil),
+        ] as [(String, Duration?)])
+    func aRefusalMayAskToWait(value: String, expected: Duration?) {
+        var handshake = ClientHandshake(key: "k", subprotocols: [], server: "example")
+        let answer = "HTTP/1.1 503 Busy\r\nRetry-After: \(value)\r\nContent-Length: 0\r\n\r\n"
+        let error = #expect(throws: TransportError.self) {
+            _ = try Array(answer.utf8).withUnsafeBytes { bytes in try handshake.receive(bytes) }
+        }
+        #expect(error?.retryAfter == expected)
     }
 
     @Test(arguments: [
@@ -147,7 +163,7 @@ import Testing
         }
         #expect(error?.httpStatus == 401)
         #expect(error?.message == "example:80 refused the connection: 401 Unauthorized\(text)")
-        #expect(error?.isTransient == false)
+        #expect(error?.outlook == .lasting)
     }
 
     @Test(arguments: ["Host", "bad name", "X"])

@@ -1,4 +1,5 @@
 internal import SluiceModel
+package import SluiceTransport
 package import SluiceWire
 
 /// An event for a client's session.
@@ -27,7 +28,11 @@ package enum ClientEvent: Sendable {
     /// - Parameter place: what the session has of it; nil for a connection of its own, on which it says hello.
     case opened(at: ConnectionPlace? = nil)
     /// The connection has ended or could not be opened.
-    case closed(reason: String, isTransient: Bool)
+    ///
+    /// - Parameters:
+    ///   - outlook: whether another attempt may succeed.
+    ///   - wait: how long the other side asks to wait before it.
+    case closed(reason: String, outlook: TransportError.Outlook = .passing, wait: Duration = .zero)
     /// A whole frame arrived.
     case received([UInt8])
     /// The delay of ``ClientAction/reconnect(after:)`` has passed, or is cut short.

@@ -36,6 +36,9 @@ package struct ServerRound {
         return left.isEmpty ? backoff.delay(using: &generator) : .zero
     }
 
+    /// Whether this round goes on to another server.
+    var hasNext: Bool { !left.isEmpty }
+
     /// Lets waits begin with the shortest again.
     mutating func resetBackoff() { backoff.reset() }
 

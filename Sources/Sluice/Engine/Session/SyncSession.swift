@@ -53,6 +53,8 @@ final class SyncSession {
     private(set) var phase = Phase.stopped
     /// Whether the server has sent its hello.
     private(set) var isGreeted = false
+    /// Whether a session was open at some time.
+    private(set) var wasOpen = false
     /// The features that both sides have.
     private(set) var features: Features = []
     private(set) var limits: FrameLimits
@@ -107,6 +109,9 @@ final class SyncSession {
         actions.append(.connect(handOver.map { .handedOver($0) } ?? .configured(round.next(using: &generator))))
     }
 
+    /// Whether the next attempt goes to another server than the last one, without a wait.
+    var triesOtherServer: Bool { round.hasNext }
+
     /// Whether as many attempts have failed in a row as the configuration allows.
     var isOutOfAttempts: Bool { options.attemptCountMax.map { round.failureCount + 1 >= $0 } ?? false }
 
@@ -154,6 +159,7 @@ final class SyncSession {
     /// Notes that the server has opened the session, for the user with this id.
     func activate(as userID: String?) {
         phase = .active
+        wasOpen = true
         login.begin(userID: userID)
         lastProblem = nil
         handOverCount = 0
