@@ -13,7 +13,7 @@ struct NumberAndKeyTests {
         return result.lines.map { $0.replacing(#/"@id":"[0-9a-f]{32}",?/#, with: "") }
     }
 
-    private func write(_ server: ServerProcess, _ line: String) async throws -> ChildProcess.Exit {
+    private func write(_ server: ServerProcess, _ line: String) async throws -> TestSupport.ChildProcess.Exit {
         try await ChildProcess(Tool.path, ["write", server.url()], input: line + "\n").finish()
     }
 
