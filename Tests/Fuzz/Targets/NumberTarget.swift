@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SluiceCLI
 import SluiceJSON
 import SluiceModel
