@@ -5,7 +5,7 @@ PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
 STRICT := -Xswiftc -warnings-as-errors
 SOURCES := Package.swift Sources Tests Playground Benchmarks
 
-.PHONY: all deps build release demo test check soak fuzz bench lint fmt docs surface clean
+.PHONY: all deps build release dist dist-test demo test check soak fuzz bench lint fmt docs surface clean
 
 all: build
 
@@ -28,8 +28,16 @@ deps:
 build: deps
 	$(SWIFT) build $(STRICT)
 
+# Of the products, `sluice` has Swift's libraries in it and runs where there is no toolchain (Package.swift).
 release: deps
 	$(SWIFT) build -c release
+
+# The program for machines without a toolchain, in .build/dist; and a test that it needs none.
+dist: release
+	Tools/dist
+
+dist-test: dist
+	SWIFT="$(SWIFT)" Tools/dist-test
 
 demo: deps
 	$(SWIFT) build -c release --product DepartureBoard

@@ -11,19 +11,38 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// The folder of the toolchain's own SwiftSyntax modules, found beside the library that this manifest runs with.
-/// Nil where they are missing: the package then builds without the `@Model` macro.
-let syntaxModules: String? = {
+/// The folder of the toolchain's libraries, found by the library that this manifest runs with; nil if it is not found.
+let toolchainLibraries: String? = {
     guard let file = FileHandle(forReadingAtPath: "/proc/self/maps"), let data = try? file.readToEnd() else {
         return nil
     }
     let manifestLibrary = "/pm/ManifestAPI/libPackageDescription.so"
     let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first { $0.hasSuffix(manifestLibrary) }
     guard let line, let start = line.firstIndex(of: "/") else { return nil }
-    let folder = line[start...].dropLast(manifestLibrary.count) + "/host"
-    let module = folder + "/SwiftCompilerPluginMessageHandling.swiftmodule"
-    return FileManager.default.fileExists(atPath: String(module)) ? String(folder) : nil
+    return String(line[start...].dropLast(manifestLibrary.count))
 }()
+
+/// The path of a folder of the toolchain's libraries; nil if it lacks a file.
+func existing(_ folder: String, _ file: String) -> String? {
+    guard let toolchainLibraries else { return nil }
+    let path = toolchainLibraries + folder
+    return FileManager.default.fileExists(atPath: path + file) ? path : nil
+}
+
+/// The folder of the toolchain's own SwiftSyntax modules. Nil where they are missing: the package then builds without
+/// the `@Model` macro.
+let syntaxModules = existing("/host", "/SwiftCompilerPluginMessageHandling.swiftmodule")
+/// In a release build the program `sluice` has Swift's libraries in it, where the toolchain has them for that, so that
+/// it runs on machines without a toolchain. SwiftPM's --static-swift-stdlib would do it to all programs, and compile
+/// everything anew.
+let standaloneLinking: [LinkerSetting] =
+    existing("_static/linux", "/libFoundationEssentials.a") == nil
+    ? []
+    : [
+        .unsafeFlags(
+            ["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-Xlinker", "--gc-sections"],
+            .when(platforms: [.linux], configuration: .release))
+    ]
 /// Whether `Tools/fuzz` builds for the fuzzer: its driver, and nothing that runs in the compiler.
 let isFuzzing = Context.environment["SLUICE_FUZZING"] != nil
 let hasMacros = syntaxModules != nil && !isFuzzing
@@ -105,7 +124,9 @@ let package = Package(
                 "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules",
                 "SluiceStorage", "SluiceViews", "CMalloc",
             ]),
-        .executableTarget(name: "SluiceCommand", dependencies: ["SluiceCLI"], swiftSettings: settings),
+        .executableTarget(
+            name: "SluiceCommand", dependencies: ["SluiceCLI"], swiftSettings: settings,
+            linkerSettings: standaloneLinking),
 
         .executableTarget(
             name: "DepartureBoard", dependencies: ["Sluice", "SluiceServer"], path: "Playground/DepartureBoard",

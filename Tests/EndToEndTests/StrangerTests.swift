@@ -93,6 +93,43 @@ struct StrangerTests {
         }
     }
 
+    /// What PROTOCOL.md says of an object that is a result and is linked too: it has one role, and leaves in that role.
+    @Test func theStrangerKeepsNothingOfAnObjectThatWasRootAndLinked() async throws {
+        guard let python = try await python() else { return }
+        try await withFolder { folder in
+            try await withServer { server in
+                let parts = folder + "/parts.csv"
+                try "id,size,next\na,60,b\nb,70,NA\n".write(toFile: parts, atomically: true, encoding: .utf8)
+                let imported = try await Tool.run(
+                    "import", server.url(), "Part", parts, "--key=id", "--link=next:Part")
+                #expect(imported.code == 0, "\(imported.diagnostics)")
+                let watcher = try ChildProcess(python, [Self.script, server.url(), "Part WHERE size > 50", "--watch"])
+                defer { watcher.signal(9) }
+                try await watcher.line(with: #""id": "b""#)
+                for (line, expected) in [
+                    (
+                        #"{"op":"update","class":"Part","key":"b","set":{"size":10}}"#,
+                        [#""reason": "filter""#, #""held": 2"#]
+                    ),
+                    (#"{"op":"update","class":"Part","key":"b","set":{"size":80}}"#, [#""size": 80"#, #""held": 2"#]),
+                    (#"{"op":"delete","class":"Part","key":"b"}"#, [#""reason": "deleted""#, #""held": 1"#]),
+                    // It is linked, and no result, so that nothing is printed.
+                    (#"{"op":"insert","class":"Part","key":"b","set":{"size":5}}"#, []),
+                    (
+                        #"{"op":"update","class":"Part","key":"a","set":{"next":null}}"#,
+                        [#""next": null"#, #""held": 1"#]
+                    ),
+                    (#"{"op":"update","class":"Part","key":"b","set":{"size":90}}"#, [#""size": 90"#, #""held": 2"#]),
+                ] {
+                    let written = try await ChildProcess(Tool.path, ["write", server.url()], input: line + "\n")
+                        .finish()
+                    #expect(written.code == 0, "\(line): \(written.diagnostics)")
+                    if !expected.isEmpty { try await watcher.line(with: expected[0], expected[1]) }
+                }
+            }
+        }
+    }
+
     /// With users, rules and TLS: what its user may read by what it chooses, and nothing by a login that does not hold.
     @Test func theStrangerChoosesVariablesAndSeesWhatItsUserMay() async throws {
         guard let python = try await python() else { return }

@@ -7,7 +7,8 @@ struct ArgumentParserTests {
         "sift", "sifts", arguments: [ArgumentDescription("URL", "where")],
         options: [
             .flag("once", "one time"), .value("key", "COLUMN", "the key"),
-            .value("link", "SPEC", "links", isRepeatable: true), .choice("format", ["table", "jsonl"], "how"),
+            .value("link", "SPEC", "links", isRepeatable: true),
+            .value("word", "TEXT", "any text", takesEmptyText: true), .choice("format", ["table", "jsonl"], "how"),
         ], examples: ["sluice sift ws://h/d"])
 
     private func parse(_ words: String...) throws(CommandError) -> ParsedArguments {
@@ -27,6 +28,12 @@ struct ArgumentParserTests {
         #expect(try parse("--key=a=b", "url").value("key") == "a=b")
         #expect(try parse("--key=--x", "url").value("key") == "--x")
         #expect(try parse("--", "--key").positionals == ["--key"])
+    }
+
+    @Test func theEmptyTextIsAValueWhereTextIsAskedFor() throws {
+        #expect(try parse("--word=", "url").value("word") == "")
+        #expect(try parse("--word", "", "url").value("word") == "")
+        #expect(throws: CommandError.self) { try parse("url", "--word") }
     }
 
     @Test(arguments: [

@@ -4,6 +4,10 @@ import Testing
 @testable import SluiceCLI
 
 struct WriteRequestTests {
+    private static let longKey = String(repeating: "k", count: 1 << 20)
+    private static let longKeyMessage =
+        "the primary key 'vin' of Car: 1048576 bytes of a string that is a key; at most 1024 are allowed"
+
     private let parser: WriteRequestParser
 
     init() throws {
@@ -69,6 +73,15 @@ struct WriteRequestTests {
         #expect(add == ["views": .int(2), "price": .double(-0.5)])
     }
 
+    @Test func anUpdateMayNameTheKeyThatTheObjectHas() throws {
+        let line = #"{"op":"update","class":"Car","key":"a","set":{"vin":"a","price":5}}"#
+        guard case .update(let target, let set, [:], []) = try parser.parse(line) else {
+            throw CommandError.failure(line)
+        }
+        #expect(target == .identity(Identity(className: "Car", key: .string("a"))))
+        #expect(set == ["vin": .string("a"), "price": .double(5)])
+    }
+
     @Test func updatesEditElementsInTheOrderThatTheHelpNames() throws {
         let line =
             #"{"op":"update","class":"Note","@id":"\#(ObjectID(high: 3, low: 4))","#
@@ -115,6 +128,9 @@ struct WriteRequestTests {
         (#"{"op":"update","class":"Car","set":{"price":1}}"#, "\"key\" or \"@id\" is missing"),
         (#"{"op":"update","class":"Car","key":"a"}"#, "needs something"),
         (#"{"op":"update","class":"Car","key":"a","set":{"vin":"b"}}"#, "cannot change"),
+        (#"{"op":"delete","class":"Car","key":"\#(longKey)"}"#, longKeyMessage),
+        (#"{"op":"insert","class":"Car","key":"\#(longKey)"}"#, longKeyMessage),
+        (#"{"op":"upsert","class":"Car","set":{"vin":"\#(longKey)"}}"#, longKeyMessage),
         (#"{"op":"update","class":"Car","key":"a","set":{"price":1},"add":{"price":1}}"#, "in \"set\" and in \"add\""),
         (#"{"op":"update","class":"Car","key":"a","add":{"sister":1}}"#, "only numbers"),
         (#"{"op":"update","class":"Car","key":"a","add":{"views":1.5}}"#, "not of type int"),

@@ -125,7 +125,8 @@ struct ConnectionProtocolLoginTests {
     @Test mutating func aConnectionThatEndsForgetsItsOpenSessions() throws {
         try open()
         _ = try say(ConnectionProtocolTests.open(2))
-        #expect(try ConnectionProtocolTests.summary(connection.disconnected()) == ["forget 1 planes"])
+        #expect(
+            try ConnectionProtocolTests.summary(connection.disconnected(because: "the cable")) == ["forget 1 planes"])
         #expect(try decide(Self.outcome("ada"), session: 2).isEmpty)
     }
 }

@@ -48,22 +48,41 @@ private final class Arrival<Value: Sendable>: Sendable {
 extension StoreCore {
     /// Fails the arrival if there is no progress for `timeout`. The error says why, as far as it is known.
     private func limit<Value>(_ arrival: Arrival<Value>, to timeout: Duration?, _ what: String) {
-        guard let timeout, let progress = arrival.progress else { return }
-        configuration.environment.schedule(timeout) { [weak self] in
+        guard let timeout else { return }
+        let environment = configuration.environment
+        limit(arrival, to: timeout, what, by: environment.schedule)
+        guard let patience = environment.patience else { return }
+        limit(arrival, to: patience, what, by: StoreEnvironment.delayed, clockStandsStill: true)
+    }
+
+    private func limit<Value>(
+        _ arrival: Arrival<Value>, to timeout: Duration, _ what: String,
+        by schedule: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void,
+        clockStandsStill: Bool = false
+    ) {
+        guard let progress = arrival.progress else { return }
+        schedule(timeout) { [weak self] in
             guard let now = arrival.progress else { return }
             guard now == progress else {
-                self?.limit(arrival, to: timeout, what)
+                self?.limit(arrival, to: timeout, what, by: schedule, clockStandsStill: clockStandsStill)
                 return
             }
-            let error = self?.timedOut(what, timeout) ?? SyncError(.timedOut, "\(what) within \(timeout)")
+            let error =
+                self?.timedOut(what, timeout, clockStandsStill: clockStandsStill)
+                ?? SyncError(.timedOut, "\(what) within \(timeout)")
             arrival.finish(.failure(error))
         }
     }
 
     /// The error of a wait that took too long. It says why, as far as it is known.
-    func timedOut(_ what: String, _ timeout: Duration) -> SyncError {
+    ///
+    /// - Parameter clockStandsStill: whether the time was real, while the store's clock is another.
+    func timedOut(_ what: String, _ timeout: Duration, clockStandsStill: Bool = false) -> SyncError {
         let obstacle = try? performAndWait(\.obstacle)
-        return SyncError(.timedOut, "\(what) within \(timeout)" + (obstacle.map { ": \($0)" } ?? ""))
+        let clock =
+            clockStandsStill
+            ? " of real time, and the clock of the test, which the time-out follows, has not ended it" : ""
+        return SyncError(.timedOut, "\(what) within \(timeout)\(clock)" + (obstacle.map { ": \($0)" } ?? ""))
     }
 
     /// - Throws: ``SyncError/Code/noServer`` when the store has no server to wait for.

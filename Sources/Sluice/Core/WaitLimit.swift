@@ -6,15 +6,21 @@ final class WaitLimit: Sendable {
     private struct State {
         var began: Timestamp?
         var isTimerSet = false
+        /// How many waits have begun.
+        var waitCount: UInt64 = 0
     }
 
     private let timeout: Duration
     private let environment: StoreEnvironment
-    private let expire: @Sendable () -> Void
+    private let expire: @Sendable (_ timeout: Duration, _ clockStandsStill: Bool) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter expire: called when a wait has lasted for `timeout`.
-    init(_ timeout: Duration, _ environment: StoreEnvironment, expire: @escaping @Sendable () -> Void) {
+    /// - Parameter expire: called when a wait has lasted for `timeout`, or for ``StoreEnvironment/patience`` in real
+    ///   time while the store's clock is another.
+    init(
+        _ timeout: Duration, _ environment: StoreEnvironment,
+        expire: @escaping @Sendable (_ timeout: Duration, _ clockStandsStill: Bool) -> Void
+    ) {
         self.timeout = timeout
         self.environment = environment
         self.expire = expire
@@ -22,12 +28,18 @@ final class WaitLimit: Sendable {
 
     /// A wait begins.
     func begin() {
-        let mustSchedule = state.withLock { state in
+        let (mustSchedule, wait) = state.withLock { state in
             state.began = environment.now()
+            state.waitCount += 1
             defer { state.isTimerSet = true }
-            return !state.isTimerSet
+            return (!state.isTimerSet, state.waitCount)
         }
         if mustSchedule { schedule(timeout) }
+        guard let patience = environment.patience else { return }
+        StoreEnvironment.delayed(patience) { [weak self] in
+            guard let self, state.withLock({ $0.began != nil && $0.waitCount == wait }) else { return }
+            expire(patience, true)
+        }
     }
 
     /// The wait is over.
@@ -48,6 +60,6 @@ final class WaitLimit: Sendable {
             return max(.zero, timeout - .microseconds(waited))
         }
         guard let rest else { return }
-        if rest > .zero { schedule(rest) } else { expire() }
+        if rest > .zero { schedule(rest) } else { expire(timeout, false) }
     }
 }

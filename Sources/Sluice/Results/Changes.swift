@@ -48,8 +48,9 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
             _ timeout: Duration, _ core: StoreCore,
             _ continuation: AsyncThrowingStream<Delivery, any Error>.Continuation
         ) -> WaitLimit {
-            WaitLimit(timeout, core.configuration.environment) { [weak core] in
-                let error = core?.timedOut("no change of the results came", timeout)
+            WaitLimit(timeout, core.configuration.environment) { [weak core] timeout, clockStandsStill in
+                let error = core?.timedOut(
+                    "no change of the results came", timeout, clockStandsStill: clockStandsStill)
                 continuation.finish(throwing: error ?? CancellationError())
             }
         }

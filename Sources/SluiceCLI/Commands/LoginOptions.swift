@@ -29,6 +29,13 @@ enum LoginOptions {
 
     /// Sets what the options say.
     static func apply(_ arguments: ParsedArguments, to configuration: inout ServerConfiguration) throws(CommandError) {
+        let given = options.map(\.name).filter(arguments.has)
+        if arguments.flag("dev"), let option = given.first(where: { $0 != "behind-tls-proxy" && $0 != "jwt-ca-file" }) {
+            throw .usage(
+                "--dev lets everybody log in and do everything, so --\(option) says nothing beside it; leave out --dev to "
+                    + "try rules and logins: --rules=FILE --allow-anonymous for clients without credentials, or "
+                    + "--rules=FILE --users with those of 'sluice users add', needs no TLS at a loopback address")
+        }
         configuration.logins.hasUsers = arguments.flag("users")
         configuration.logins.allowsAnonymous = arguments.flag("allow-anonymous")
         configuration.allowsEverything = arguments.flag("allow-everything")

@@ -1,9 +1,8 @@
 internal import Sluice
+internal import SluiceModel
 
 /// The program: it finds the command, runs it, and turns an error into a diagnostic and an exit code.
 struct Program: Sendable {
-    static let version = "0.1.0"
-
     /// All commands of the tool.
     static let sluice = Program([
         ServeCommand.self, UsersCommand.self, RulesCommand.self, ImportCommand.self, ExportCommand.self,
@@ -40,7 +39,7 @@ struct Program: Sendable {
         }
         switch name {
         case "--help", "-h": return StandardOutput.shared.write(line: HelpText.program(descriptions))
-        case "--version": return StandardOutput.shared.write(line: "sluice \(Self.version)")
+        case "--version": return StandardOutput.shared.write(line: "sluice \(SluiceRelease.version)")
         case "help": return try help(arguments.dropFirst())
         default: break
         }

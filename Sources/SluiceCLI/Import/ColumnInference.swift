@@ -13,17 +13,22 @@ struct ColumnInference: Hashable, Sendable {
         static let string = Kinds(rawValue: 16)
         /// The words for numbers that are not finite, such as `NaN` and `Infinity`.
         static let notFinite = Kinds(rawValue: 32)
+        /// Besides, numbers that a double would round.
+        static let noDouble = Kinds(rawValue: 64)
+        /// Besides, numbers that no decimal holds.
+        static let noDecimal = Kinds(rawValue: 128)
 
-        /// The one type that holds all kinds: integers widen to double, and any other mixture becomes string.
+        /// The one type that holds all kinds without loss: integers widen to double or decimal, and any other mixture
+        /// becomes string.
         var scalarType: ScalarType {
             switch self {
-            case .int: .int
-            case .double, [.int, .double], .notFinite, [.int, .notFinite], [.double, .notFinite],
-                [.int, .double, .notFinite]:
-                .double
-            case .bool: .bool
-            case .date: .date
-            default: .string
+            case .bool: return .bool
+            case .date: return .date
+            case let numbers where !numbers.isEmpty && numbers.isDisjoint(with: [.bool, .date, .string]):
+                if numbers.isDisjoint(with: [.double, .notFinite]) { return .int }
+                guard numbers.contains(.noDouble) else { return .double }
+                return numbers.isDisjoint(with: [.notFinite, .noDecimal]) ? .decimal : .string
+            default: return .string
             }
         }
     }
@@ -77,7 +82,7 @@ struct ColumnInference: Hashable, Sendable {
     ///
     /// - Parameter isKey: whether the property identifies objects.
     func type(isKey: Bool = false) -> PropertyType {
-        if isKey { return .scalar(kinds == .int && !hasArray && !hasObject ? .int : .string) }
+        if isKey { return .scalar(kinds.scalarType == .int && !hasArray && !hasObject ? .int : .string) }
         // A collection is never null: an object without a value has an empty one.
         let isCollection = kinds.isEmpty && hasArray != hasObject && !hasDeepNesting
         if isCollection {
@@ -100,19 +105,34 @@ struct ColumnInference: Hashable, Sendable {
     private func kind(of bytes: UnsafeBufferPointer<UInt8>) -> Kinds {
         switch bytes[0] {
         case UInt8(ascii: "N"), UInt8(ascii: "n"), UInt8(ascii: "I"), UInt8(ascii: "i"):
-            return FloatingText.notFinite(bytes) != nil ? .notFinite : .string
+            return NumberWord.value(bytes) != nil ? .notFinite : .string
         case UInt8(ascii: "-") where bytes.count > 1 && bytes[1] > UInt8(ascii: "9"):
-            return FloatingText.notFinite(bytes) != nil ? .notFinite : .string
+            return NumberWord.value(bytes) != nil ? .notFinite : .string
         case UInt8(ascii: "t"): return bytes.elementsEqual("true".utf8) ? .bool : .string
         case UInt8(ascii: "f"): return bytes.elementsEqual("false".utf8) ? .bool : .string
         case UInt8(ascii: "+"): return NumberText.date(bytes) != nil ? .date : .string
         case 0x30...0x39, UInt8(ascii: "-"):
             if kinds == .date, NumberText.date(bytes) != nil { return .date }
-            if NumberText.integer(bytes) != nil { return .int }
-            if NumberText.double(bytes) != nil { return Self.isInteger(bytes) ? .string : .double }
-            return NumberText.date(bytes) != nil ? .date : .string
+            return Self.kind(ofNumber: bytes) ?? (NumberText.date(bytes) != nil ? .date : .string)
         default: return .string
         }
+    }
+
+    /// The kind of a number in the syntax of JSON; nil for any other text, and beyond the range of doubles.
+    private static func kind(ofNumber bytes: UnsafeBufferPointer<UInt8>) -> Kinds? {
+        if let number = NumberText.integer(bytes) { return kind(of: number) }
+        guard let nearest = NumberText.double(bytes) else { return nil }
+        if isInteger(bytes) { return .string }
+        // Few enough characters without an exponent: a double and a decimal have them all.
+        if bytes.count <= 16, !bytes.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) { return .double }
+        let isKept = ExactNumber(String(decoding: bytes, as: UTF8.self))?.isKept(as: nearest) == true
+        var kind: Kinds = isKept ? .double : [.double, .noDouble]
+        if NumberReading.decimal(bytes) == nil { kind.insert(.noDecimal) }
+        return kind
+    }
+
+    private static func kind(of integer: Int64) -> Kinds {
+        Double(exactly: integer) == nil ? [.int, .noDouble] : .int
     }
 
     /// Whether a number has neither fraction nor exponent. If it does not fit into 64 bits, it becomes text, since a
@@ -124,9 +144,9 @@ struct ColumnInference: Hashable, Sendable {
     private static func kind(of json: JSONValue) -> Kinds? {
         switch json {
         case .bool: .bool
-        case .integer: .int
-        case .number("-0"): .double
-        case .number(let literal): literal.utf8.contains { $0 == 0x2E || $0 | 0x20 == 0x65 } ? .double : .string
+        case .integer(let number): kind(of: number)
+        case .number(let literal):
+            Array(literal.utf8).withUnsafeBufferPointer { kind(ofNumber: $0) } ?? .string
         case .string(let text): kind(ofString: text)
         case .null, .array, .object: nil
         }
@@ -136,7 +156,7 @@ struct ColumnInference: Hashable, Sendable {
         var text = text
         return text.withUTF8 { bytes in
             if NumberText.date(bytes) != nil { return .date }
-            return FloatingText.notFinite(bytes) != nil ? .notFinite : .string
+            return NumberWord.value(bytes) != nil ? .notFinite : .string
         }
     }
 }

@@ -106,6 +106,11 @@ struct ImportPlanBuilder {
             )
         }
         var type = asked ?? inference.type(isKey: property == primaryKey)
+        if asked == nil, type.element == .scalar(.decimal) {
+            notes.append(
+                "the column '\(column)' holds numbers that a double would round, so it becomes \(type); --type=\(column):TYPE says otherwise"
+            )
+        }
         // Existing objects have no value for a new property; null says so, where a zero would be wrong.
         if existing != nil || request.isOptional && property != primaryKey, !type.isCollection {
             type.isOptional = true

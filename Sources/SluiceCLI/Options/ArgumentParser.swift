@@ -45,7 +45,7 @@ struct ArgumentParser {
             return
         }
         let value = parts.count == 2 ? String(parts[1]) : next()
-        guard let value, !value.isEmpty, parts.count == 2 || !value.hasPrefix("--") else {
+        guard let value, !value.isEmpty || option.takesEmptyText, parts.count == 2 || !value.hasPrefix("--") else {
             throw .usage("--\(name) needs a value: --\(name)=\(valueName)")
         }
         if case .choices(let choices) = option.completion, !choices.contains(value) {

@@ -15,15 +15,19 @@ struct OptionDescription: Sendable {
     let summary: String
     let completion: Completion
     let isRepeatable: Bool
+    /// Whether the value may be the empty text.
+    let takesEmptyText: Bool
 
     private init(
-        _ name: String, valueName: String?, summary: String, completion: Completion, isRepeatable: Bool
+        _ name: String, valueName: String?, summary: String, completion: Completion, isRepeatable: Bool,
+        takesEmptyText: Bool = false
     ) {
         self.name = name
         self.valueName = valueName
         self.summary = summary
         self.completion = completion
         self.isRepeatable = isRepeatable
+        self.takesEmptyText = takesEmptyText
     }
 
     /// An option without a value.
@@ -34,10 +38,11 @@ struct OptionDescription: Sendable {
     /// An option with a value.
     static func value(
         _ name: String, _ valueName: String, _ summary: String, completion: Completion = .nothing,
-        isRepeatable: Bool = false
+        isRepeatable: Bool = false, takesEmptyText: Bool = false
     ) -> OptionDescription {
         OptionDescription(
-            name, valueName: valueName, summary: summary, completion: completion, isRepeatable: isRepeatable)
+            name, valueName: valueName, summary: summary, completion: completion, isRepeatable: isRepeatable,
+            takesEmptyText: takesEmptyText)
     }
 
     /// An option whose value is one of several words.

@@ -7,8 +7,9 @@ struct QueryText: Sendable {
         "QUERY", "CLASS [WHERE …] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)")
 
     static let option = OptionDescription.value(
-        "arg", "VALUE", "the value of $0 in the query, then of $1 …; it gets the type that the query expects",
-        isRepeatable: true)
+        "arg", "VALUE",
+        "the value of $0 in the query, then of $1 …; it gets the type that the query expects; --arg= is the empty text",
+        isRepeatable: true, takesEmptyText: true)
 
     let syntax: QuerySyntax
     private let text: String

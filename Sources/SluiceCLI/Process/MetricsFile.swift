@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import SluiceModel
 
 /// A file that has a server's metrics as text, for a collector that reads files. It is written whole, under its name at

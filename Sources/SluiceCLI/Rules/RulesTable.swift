@@ -195,7 +195,7 @@ struct RulesTable {
         case .null, .object: .null
         case .bool(let isTrue): .bool(isTrue)
         case .integer(let number): .int(number)
-        case .number(let digits): Double(digits).map { .double($0) } ?? .null
+        case .number(let digits): Array(digits.utf8).withUnsafeBufferPointer { NumberReading.value($0) } ?? .null
         case .string(let text): .string(text)
         case .array(let elements): .list(elements.map(value))
         }

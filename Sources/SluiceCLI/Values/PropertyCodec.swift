@@ -98,15 +98,16 @@ struct PropertyCodec: Sendable {
             return .null
         case (.scalar(.bool), .bool(let value)): return .bool(value)
         case (.scalar(.int), .integer(let value)): return .int(value)
-        case (.scalar(.double), .integer(let value)): return .double(Double(value))
-        case (.scalar(.float), .integer(let value)): return .float(Float(value))
-        case (.scalar(.decimal), .integer(let value)): return .decimal(Decimal(value))
         case (.scalar(.string), .string(let text)): return .string(text)
-        case (.scalar(let scalar), .number(let literal)) where [.double, .float, .decimal].contains(scalar):
+        case (.scalar(let scalar), .integer(let value)) where [.double, .float, .decimal].contains(scalar):
+            return try parsed(String(value)) { (bytes) throws(ConversionError) in try self.scalar(scalar, text: bytes) }
+        case (.scalar(let scalar), .number(let literal)) where [.int, .double, .float, .decimal].contains(scalar):
             return try parsed(literal) { (bytes) throws(ConversionError) in try self.scalar(scalar, text: bytes) }
         case (.scalar(let scalar), .string(let text)) where ![.bool, .int, .string].contains(scalar):
             return try parsed(text) { (bytes) throws(ConversionError) in try self.scalar(scalar, text: bytes) }
         case (.link, .integer(let value)) where targetKeyType == .int: return .link(.int(value))
+        case (.link, .number(let literal)) where targetKeyType == .int:
+            return .link(try parsed(literal) { (bytes) throws(ConversionError) in try key(text: bytes) })
         case (.link, .string(let text)) where targetKeyType != .int:
             return .link(try parsed(text) { (bytes) throws(ConversionError) in try key(text: bytes) })
         default: throw .mismatch(json.text, expected: expectation)
@@ -125,16 +126,16 @@ struct PropertyCodec: Sendable {
     ) throws(ConversionError) -> Value {
         let value: Value? =
             switch scalar {
-            case .int: NumberText.integer(bytes).map { .int($0) } ?? Int64(Self.text(bytes)).map { .int($0) }
+            case .int: NumberReading.integer(bytes).map { .int($0) }
             case .string: String(validating: bytes, as: UTF8.self).map { .string($0) }
             case .date: NumberText.date(bytes).map { .date($0) }
-            case .double: NumberText.double(bytes).map { .double($0) } ?? Self.floating(bytes).map { .double($0) }
-            case .float: Self.floating(bytes).map { .float($0) }
+            case .double: try NumberReading.double(bytes).map { .double($0) }
+            case .float: try NumberReading.floating(bytes).map { .float($0) }
             case .bool: Self.bool(bytes)
             case .data: Data(base64Encoded: Self.text(bytes)).map { .data(Array($0)) }
             case .uuid: UUID(uuidString: Self.text(bytes)).map { .uuid($0) }
             case .objectID: ObjectID(Self.text(bytes)).map { .objectID($0) }
-            case .decimal: Self.decimal(bytes)
+            case .decimal: NumberReading.decimal(bytes).map { .decimal($0) }
             }
         guard let value else { throw .mismatch(Self.text(bytes), expected: expectation) }
         return value
@@ -143,7 +144,7 @@ struct PropertyCodec: Sendable {
     private func key(text bytes: UnsafeBufferPointer<UInt8>) throws(ConversionError) -> ObjectKey {
         let key: ObjectKey? =
             switch targetKeyType {
-            case .int: NumberText.integer(bytes).map { .int($0) }
+            case .int: NumberReading.integer(bytes).map { .int($0) }
             case .string: String(validating: bytes, as: UTF8.self).map { .string($0) }
             case .uuid: UUID(uuidString: Self.text(bytes)).map { .uuid($0) }
             default: ObjectID(Self.text(bytes)).map { .id($0) }
@@ -171,25 +172,6 @@ struct PropertyCodec: Sendable {
     private static func bool(_ bytes: UnsafeBufferPointer<UInt8>) -> Value? {
         if bytes.elementsEqual("true".utf8) { return .bool(true) }
         return bytes.elementsEqual("false".utf8) ? .bool(false) : nil
-    }
-
-    private static func floating<Number: BinaryFloatingPoint & LosslessStringConvertible>(
-        _ bytes: UnsafeBufferPointer<UInt8>
-    ) -> Number? {
-        if let value = FloatingText.notFinite(bytes) { return Number(value) }
-        guard isPlainNumber(bytes), let value = Number(text(bytes)), value.isFinite else { return nil }
-        return value
-    }
-
-    private static func decimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Value? {
-        if let value = FloatingText.notFinite(bytes), value.isNaN { return .decimal(.nan) }
-        return (try? DecimalText.parse(text(bytes))).map { .decimal($0) }
-    }
-
-    /// Whether the text consists only of digits, signs, points and exponents, so that it is neither a hexadecimal
-    /// number nor a word.
-    private static func isPlainNumber(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy { byte in byte &- 0x30 <= 9 || "+-.eE".utf8.contains(byte) }
     }
 }
 

@@ -53,8 +53,12 @@ struct WriteRequestParser {
                 throw .failure("'\(both)' is set as a whole, and edited")
             }
             let target = try self.target(members, declared)
-            if let primaryKey = declared.primaryKey, set[primaryKey] != nil {
-                throw .failure("the primary key '\(primaryKey)' of a \(declared.name) cannot change")
+            if let name = declared.primaryKey, let key = set[name], case .identity(let identity) = target,
+                ObjectKey(primaryKey: key) != identity.key
+            {
+                throw .failure(
+                    "the primary key '\(name)' of a \(declared.name) cannot change, and \"set\" has another than \"key\""
+                )
             }
             return .update(target, set: set, add: add, edits: edits)
         case .delete:
@@ -208,13 +212,21 @@ struct WriteRequestParser {
             }
             set[name] = key.value
         }
+        let record: Record
         do throws(RecordError) {
-            let record = try Record(declared, set, ids: ids)
-            guard declared.primaryKey == nil, let key else { return record }
-            return Record(classSchema: declared, row: Row(key: key, values: record.row.values))
+            record = try Record(declared, set, ids: ids)
         } catch {
             throw .failure(error.message)
         }
+        try check(record.key, declared)
+        guard declared.primaryKey == nil, let key else { return record }
+        return Record(classSchema: declared, row: Row(key: key, values: record.row.values))
+    }
+
+    /// Checks the length of a key, before a query asks for the object.
+    private func check(_ key: ObjectKey, _ declared: ClassSchema) throws(CommandError) {
+        let place = "the primary key '\(declared.primaryKey ?? "")' of \(declared.name)"
+        if let excess = DataLimits.standard.excess(of: key, in: place) { throw .failure(excess.description) }
     }
 
     private func target(
@@ -229,14 +241,17 @@ struct WriteRequestParser {
                 throw .failure("\(declared.name) has no primary key; name the object by \"@id\"")
             }
             let codec = PropertyCodec(.scalar(declared.keyType), schema: schema)
+            let key: ObjectKey
             do throws(ConversionError) {
-                guard let key = ObjectKey(primaryKey: try codec.value(json: json)) else {
+                guard let read = ObjectKey(primaryKey: try codec.value(json: json)) else {
                     throw ConversionError(message: "it cannot be a key")
                 }
-                return .identity(Identity(className: declared.name, key: key))
+                key = read
             } catch {
                 throw .failure("\"key\": the primary key '\(primaryKey)': \(error.message)")
             }
+            try check(key, declared)
+            return .identity(Identity(className: declared.name, key: key))
         case (nil, let json?):
             guard case .string(let text) = json, let id = ObjectID(text) else {
                 throw .failure("\"@id\" is not a string of 32 hexadecimal digits")

@@ -178,7 +178,7 @@ extension Checker {
         case .value(.link(let own)): key = own
         case .value(.objectID(let id)): key = .id(id)
         case .value(let value): key = ObjectKey(primaryKey: value)
-        case .number(let digits): key = Int64(digits).map { .int($0) }
+        case .number(let digits): key = ExactNumber(digits)?.integer.map { .int($0) }
         case .instant, .untyped, .variable: key = nil
         case .member(let className, let own):
             guard className == declared.name else {

@@ -9,13 +9,8 @@ struct UntypedText {
 
     /// The digits of a number; nil for other text.
     var number: String? {
-        let digits = text.lowercased()
-        switch digits {
-        case "nan", "inf", "-inf": return digits
-        case "infinity": return "inf"
-        case "-infinity": return "-inf"
-        default: return ExactNumber(digits) == nil ? nil : digits
-        }
+        if let word = NumberWord.value(text.utf8) { return word.description }
+        return ExactNumber(text) == nil ? nil : text.lowercased()
     }
 
     /// The text as a constant of a type; nil if it does not have the form of one.

@@ -83,7 +83,7 @@ final class Committer {
             counts.note(committed)
             for (classIndex, count) in committed.metCounts.sorted(by: { $0.key < $1.key }) {
                 database.note(
-                    .info, "objects were created whose keys other objects had, so they became one",
+                    .debug, "objects were created whose keys other objects had, so they became one",
                     [("class", database.storage.schema[classIndex].name), ("count", "\(count)")])
             }
             return .committed(committed)

@@ -101,14 +101,14 @@ extension ConnectionProtocol {
             frame.append(
                 ServerMessage.error(.init(session: session, code: code, message: message, action: .stop)))
         }
-        return disconnected() + [.expel(frame.finish(), reason: message)]
+        return disconnected(because: message) + [.expel(frame.finish(), reason: message)]
     }
 
-    /// Ends all sessions, since the connection has ended.
-    package mutating func disconnected() -> [Action] {
+    /// Ends all sessions, since the connection has ended or will.
+    package mutating func disconnected(because reason: String) -> [Action] {
         defer { sessionLogins = [:] }
         return sessionLogins.sorted { $0.key < $1.key }.filter(\.value.isOpen).map {
-            .forget(session: $0.key, database: $0.value.database)
+            .forget(session: $0.key, database: $0.value.database, reason: reason)
         }
     }
 
@@ -121,7 +121,8 @@ extension ConnectionProtocol {
         guard let current = sessionLogins.removeValue(forKey: session) else { return [] }
         let failure = ServerMessage.Failure(session: session, code: code, message: message, action: .stop)
         return [
-            .forget(session: session, database: current.database), .send(Frame.encode(ServerMessage.error(failure))),
+            .forget(session: session, database: current.database, reason: message),
+            .send(Frame.encode(ServerMessage.error(failure))),
         ]
     }
 

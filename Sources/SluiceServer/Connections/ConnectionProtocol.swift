@@ -16,8 +16,8 @@ package struct ConnectionProtocol: Sendable {
         case renewed(session: UInt64, database: String, User)
         /// Passes messages to the database of a session. The byte count is their share of the frame's memory.
         case deliver(session: UInt64, database: String, [ClientMessage], byteCount: Int)
-        /// Tells the database that a session has ended.
-        case forget(session: UInt64, database: String)
+        /// Tells the database that a session has ended, and the log why.
+        case forget(session: UInt64, database: String, reason: String)
         /// Closes the connection after this frame, or at once where other frames wait before it: they are no longer the
         /// peer's to have.
         case expel([UInt8], reason: String)
@@ -125,7 +125,9 @@ package struct ConnectionProtocol: Sendable {
         sessionLogins = [:]
         return sessions.flatMap { number, login -> [Action] in
             let moved = self.moved(number, login.database, to: server)
-            return login.isOpen ? [.forget(session: number, database: login.database), moved] : [moved]
+            let forget = Action.forget(
+                session: number, database: login.database, reason: "it was handed over to another server")
+            return login.isOpen ? [forget, moved] : [moved]
         }
     }
 

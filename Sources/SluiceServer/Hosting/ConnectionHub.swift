@@ -87,7 +87,7 @@ final class ConnectionHub: Sendable {
         metrics?.clientConnected()
         // One that opens while sessions are handed over is either among the others or told here.
         if let server = otherServer.withLock({ $0 }) { peer.perform { $0.handOver(to: server) } }
-        log?(.debug, "connected", [("peer", peer.connection.peerDescription)])
+        log?(.debug, "connected", [("peer", peer.name)])
     }
 
     fileprivate func receive(_ frame: UnsafeRawBufferPointer, from peer: PeerConnection) {
@@ -106,7 +106,9 @@ final class ConnectionHub: Sendable {
         case .open(let session, let database, let open, let user, let byteCount):
             peer.connection.admit()
             guard let place = ledger.open(by: peer.holder(user)) else { return refuse(session, of: peer) }
-            peer.keep(place, for: session)
+            let opened = OpenSession(open, of: database, user, at: now(), place)
+            peer.keep(opened, for: session)
+            opened.noteOpening(by: peer.name, in: log)
             let id = SessionID(connection: peer.id, session: session)
             worker(database).post(.open(id, open, user), byteCount: byteCount, from: peer.connection)
         case .renewed(let session, let database, let user):
@@ -115,26 +117,32 @@ final class ConnectionHub: Sendable {
             let id = SessionID(connection: peer.id, session: session)
             charge(messages, of: session, peer)
             databases.known(database)?.post(.messages(id, messages), byteCount: byteCount, from: peer.connection)
-        case .forget(let session, let database):
-            peer.release(session)
+            if case .close? = messages.last { noteEnd(of: session, peer, because: "its client closed it") }
+        case .forget(let session, let database, let reason):
+            noteEnd(of: session, peer, because: reason)
             databases.known(database)?.post(.closed(SessionID(connection: peer.id, session: session)))
         case .expel(let frame, let reason):
-            log?(.info, "closing a connection", [("peer", peer.connection.peerDescription), ("reason", reason)])
+            log?(.info, "closing a connection", [("peer", peer.name), ("reason", reason)])
             // What waits was meant for the user that is no longer to get it.
             guard peer.connection.queuedBytes == 0 else { return peer.connection.abort() }
             peer.connection.send(SharedBuffer(frame))
             peer.connection.close(code: .policyViolation, reason: reason)
         case .close(let reason):
-            log?(.info, "closing a connection", [("peer", peer.connection.peerDescription), ("reason", reason)])
+            log?(.info, "closing a connection", [("peer", peer.name), ("reason", reason)])
             peer.connection.close(code: .policyViolation, reason: reason)
         }
+    }
+
+    /// Gives back what a session counted as, and logs its end, once.
+    private func noteEnd(of session: UInt64, _ peer: PeerConnection, because reason: String) {
+        peer.ended(session: session)?.noteEnd(by: peer.name, because: reason, now: now(), in: log)
     }
 
     // MARK: Quotas
 
     private func refuse(_ session: UInt64, of peer: PeerConnection) {
-        log?(.info, "a session was refused", [("peer", peer.connection.peerDescription), ("reason", "a quota")])
-        peer.ended(session: session)
+        log?(.info, "a session was refused", [("peer", peer.name), ("reason", "a quota")])
+        _ = peer.ended(session: session)
         let failure = ServerMessage.Failure(
             session: session, code: .limitExceeded, message: ledger.sessionRefusal, action: .retry, retryAfter: 60_000)
         peer.connection.send(SharedBuffer(Frame.encode(ServerMessage.error(failure))))
@@ -161,10 +169,9 @@ final class ConnectionHub: Sendable {
     fileprivate func closed(_ peer: PeerConnection, _ error: TransportError?) {
         connections.withLock { $0[peer.id] = nil }
         metrics?.clientDisconnected()
-        peer.perform { $0.disconnected() }
-        log?(
-            .debug, "disconnected",
-            [("peer", peer.connection.peerDescription), ("reason", error?.message ?? "closed normally")])
+        let reason = error?.message ?? "closed normally"
+        peer.perform { $0.disconnected(because: reason) }
+        log?(.debug, "disconnected", [("peer", peer.name), ("reason", reason)])
     }
 
     /// Hands all sessions over to another server, and those that will be opened.
@@ -187,9 +194,7 @@ final class ConnectionHub: Sendable {
             if !isRenewal { peer.connection.resumeReceiving(after: .login) }
             if case .failure(let error) = result {
                 metrics?.loginRefused()
-                log?.about(.login)(
-                    .info, "a login was refused",
-                    [("peer", peer.connection.peerDescription), ("reason", error.message)])
+                log?.about(.login)(.info, "a login was refused", [("peer", peer.name), ("reason", error.message)])
             }
             decide(session, result, checkedAt: count, peer)
         }
@@ -277,8 +282,9 @@ final class ConnectionHub: Sendable {
                 for peer in peers where peer.connection.queuedBytes <= Self.offerQueueMax {
                     peer.connection.send(buffer)
                 }
-            case .end(let id):
-                connections.withLock { $0[id.connection] }?.ended(session: id.session)
+            case .end(let id, let reason):
+                let peer = connections.withLock { $0[id.connection] }
+                if let peer { noteEnd(of: id.session, peer, because: reason) }
             }
         }
     }
@@ -295,7 +301,7 @@ final class ConnectionHub: Sendable {
 
     private func send(_ buffer: SharedBuffer, to peer: PeerConnection) {
         guard peer.connection.queuedBytes + buffer.count <= queueMax(of: peer) else {
-            log?(.warning, "a connection is too slow and is closed", [("peer", peer.connection.peerDescription)])
+            log?(.warning, "a connection is too slow and is closed", [("peer", peer.name)])
             return peer.connection.abort()
         }
         metrics?.sentToClient(byteCount: buffer.count)
@@ -310,8 +316,7 @@ private final class PeerConnection: MessageConnectionDelegate {
         /// What is to be done, in order. One thread at a time does it, while others may add to it.
         var actions: [ConnectionProtocol.Action] = []
         var isCarryingOut = false
-        /// What the open sessions count as.
-        var places: [UInt64: QuotaLedger.Place] = [:]
+        var sessions: [UInt64: OpenSession] = [:]
         /// How often the connection was paused for a quota.
         var pauseCount = 0
     }
@@ -335,6 +340,8 @@ private final class PeerConnection: MessageConnectionDelegate {
     }
 
     var id: UInt64 { connection.id.rawValue }
+    /// What the log calls the connection: the address of the peer.
+    var name: String { connection.peerDescription }
 
     /// Lets the machine handle something, and carries out what it wants done, in the order of the calls.
     func perform(_ body: (inout ConnectionProtocol) -> [ConnectionProtocol.Action]) {
@@ -359,13 +366,14 @@ private final class PeerConnection: MessageConnectionDelegate {
 
     func user(of session: UInt64) -> User? { state.withLock { $0.machine.sessionLogins[session]?.user } }
 
-    func ended(session: UInt64) {
-        let place = state.withLock { state in
+    /// Ends a session.
+    ///
+    /// - Returns: the session; nil if it was not open. What it counts as is given back outside of the lock.
+    func ended(session: UInt64) -> OpenSession? {
+        state.withLock { state in
             state.machine.ended(session: session)
-            return state.places.removeValue(forKey: session)
+            return state.sessions.removeValue(forKey: session)
         }
-        // Given back outside of the lock.
-        _ = place
     }
 
     // MARK: Quotas
@@ -373,9 +381,7 @@ private final class PeerConnection: MessageConnectionDelegate {
     /// To whom a session of a user counts.
     func holder(_ user: User) -> QuotaLedger.Holder { user.id.map { .user($0) } ?? .address(login.address) }
 
-    func keep(_ place: QuotaLedger.Place, for session: UInt64) { state.withLock { $0.places[session] = place } }
-
-    func release(_ session: UInt64) { _ = state.withLock { $0.places.removeValue(forKey: session) } }
+    func keep(_ opened: OpenSession, for session: UInt64) { state.withLock { $0.sessions[session] = opened } }
 
     func beginPause() -> Int {
         state.withLock { state in

@@ -38,6 +38,7 @@ struct DatabaseOpener: Sendable {
         let engine = DatabaseEngine(
             name: name, storage: storage, workerID: workerID, limits: limits, log: log,
             rules: rules.map { AccessRules($0) }, policies: policies, random: random)
+        if isFile { log?(.info, "a database was opened", [("database", name), ("version", "\(storage.version)")]) }
         if let obstacle = storage.obstacle {
             log?(.warning, "a database is opened for reading only", [("database", name), ("reason", obstacle.message)])
         } else if isFile {
@@ -46,13 +47,17 @@ struct DatabaseOpener: Sendable {
         try engine.begin(
             with: rules, isWritable: isFile && storage.obstacle == nil && storage.damage == nil)
         if let path, !isFile {
-            engine.materialize = {
+            engine.materialize = { [log] in
                 try checkFolder()
-                return try storage.copy(toFile: path) {
+                let file = try storage.copy(toFile: path) {
                     try SQLiteServerStorage.open(
                         .file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
                 }
+                log?(.info, "a database was made", [("database", name), ("file", DatabaseFile.name(of: name))])
+                return file
             }
+        } else if !isFile {
+            log?(.info, "a database was made", [("database", name), ("file", "none, it is in memory")])
         }
         return engine
     }

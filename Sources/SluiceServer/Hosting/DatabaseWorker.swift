@@ -259,7 +259,7 @@ final class DatabaseWorker: Sendable {
             guard let engine = confined.engine, engine.isIdle, confined.usedAt <= time else { return }
             engine.close()
             confined.engine = nil
-            log?(.debug, "a database that nobody uses was closed", [("database", name)])
+            log?(.info, "a database that nobody uses was closed", [("database", name)])
         }
     }
 
@@ -288,7 +288,7 @@ final class DatabaseWorker: Sendable {
         of id: SessionID, _ code: ErrorCode, _ message: String, _ action: ErrorAction
     ) -> [DatabaseAction] {
         let failure = ServerMessage.Failure(session: id.session, code: code, message: message, action: action)
-        return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id)]
+        return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id, reason: message)]
     }
 
     /// Finishes the turn that is running, and closes the database's file. A costly query that is running is aborted,

@@ -33,9 +33,9 @@ extension Quotas {
     /// The smallest size that a database may be limited to, in bytes.
     static let databaseByteCountMin = 1 << 20
 
-    /// What is wrong with the quotas, for the message of an error; nil if they can be kept.
-    var problem: String? {
-        let counts: [(String, Int?)] = [
+    /// The counts, by name, without the size of a database.
+    private var counts: [(name: String, value: Int?)] {
+        [
             ("connectionCountMaxPerAddress", connectionCountMaxPerAddress),
             ("sessionCountMaxPerUser", sessionCountMaxPerUser),
             ("subscriptionCountMaxPerUser", subscriptionCountMaxPerUser),
@@ -43,6 +43,17 @@ extension Quotas {
             ("queueByteCountMaxPerUser", queueByteCountMaxPerUser),
             ("classCountMax", classCountMax), ("propertyCountMax", propertyCountMax),
         ]
+    }
+
+    /// The quotas that are set, for the log.
+    var details: [(String, String)] {
+        (counts + [("databaseByteCountMax", databaseByteCountMax)]).compactMap { quota in
+            quota.value.map { (quota.name, "\($0)") }
+        }
+    }
+
+    /// What is wrong with the quotas, for the message of an error; nil if they can be kept.
+    var problem: String? {
         for case (let name, let count?) in counts where count < 1 {
             return "the quota \(name) is \(count); it is 1 or more, or nil for none"
         }

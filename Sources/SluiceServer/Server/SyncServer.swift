@@ -95,6 +95,7 @@ public final class SyncServer: Sendable {
                 if let network = configuration.loopback {
                     try network.listen(configuration.host, hooks: hub.hooks)
                     listening = .loopback(network)
+                    noteStart(at: "\(configuration.host) in memory", tls: false)
                     return 0
                 }
                 var options = WebSocketServerOptions()
@@ -112,12 +113,27 @@ public final class SyncServer: Sendable {
                     host: configuration.host, port: configuration.port, options: options, group: group, hooks: hub.hooks
                 )
                 listening = .sockets(server, group)
+                noteStart(at: "\(configuration.host) port \(server.port)", tls: configuration.certificate != nil)
                 return server.port
             } catch let error as TransportError {
                 let code: ServerError.Code = error.code == .certificateFile ? .certificate : .address
                 throw ServerError(code, error.message, cause: error)
             }
         }
+    }
+
+    private func noteStart(at address: String, tls: Bool) {
+        let log = configuration.log?.about(.network)
+        log?(
+            .info, "started",
+            [
+                ("version", SluiceRelease.version), ("data", configuration.dataFolder ?? "in memory"),
+                ("logins", configuration.isDevelopment ? "development" : "users"),
+                ("rules", configuration.rules == nil ? "of each database" : "of the configuration"),
+                ("connections", "\(configuration.connectionCountMax)"),
+                ("queueBytes", "\(configuration.queueByteCountMax)"),
+            ] + configuration.quotas.details)
+        log?(.info, "listening", [("address", address), ("tls", "\(tls)")])
     }
 
     /// Ends every connection, finishes the transaction that is being stored, and closes the databases. A server cannot
@@ -143,6 +159,10 @@ public final class SyncServer: Sendable {
         hub.stopWatchingLogins()
         databases.stop()
         directory?.close()
+        switch was {
+        case .no, .stopped: break
+        case .loopback, .sockets: configuration.log?.about(.network)(.info, "stopped")
+        }
     }
 
     /// Reads the files of the certificate again, which new connections are then shown. Open connections go on.

@@ -8,8 +8,8 @@ package enum DatabaseAction: Sendable {
     case broadcast([UInt8], to: [UInt64])
     /// Sends the same encoded frame to those of many connections that are not behind; for the others it is lost.
     case offer([UInt8], to: [UInt64])
-    /// Removes the session: nothing more will be sent to it.
-    case end(SessionID)
+    /// Removes the session: nothing more will be sent to it. The reason is for the log.
+    case end(SessionID, reason: String)
 }
 
 /// Gathers what is to be done after a turn, in order.
@@ -28,7 +28,7 @@ struct Outbox {
     /// Tells a client why its session ends, after which nothing more is sent to it.
     mutating func end(_ id: SessionID, _ end: SessionEnd) {
         send([end.failure(of: id)], to: id)
-        actions.append(.end(id))
+        actions.append(.end(id, reason: end.message))
     }
 
     mutating func take() -> [DatabaseAction] {

@@ -27,6 +27,7 @@ final class ClientLink: Sendable {
         var random = SeededGenerator(seed: 1)
         var gate = Gate.open
         var refusals: [Refusal] = []
+        var tally = MessageTally()
     }
 
     let floor: NetworkFloor
@@ -138,6 +139,17 @@ final class ClientLink: Sendable {
                 return kind != last
             }
         }
+    }
+
+    // MARK: What was sent
+
+    /// The messages that the server has sent so far, also those that are held or were lost with a connection.
+    var tally: MessageTally { state.withLock { $0.tally } }
+
+    /// Counts a frame from the server.
+    func note(_ frame: [UInt8]) {
+        let messages = (Frame.outline(of: frame) ?? []).map { (ServerMessageKind(type: $0.type), $0.byteCount) }
+        state.withLock { $0.tally.note(frameOf: frame.count, messages) }
     }
 
     // MARK: What is held

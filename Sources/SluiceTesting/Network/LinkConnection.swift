@@ -141,7 +141,9 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
     func connectionDidOpen(_ connection: any MessageConnection) { receive(.opened) }
 
     func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
-        receive(.frame(Array(message)))
+        let frame = Array(message)
+        link.note(frame)
+        receive(.frame(frame))
     }
 
     func connectionDidDrain(_ connection: any MessageConnection) { receive(.drained) }

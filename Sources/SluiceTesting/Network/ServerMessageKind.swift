@@ -1,7 +1,7 @@
 internal import SluiceWire
 
 /// A kind of message from the server, before which a test can hold a store. See ``TestServer/hold(_:before:)``.
-public enum ServerMessageKind: String, Sendable, Hashable, CustomStringConvertible {
+public enum ServerMessageKind: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// The server has greeted the store.
     case hello
     /// The session is open.
@@ -25,18 +25,21 @@ public enum ServerMessageKind: String, Sendable, Hashable, CustomStringConvertib
 
     public var description: String { rawValue }
 
-    init(_ message: ServerMessage) {
+    init(_ message: ServerMessage) { self.init(type: message.type) }
+
+    /// - Parameter type: the code of a message's type.
+    init(type: UInt8) {
         self =
-            switch message {
-            case .hello: .hello
-            case .opened: .session
-            case .schema: .schema
-            case .page: .page
-            case .complete: .complete
-            case .commit: .commit
-            case .rejected: .rejection
-            case .subscriptionError: .subscriptionError
-            case .error: .error
+            switch type {
+            case ServerMessage.Code.hello: .hello
+            case ServerMessage.Code.opened: .session
+            case ServerMessage.Code.schema: .schema
+            case ServerMessage.Code.page: .page
+            case ServerMessage.Code.complete: .complete
+            case ServerMessage.Code.commit: .commit
+            case ServerMessage.Code.rejected: .rejection
+            case ServerMessage.Code.subscriptionError: .subscriptionError
+            case ServerMessage.Code.error: .error
             default: .other
             }
     }

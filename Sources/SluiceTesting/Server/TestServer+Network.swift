@@ -22,6 +22,15 @@ extension TestServer {
         for link in links { link.set(conditions) }
     }
 
+    // MARK: Counting
+
+    /// What the server has sent to a store since the store was opened: kinds, counts and bytes. So a test can say that
+    /// a subscription resumed and was not sent anew, or what a change costs on the wire.
+    ///
+    /// Messages that are held, and those that a cut has lost, count too. What ``reject(_:of:because:_:)`` and
+    /// ``expireLogin(of:)`` make a store believe does not.
+    public func messages(to store: Store) -> MessageTally { link(of: store)?.tally ?? MessageTally() }
+
     // MARK: Holding
 
     /// Keeps what the server sends to a store, until ``step(_:)`` or ``release(_:)``. What the store sends arrives.

@@ -60,6 +60,7 @@ public final class TestServer: Sendable {
     private let workerID: String?
     private let prepare: @Sendable (SyncServer) -> Void
     private let log: LogSink?
+    private let patience: Duration
     let state: Mutex<State>
 
     /// Starts a server without data.
@@ -69,15 +70,19 @@ public final class TestServer: Sendable {
     ///   - workerID: the name of the server in change events; nil for none.
     ///   - rules: what users may read and do, as a rules file; nil if everybody may do everything.
     ///   - log: where the server's log lines go; nil logs nothing.
+    ///   - patience: the longest that a wait of a store with a time-out, such as `synced(timeout:)`, takes in real
+    ///     time. Time-outs follow the clock, which stands still unless the test moves it; this makes a hanging test fail.
     ///   - prepare: called with the server before it starts, and again whenever it is started again; it adds validators
     ///     and resolvers.
     /// - Throws: `ServerError` when the temporary folder cannot be made or the rules are refused.
     public init(
         clock: ManualClock = ManualClock(), workerID: String? = nil, rules: String? = nil,
-        log: LogSink? = nil, prepare: @escaping @Sendable (SyncServer) -> Void = { _ in }
+        log: LogSink? = nil, patience: Duration = .seconds(120),
+        prepare: @escaping @Sendable (SyncServer) -> Void = { _ in }
     ) throws {
         self.prepare = prepare
         self.log = log
+        self.patience = patience
         state = Mutex(State(rules: rules))
         self.clock = clock
         self.workerID = workerID
@@ -175,30 +180,43 @@ public final class TestServer: Sendable {
     ///   - database: the name of the server's database; stores of one database share its objects.
     ///   - path: the store's file; nil for a private store in memory.
     ///   - user: the user's id, for a server with rules; nil for a user without one. The server believes it.
-    ///   - claims: what rules find at `$user.claims`, as a JSON object.
+    ///   - claims: what rules find at `$user.claims`, as a JSON object; for a server with rules.
+    ///   - declaring: whether a server with rules is given the classes first, as by somebody who may change its schema,
+    ///     so that users without that right find them. It is not while it is stopped. False is for tests of that right.
     ///   - configure: changes the configuration before the store is opened.
-    /// - Throws: what `Store.open(_:)` throws.
+    /// - Throws: what `Store.open(_:)` throws; `ServerError` where the server has no rules, and so knows no users, but
+    ///   a user or claims are given; `SchemaError` when the classes contradict those of a server with rules.
     public func open(
         _ models: [any Model.Type] = [], schema: Schema = Schema(), database: String = "test", path: String? = nil,
-        user: String? = nil, claims: String = "{}", configure: (inout StoreConfiguration) -> Void = { _ in }
+        user: String? = nil, claims: String = "{}", declaring: Bool = true,
+        configure: (inout StoreConfiguration) -> Void = { _ in }
     ) async throws -> Store {
         let link = ClientLink(network, floor)
         link.set(state.withLock { $0.conditions })
         var configuration = StoreConfiguration(
             path: path, models: models, schema: schema, sync: SyncConfiguration(url: "ws://server/\(database)"))
-        if state.withLock({ $0.rules }) != nil {
-            configuration.sync?.credentials = .jwt(TestUser(id: user, claims: claims).token)
+        let hasRules = state.withLock { $0.rules != nil }
+        guard hasRules || user == nil && claims == "{}" else {
+            throw ServerError(
+                .invalidConfiguration,
+                "the store is to be \(user.map { "user '\($0)'" } ?? "somebody with claims"), and a test server without "
+                    + "rules knows no users: make it with TestServer(rules:)")
         }
+        if hasRules { configuration.sync?.credentials = .jwt(TestUser(id: user, claims: claims).token) }
         configuration.environment.now = { [clock] in clock.timestamp }
         configuration.environment.schedule = { [clock] delay, body in clock.schedule(after: delay, body) }
         configuration.environment.scheduleUpkeep = { [clock] delay, body in
             clock.schedule(after: delay, isUpkeep: true, body)
         }
+        configuration.environment.patience = patience
         configuration.environment.watchNetwork = { _ in nil }
         configuration.environment.uptime = { [clock] in clock.elapsed }
         configuration.environment.suspendedTime = { .zero }
         configuration.environment.connect = { endpoint, delegate in try link.connect(to: endpoint, delegate) }
         configure(&configuration)
+        if hasRules, declaring, let server = state.withLock({ $0.server }) {
+            try await server.database(database).declare(configuration.wholeSchema().synced.classes)
+        }
         let store = try await Store.open(configuration)
         state.withLock { state in
             let id = ObjectIdentifier(store.core)

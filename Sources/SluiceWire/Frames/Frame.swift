@@ -59,6 +59,27 @@ package enum Frame {
         }
     }
 
+    /// Reads of a frame no more than which messages it has, and how long each is before compression.
+    ///
+    /// - Returns: nil if the frame is malformed.
+    package static func outline(of bytes: [UInt8]) -> [(type: UInt8, byteCount: Int)]? {
+        try? ByteReader.decode(bytes, limits: .standard) { reader throws(WireError) in
+            try Envelope.open(&reader) { reader throws(WireError) in
+                var messages: [(type: UInt8, byteCount: Int)] = []
+                while !reader.isAtEnd {
+                    let length = try reader.length()
+                    let type = try reader.part(ofLength: length) { reader throws(WireError) in
+                        let type = try reader.byte()
+                        _ = try reader.slice(reader.remaining)
+                        return type
+                    }
+                    messages.append((type, length))
+                }
+                return messages
+            }
+        }
+    }
+
     /// Reads messages to the end of a frame's content.
     private static func messages<Message: WireMessage>(
         _ type: Message.Type, from reader: inout ByteReader

@@ -1,26 +1,27 @@
 internal import SluiceModel
 
 extension ServerMessage: WireMessage {
-    enum Code {
-        static let hello: UInt8 = 0x81
-        static let opened: UInt8 = 0x82
-        static let schema: UInt8 = 0x83
-        static let page: UInt8 = 0x84
-        static let commit: UInt8 = 0x85
-        static let complete: UInt8 = 0x86
-        static let subscriptionError: UInt8 = 0x87
-        static let rejected: UInt8 = 0x88
-        static let error: UInt8 = 0x89
-        static let report: UInt8 = 0x8A
-        static let listMembers: UInt8 = 0x8B
-        static let reportError: UInt8 = 0x8C
-        static let withdrawn: UInt8 = 0x8D
-        static let moved: UInt8 = 0x8E
-        static let message: UInt8 = 0x8F
+    /// The codes of the types, as PROTOCOL.md lists them.
+    package enum Code {
+        package static let hello: UInt8 = 0x81
+        package static let opened: UInt8 = 0x82
+        package static let schema: UInt8 = 0x83
+        package static let page: UInt8 = 0x84
+        package static let commit: UInt8 = 0x85
+        package static let complete: UInt8 = 0x86
+        package static let subscriptionError: UInt8 = 0x87
+        package static let rejected: UInt8 = 0x88
+        package static let error: UInt8 = 0x89
+        package static let report: UInt8 = 0x8A
+        package static let listMembers: UInt8 = 0x8B
+        package static let reportError: UInt8 = 0x8C
+        package static let withdrawn: UInt8 = 0x8D
+        package static let moved: UInt8 = 0x8E
+        package static let message: UInt8 = 0x8F
         /// With the bit that lets a client skip it.
-        static let digest: UInt8 = 0xCD
-        static let login: UInt8 = 0xCE
-        static let context: UInt8 = 0xCF
+        package static let digest: UInt8 = 0xCD
+        package static let login: UInt8 = 0xCE
+        package static let context: UInt8 = 0xCF
     }
 
     package var type: UInt8 {

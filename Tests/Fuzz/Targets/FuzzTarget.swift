@@ -2,7 +2,7 @@
 /// proportion; what it accepts it can encode and decode again.
 package enum FuzzTarget: String, CaseIterable, Sendable {
     case query, clientMessages, serverMessages, values, lists, journal, webSocket, http, csv, jsonLines, tokens,
-        keySets, rules, schemaFiles
+        keySets, rules, schemaFiles, numbers
 
     /// Feeds an input to the target, and traps if the target breaks its promise.
     package func run(_ bytes: [UInt8]) {
@@ -21,6 +21,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .keySets: TokenTarget.runKeySet(bytes)
         case .rules: RulesTarget.run(bytes)
         case .schemaFiles: RulesTarget.runSchema(bytes)
+        case .numbers: NumberTarget.run(bytes)
         }
     }
 }

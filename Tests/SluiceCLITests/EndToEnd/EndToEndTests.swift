@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SluiceModel
 import TestSupport
 import Testing
 
@@ -264,7 +265,7 @@ struct EndToEndTests {
     }
 
     @Test func helpAndVersionAreOutput() async throws {
-        #expect(try await Tool.run("--version").lines == ["sluice \(Program.version)"])
+        #expect(try await Tool.run("--version").lines == ["sluice \(SluiceRelease.version)"])
         let help = try await Tool.run("--help")
         #expect(help.code == 0)
         for command in Program.sluice.descriptions {

@@ -392,7 +392,7 @@ final class RuledWorld {
             case .send(let frame, let connection): receive(frame, connection)
             case .broadcast(let frame, let connections), .offer(let frame, let connections):
                 for connection in connections { receive(frame, connection) }
-            case .end(let id):
+            case .end(let id, _):
                 clients.values.first { $0.number == id.connection }?.connection?.ended(session: id.session)
             }
         }

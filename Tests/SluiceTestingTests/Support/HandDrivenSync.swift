@@ -199,7 +199,7 @@ final class HandDrivenSync {
             case .send(let frame, let connection): receive(frame, Int(connection))
             case .broadcast(let frame, let connections), .offer(let frame, let connections):
                 for connection in connections { receive(frame, Int(connection)) }
-            case .end(let id): clients[Int(id.connection)].connection?.ended(session: id.session)
+            case .end(let id, _): clients[Int(id.connection)].connection?.ended(session: id.session)
             }
         }
     }

@@ -44,6 +44,26 @@
             #expect(try cheap.count() == 1)
         }
 
+        @Test func oneObjectIsObservedAsTheGuideSays() async throws {
+            let item = Item(name: "nut", price: 1)
+            let id = item.objectID
+            let byValue = try store.observe(item) { change in print(change.results.count) }
+            let byKey = try store.results(Item.self, key: "nut").observe { change in print(change.results.count) }
+            let byID = try store.results(Record.self, id: id).observe { change in
+                if let removal = change.removals.first { print("gone:", removal.reason) }
+                if let record = try? change.results.elements().first { print(record.classSchema.name, record.identity) }
+            }
+            let records = try EventRecorder(store.results(Record.self, id: id))
+            let items = try EventRecorder(store.results(Item.self, id: id))
+            try await records.complete()
+            try await store.write { try $0.insert(item) }
+            #expect(try await records.event { !$0.insertions.isEmpty }.results.elements().first?.objectID == id)
+            #expect(try await items.event { !$0.insertions.isEmpty }.results.elements().map(\.name) == ["nut"])
+            try await store.write { try $0.delete(item) }
+            #expect(try await records.event { !$0.removals.isEmpty }.removals.first?.reason == .deleted)
+            for token in [byValue, byKey, byID] { token.stop() }
+        }
+
         private func stopLater(_ token: NotificationToken) {
             token.stop(syncingFor: .seconds(600))
         }

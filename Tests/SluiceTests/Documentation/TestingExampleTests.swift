@@ -210,6 +210,53 @@
             #expect(shown.events.last?.results.count == 10)
         }
 
+        @Test func waitingForARejectedQueryThrows() async throws {
+            try server.reject(tablet.open, of: tablet.store, because: .limitExceeded, "too many of them")
+            let shown = try EventRecorder(tablet.open)
+            let error = await #expect(throws: SyncError.self) { try await shown.complete() }
+            #expect(error?.code == .limitExceeded)
+        }
+
+        @Test func aTabletThatComesBackIsSentWhatItMissed() async throws {
+            for number in 1...50 { try await phone.add("milk", id: "\(number)") }
+            try await phone.store.uploaded()
+            let shown = try EventRecorder(tablet.open)
+            try await shown.complete()
+            let before = server.messages(to: tablet.store)
+            server.cut(tablet.store)
+            server.restore(tablet.store)
+            try await server.settled()
+            let resumed = server.messages(to: tablet.store) - before
+            #expect(resumed.count(of: .complete) == 1)
+            #expect(resumed.count(of: .page) == 0)
+
+            let quiet = server.messages(to: tablet.store)
+            try await phone.finish("1")
+            try await server.settled()
+            let change = server.messages(to: tablet.store) - quiet
+            #expect("\(change)" == "1 commit")
+            #expect(change.frameByteCount < 200)
+        }
+
+        @Test func everybodyReadsTheirOwnItems() async throws {
+            let rules = #"{"classes": {"ChecklistItem": {"read": "title == $user.id", "create": true}}}"#
+            let server = try TestServer(rules: rules)
+            let ada = Checklist(store: try await server.open([ChecklistItem.self], user: "ada"))
+            let eve = Checklist(store: try await server.open([ChecklistItem.self], user: "eve"))
+            try await ada.add("ada", id: "1")
+            try await ada.add("eve", id: "2")
+            try await ada.store.uploaded()
+            #expect(try await eve.open.synced().map(\.id) == ["2"])
+        }
+
+        @Test func aClockThatStandsStillEndsNoWait() async throws {
+            let server = try TestServer(patience: .milliseconds(50))
+            let store = try await server.open([ChecklistItem.self])
+            server.cut(store)
+            let error = await #expect(throws: SyncError.self) { try await store.connected(timeout: .seconds(30)) }
+            #expect(error?.code == .timedOut)
+        }
+
         @Test func aServerAndAStoreMeetInMemory() async throws {
             let network = LoopbackNetwork()
             var configuration = ServerConfiguration(host: "server", isDevelopment: true)

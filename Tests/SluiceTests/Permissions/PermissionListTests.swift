@@ -213,12 +213,12 @@ import Testing
             let schema = try Schema([
                 ClassSchema("Added", primaryKey: "id", properties: [Property("id", .scalar(.int))])
             ])
-            let bob = try await server.open(schema: schema, user: "bob")
+            let bob = try await server.open(schema: schema, user: "bob", declaring: false)
             let error = await #expect(throws: SyncError.self) {
                 try await bob.records(ofClass: "Added").synced(timeout: .seconds(60))
             }
             #expect(error?.code == .notPermitted)
-            let other = try await server.open(schema: schema, user: "root")
+            let other = try await server.open(schema: schema, user: "root", declaring: false)
             #expect(try await other.records(ofClass: "Added").synced().isEmpty)
         }
 

@@ -677,32 +677,35 @@ class Subscription:
     def __init__(self):
         self.schema = []
         self.rows = {}
-        self.roots = {}
-        self.linked = {}
+        # The role of each member: root or linked. An object that is both is a root.
+        self.roles = {}
 
     def apply(self, content):
         changed, left = [], []
         for departure in content["departures"]:
             name = (departure["class"], departure["key"])
-            if departure["role"] in ("root", "member") and self.roots.pop(name, None):
+            role = self.roles.get(name)
+            if role is None or departure["role"] not in (role, "member"):
+                continue
+            del self.roles[name]
+            if role == "root":
                 left.append({"@id": self.id(name).hex(), "reason": departure["reason"]})
-            if departure["role"] in ("linked", "member"):
-                self.linked.pop(name, None)
-            if name not in self.roots and name not in self.linked:
-                self.rows.pop(name, None)
         for row in content["rows"]:
             name = (row["class"], row["key"])
             known = self.rows.setdefault(name, {"version": 0, "values": {}})
-            if row["role"] == "root":
-                self.roots[name] = True
-            elif row["role"] == "linked":
-                self.linked[name] = True
+            if row["role"] != "member":
+                self.roles[name] = row["role"]
             if row["version"] >= known["version"]:
                 known["version"] = row["version"]
                 known["values"].update(row["values"])
-            if name in self.roots:
+            if self.roles.get(name) == "root":
                 changed.append(name)
+        for name in [name for name in self.rows if name not in self.roles]:
+            del self.rows[name]
         return changed, left
+
+    def roots(self):
+        return [name for name, role in self.roles.items() if role == "root"]
 
     def id(self, name):
         return object_id(self.schema[name[0]]["name"], name[1])
@@ -745,7 +748,7 @@ async def run(url, query, watch, variables={}, then=None, authorization=None, ca
                     await socket.send(credit_frame(1, 1))
                 elif kind == "complete":
                     complete = True
-                    for name in state.roots:
+                    for name in state.roots():
                         print(json.dumps(state.json(name), ensure_ascii=False), flush=True)
                     if not watch:
                         return 0
@@ -758,6 +761,7 @@ async def run(url, query, watch, variables={}, then=None, authorization=None, ca
                         if complete and (changed or left):
                             line = {"version": message["version"], "removed": left}
                             line["changed"] = [state.json(name) for name in changed]
+                            line["held"] = len(state.rows)
                             print(json.dumps(line, ensure_ascii=False), flush=True)
                 elif kind == "subscriptionError" or kind == "error" and message["action"] != 0:
                     print(f"{message['code']}: {message['message']}", file=sys.stderr)

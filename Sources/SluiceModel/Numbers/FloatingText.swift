@@ -3,13 +3,13 @@
 /// text may be that of another whole number.
 ///
 /// A whole number therefore compares with integers as it does with decimals, and all numbers have one order.
-enum FloatingText {
-    static func of(_ number: Double) -> String {
+package enum FloatingText {
+    package static func of(_ number: Double) -> String {
         guard number.isFinite, number.magnitude > 0x1p53 else { return number.description }
         return (number < 0 ? "-" : "") + digits(significand: number.magnitude)
     }
 
-    static func of(_ number: Float) -> String {
+    package static func of(_ number: Float) -> String {
         number.isFinite && number.magnitude > 0x1p24 ? of(Double(number)) : number.description
     }
 

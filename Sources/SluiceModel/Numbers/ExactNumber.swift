@@ -1,32 +1,37 @@
-/// A finite number of any size and precision, held exactly. Literals are compared as such before they take a type.
+/// A finite number of any size and precision, held exactly: what a text says before it takes a type. Constants of
+/// queries, cells of files and members of JSON are all read as such.
 ///
 /// The value is 0.d₁d₂… × 10^exponent. Parsing and comparing cost time linear in the digits; no number is ever rounded.
-struct ExactNumber: Sendable {
+package struct ExactNumber: Sendable {
     private let isNegative: Bool
     /// The significant digits, 0 to 9, without zeros at either end; empty for zero.
     private let digits: [UInt8]
     private let exponent: Int
+    /// The power of ten of the last digit that was written, zeros too: 0 for `120`, -2 for `1.20`, 3 for `12e3`.
+    private let lastPlace: Int
 
     /// The greatest exponent read; the digits alone of the longest query cannot reach it.
     private static let exponentMax = 1 << 40
 
-    /// Parses a number such as `-12.50e3`; nil for text that is not a finite number.
+    /// Parses a number such as `-12.50e3`; nil for text that is not a finite number. O(length).
     ///
     /// An exponent beyond ±2^40 is read as ±2^40, which is far beyond the exponents of all numeric types.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var digits: [UInt8] = []
         var exponent = 0
+        var lastPlace = 0
         var hasDigits = false
         var isFraction = false
         var bytes = Substring(text).utf8
         isNegative = bytes.first == UInt8(ascii: "-")
         if isNegative || bytes.first == UInt8(ascii: "+") { bytes.removeFirst() }
-        while let byte = bytes.first, byte != UInt8(ascii: "e") {
+        while let byte = bytes.first, byte != UInt8(ascii: "e"), byte != UInt8(ascii: "E") {
             bytes.removeFirst()
             switch byte {
             case UInt8(ascii: ".") where !isFraction: isFraction = true
             case 0x30...0x39:
                 hasDigits = true
+                if isFraction { lastPlace -= 1 }
                 if byte == 0x30, digits.isEmpty {
                     if isFraction { exponent -= 1 }
                 } else {
@@ -40,10 +45,12 @@ struct ExactNumber: Sendable {
         if !bytes.isEmpty {
             guard let written = Self.exponent(bytes.dropFirst()) else { return nil }
             exponent += written
+            lastPlace += written
         }
         while digits.last == 0 { digits.removeLast() }
         self.digits = digits
         self.exponent = digits.isEmpty ? 0 : exponent
+        self.lastPlace = lastPlace
     }
 
     private static func exponent(_ bytes: Substring.UTF8View) -> Int? {
@@ -59,7 +66,7 @@ struct ExactNumber: Sendable {
     }
 
     /// Where a number is among the integers of 64 bits.
-    enum IntegerPlace {
+    package enum IntegerPlace {
         case equal(Int64)
         /// Between this integer and the next.
         case above(Int64)
@@ -67,7 +74,7 @@ struct ExactNumber: Sendable {
         case aboveAll
     }
 
-    var integerPlace: IntegerPlace {
+    package var integerPlace: IntegerPlace {
         guard !digits.isEmpty else { return .equal(0) }
         guard exponent <= 19 else { return isNegative ? .belowAll : .aboveAll }
         var magnitude: UInt64 = 0
@@ -81,12 +88,26 @@ struct ExactNumber: Sendable {
         guard hasFraction else { return .equal(whole) }
         return .above(isNegative ? whole - 1 : whole)
     }
+
+    /// The integer of 64 bits that the number is; nil if it is none.
+    package var integer: Int64? { if case .equal(let integer) = integerPlace { integer } else { nil } }
+
+    /// Whether a floating-point number, the nearest to this one, says all that was written.
+    ///
+    /// Rounding a fraction is what these types are for. But from 2^53 on (2^24 for floats) they leave out whole
+    /// numbers, so a number that is written to its units must be one that they have. One whose last digit is above the
+    /// units, such as 6.022e23, was rounded by who wrote it.
+    package func isKept<Number: BinaryFloatingPoint>(as nearest: Number) -> Bool {
+        guard nearest.isFinite else { return false }
+        guard nearest.ulp > 1, lastPlace <= 0 else { return true }
+        return ExactNumber(FloatingText.of(Double(nearest))) == self
+    }
 }
 
 extension ExactNumber: Comparable {
-    static func == (left: ExactNumber, right: ExactNumber) -> Bool { compare(left, right) == 0 }
+    package static func == (left: ExactNumber, right: ExactNumber) -> Bool { compare(left, right) == 0 }
 
-    static func < (left: ExactNumber, right: ExactNumber) -> Bool { compare(left, right) < 0 }
+    package static func < (left: ExactNumber, right: ExactNumber) -> Bool { compare(left, right) < 0 }
 
     private static func compare(_ left: ExactNumber, _ right: ExactNumber) -> Int {
         if left.sign != right.sign { return left.sign < right.sign ? -1 : 1 }

@@ -1,0 +1,50 @@
+internal import SluiceAccess
+internal import SluiceModel
+internal import SluiceWire
+
+/// An open session of a connection: what it counts as, and what the log says about it.
+struct OpenSession: Sendable {
+    let database: String
+    let user: User
+    let isReadOnly: Bool
+    let openedAt: Timestamp
+    /// What the session counts as, while it is open.
+    let place: QuotaLedger.Place
+
+    /// - Parameters:
+    ///   - request: what the client has asked for.
+    ///   - place: what the session counts as.
+    init(
+        _ request: ClientMessage.Open, of database: String, _ user: User, at now: Timestamp, _ place: QuotaLedger.Place
+    ) {
+        self.database = database
+        self.user = user
+        isReadOnly = request.options.contains(.readOnly)
+        openedAt = now
+        self.place = place
+    }
+
+    /// Logs that the session was opened.
+    ///
+    /// - Parameter peer: the address of the client.
+    func noteOpening(by peer: String, in log: LogSink?) {
+        let (login, mode) = (user.identity.method.rawValue, isReadOnly ? "read" : "read and write")
+        log?(.info, "a session was opened", names(peer) + [("login", login), ("mode", mode)])
+    }
+
+    /// Logs that the session has ended.
+    ///
+    /// - Parameters:
+    ///   - peer: the address of the client.
+    ///   - reason: why it has.
+    ///   - now: when.
+    func noteEnd(by peer: String, because reason: String, now: Timestamp, in log: LogSink?) {
+        let milliseconds = max(0, (now.microseconds - openedAt.microseconds) / 1000)
+        log?(.info, "a session ended", names(peer) + [("reason", reason), ("milliseconds", "\(milliseconds)")])
+    }
+
+    /// The database, the user by id, and the address. Who logged in as nobody has no id.
+    private func names(_ peer: String) -> [(String, String)] {
+        [("database", database)] + (user.id.map { [("user", $0)] } ?? []) + [("peer", peer)]
+    }
+}
