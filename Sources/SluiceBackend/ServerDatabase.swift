@@ -68,16 +68,20 @@ public final class ServerDatabase: Sendable {
     /// results are used.
     ///
     /// - Throws: `QueryError` when the text cannot be parsed.
-    public func records(_ text: String) throws -> ServerResults<Record> {
+    public func records(_ text: QueryText) throws -> ServerResults<Record> {
         ServerResults(self, try QueryDescription(text: text))
     }
+
+    /// The records that a query finds whose text is only known at run time, as ``records(_:)-(QueryText)``.
+    @_disfavoredOverload
+    public func records(_ text: String) throws -> ServerResults<Record> { try records(QueryText(text)) }
 
     /// Reads the object with a primary key; nil if there is none. O(log n) in the number of objects of the class.
     ///
     /// - Throws: `ServerError` when the database cannot be used; `StoreError` when it lacks the class; `ModelError` when
-    ///   the object cannot be read as its type; `RecordError` when a value of the key's type cannot be a key.
+    ///   the object cannot be read as its type; `RecordError` when the class's keys are of another type.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) async throws -> Element? {
-        let key = try ObjectKey(primaryKey: key)
+        let key = try Element.objectKey(key)
         let bindings = bindings
         return try await access.perform { objects in
             let scope = WriteScope(bindings, schema: objects.schema)

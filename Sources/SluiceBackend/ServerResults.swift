@@ -22,8 +22,15 @@ public struct ServerResults<Element: ResultElement>: Sendable {
 
     /// Keeps only the objects that also meet a condition in the query language, such as `"price < $0", 10_000`. SORT,
     /// DISTINCT, LIMIT and EXCLUDE may follow it. An error in it is thrown where the results are used.
-    public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> ServerResults {
+    /// What is interpolated is a value: `"price < \(limit)"`.
+    public func filter(_ text: QueryText, _ arguments: (any PropertyValue)?...) -> ServerResults {
         refined { $0.filter(text, arguments: arguments) }
+    }
+
+    /// Keeps only the objects that meet a condition whose text is only known at run time.
+    @_disfavoredOverload
+    public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> ServerResults {
+        refined { $0.filter(QueryText(text), arguments: arguments) }
     }
 
     /// Sorts by several keys, of which the first comes before all others. Sorting again refines the order.

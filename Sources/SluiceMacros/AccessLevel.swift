@@ -5,9 +5,10 @@ enum AccessLevel: Int, Comparable {
     case `fileprivate`, `internal`, `package`, `public`
 
     /// The level that modifiers state; those of a setter do not count. Private counts as file-private, which is what
-    /// generated members beside it need.
-    init(_ modifiers: DeclModifierListSyntax) {
-        self = .internal
+    /// generated members beside it need. Without any, it is the one that the extension around the declaration states.
+    init(_ modifiers: DeclModifierListSyntax, in lexicalContext: [Syntax] = []) {
+        let outer = lexicalContext.first?.as(ExtensionDeclSyntax.self)?.modifiers
+        self = outer.map { AccessLevel($0) } ?? .internal
         for modifier in modifiers where modifier.detail == nil {
             switch modifier.name.tokenKind {
             case .keyword(.public): self = .public

@@ -1,6 +1,7 @@
 internal import SwiftDiagnostics
 internal import SwiftParser
 internal import SwiftSyntax
+internal import SwiftSyntaxBuilder
 
 /// One stored property of a model, as its source declares it.
 struct DeclaredProperty {
@@ -14,8 +15,9 @@ struct DeclaredProperty {
     /// The declared or inferred type, as source.
     let type: String
     let isOptional: Bool
-    /// Whether only the type checker can tell if the type can be stored.
-    let isOfOwnType: Bool
+    /// The type in it of which only the type checker can tell whether it can be stored; nil if the macro knows all of
+    /// them.
+    let namedType: NamedType?
     /// Whether the source names a link type, so that the property leads to another model.
     let isLink: Bool
     let access: AccessLevel
@@ -74,13 +76,13 @@ struct DeclaredProperty {
 
         isOptional = declaredType?.isOptional ?? false
         isLink = declaredType?.namesLink ?? false
-        isOfOwnType = declaredType?.namesOwnType ?? false
+        let inferred = binding.initializer.flatMap { inferredType(of: $0.value) }
+        namedType = (declaredType ?? inferred.map { TypeSyntax("\(raw: $0)") }).flatMap(NamedType.init)
         if isIgnored {
             type = declaredType?.trimmedDescription ?? ""
             checkIgnored(variable, reportingTo: &reporter)
             return
         }
-        let inferred = binding.initializer.flatMap { inferredType(of: $0.value) }
         guard let type = declaredType?.trimmedDescription ?? inferred else {
             reporter.report(Self.missingType(binding, name: name))
             return nil

@@ -18,8 +18,10 @@ struct ModelDeclaration {
     var isKeyed: Bool { properties.contains(where: \.isPrimaryKey) }
 
     /// Reads a declaration; nil when it cannot be a model, after saying why.
+    ///
+    /// - Parameter lexicalContext: the declarations around it, innermost first.
     init?(
-        _ declaration: some DeclGroupSyntax, attribute: AttributeSyntax,
+        _ declaration: some DeclGroupSyntax, attribute: AttributeSyntax, in lexicalContext: [Syntax],
         reportingTo context: (any MacroExpansionContext)?
     ) {
         var reporter = Reporter(context: context)
@@ -35,7 +37,7 @@ struct ModelDeclaration {
         let givenName = Self.name(in: attribute, reportingTo: &reporter)
         className = givenName?.text ?? structure.name.identifier?.name ?? structure.name.text
         NameRule.check(className, of: .class, at: givenName?.node ?? Syntax(structure.name), &reporter)
-        access = AccessLevel(structure.modifiers)
+        access = AccessLevel(structure.modifiers, in: lexicalContext)
         properties = structure.memberBlock.members.flatMap { member in
             member.decl.as(VariableDeclSyntax.self).map { DeclaredProperty.all(in: $0, reportingTo: &reporter) } ?? []
         }

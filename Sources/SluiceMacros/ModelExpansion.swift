@@ -26,7 +26,7 @@ struct ModelExpansion {
 
     /// A line that the compiler may find fault with because of the property's type: then it names the property's line.
     private func line(_ source: String, of property: DeclaredProperty) -> String {
-        guard property.isOfOwnType, let location = location(property.syntax) else { return source }
+        guard property.namedType != nil, let location = location(property.syntax) else { return source }
         return "#sourceLocation(file: \(location.file), line: \(location.line))\n\(source)\n#sourceLocation()"
     }
 
@@ -47,14 +47,16 @@ struct ModelExpansion {
 
     private var table: DeclSyntax {
         let lines = stored.map { property in
-            var arguments = "\(StringLiteralExprSyntax(content: property.storedName)), \\.\(property.name)"
+            let arguments = "\(StringLiteralExprSyntax(content: property.storedName)), \\.\(property.name)"
             let names = property.formerNames.map { StringLiteralExprSyntax(content: $0.text).description }
-            let was = names.isEmpty ? "" : ", was: [\(names.joined(separator: ", "))]"
+            var was = names.isEmpty ? "" : ", was: [\(names.joined(separator: ", "))]"
             if property.isPrimaryKey { return line("model.primaryKey(\(arguments)\(was))", of: property) }
-            if let value = property.initialValue { arguments += ", default: \(value)" }
-            if property.isIndexed { arguments += ", isIndexed: true" }
-            arguments += was
-            return line("model.property(\(arguments))", of: property) + sideCheck(of: property)
+            if property.isIndexed { was = ", isIndexed: true" + was }
+            let value = property.initialValue.map { ", default: \($0)" } ?? ""
+            guard let named = property.namedType else {
+                return "model.property(\(arguments)\(value)\(was))" + sideCheck(of: property)
+            }
+            return checked(property, named, value, arguments: was) + sideCheck(of: property)
         }
         let inverses = model.inverses.map { inverse in
             "model.inverse(\(StringLiteralExprSyntax(content: inverse.queryName)), \\.\(inverse.name), through: \(inverse.path))"
@@ -62,6 +64,33 @@ struct ModelExpansion {
         return """
             nonisolated \(raw: model.access.prefix)static let modelDefinition: Sluice.ModelDefinition<\(raw: model.typeName)> = Sluice.ModelDefinition(\(raw: model.typeName).self) { model in
             \(raw: (lines + inverses).joined(separator: "\n"))
+            }
+            """
+    }
+
+    /// Declares a property of a type that only the compiler knows. What it says of one that cannot be stored names the
+    /// property, and what would be right.
+    private func checked(
+        _ property: DeclaredProperty, _ named: NamedType, _ value: String, arguments: String
+    ) -> String {
+        let isLinked =
+            "'\(property.name)' would hold objects of a model, and objects are linked: declare it as \(named.linkType)"
+        let isUnknown =
+            "'\(property.name)' is of a type that cannot be stored; an enum with raw values can when it conforms to "
+            + "PropertyElement, and @Ignored keeps a property out of the store"
+        func unavailable(_ generic: String, _ type: String, _ message: String) -> String {
+            "@available(*, unavailable, message: \(StringLiteralExprSyntax(content: message)))\n"
+                + "func declareProperty<\(generic)>(_: any KeyPath<\(model.typeName), \(type)> & Sendable, default: \(type)? = nil) {}\n"
+        }
+        return """
+            do {
+            func declareProperty<SluiceValue: Sluice.PropertyValue>(_ keyPath: any KeyPath<\(model.typeName), SluiceValue> & Sendable, default value: SluiceValue? = nil) {
+            model.property(\(StringLiteralExprSyntax(content: property.storedName)), keyPath, default: value\(arguments))
+            }
+            \(unavailable("SluiceHeld: Sluice.Model", named.pattern, isLinked))\
+            @_disfavoredOverload
+            \(unavailable("SluiceValue", "SluiceValue", isUnknown))\
+            \(line("declareProperty(\\.\(property.name)\(value))", of: property))
             }
             """
     }
@@ -104,7 +133,9 @@ struct ModelExpansion {
     }
 
     private var decodingInitializer: DeclSyntax {
-        let assignments = stored.enumerated().map { line("self.\($1.name) = try row.value(\($0))", of: $1) }
+        let assignments = stored.enumerated().map { column, property in
+            "self.\(property.name) = try row.value(\(property.namedType == nil ? "" : "named: ")\(column))"
+        }
         return """
             nonisolated \(raw: model.access.prefix)init(from row: borrowing Sluice.RowDecoder) throws {
             \(raw: (assignments + ["self.objectMetadata = row.metadata"]).joined(separator: "\n"))
@@ -113,7 +144,9 @@ struct ModelExpansion {
     }
 
     private var encode: DeclSyntax {
-        let lines = stored.enumerated().map { line("try row.set(\($0), self.\($1.name))", of: $1) }
+        let lines = stored.enumerated().map { column, property in
+            "try row.set(\(property.namedType == nil ? "" : "named: ")\(column), self.\(property.name))"
+        }
         return """
             nonisolated \(raw: model.access.prefix)func encode(to row: inout Sluice.RowEncoder) throws {
             \(raw: lines.joined(separator: "\n"))

@@ -13,7 +13,10 @@ extension ModelMacro: MemberMacro {
         of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
         conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        guard let model = ModelDeclaration(declaration, attribute: node, reportingTo: context) else { return [] }
+        guard
+            let model = ModelDeclaration(
+                declaration, attribute: node, in: context.lexicalContext, reportingTo: context)
+        else { return [] }
         return ModelExpansion(model) { context.location(of: $0, at: .afterLeadingTrivia, filePathMode: .filePath) }
             .members
     }
@@ -25,9 +28,13 @@ extension ModelMacro: ExtensionMacro {
         providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
-        guard !protocols.isEmpty, declaration.is(StructDeclSyntax.self),
-            ModelDeclaration(declaration, attribute: node, reportingTo: nil) != nil
+        guard !protocols.isEmpty, let structure = declaration.as(StructDeclSyntax.self),
+            ModelDeclaration(declaration, attribute: node, in: context.lexicalContext, reportingTo: nil) != nil
         else { return [] }
+        if HiddenType.hides(structure, in: context.lexicalContext) {
+            context.diagnose(HiddenType.diagnostic(structure))
+            return []
+        }
         let syntax: DeclSyntax = "extension \(type.trimmed): Sluice.Model {}"
         return syntax.as(ExtensionDeclSyntax.self).map { [$0] } ?? []
     }

@@ -24,7 +24,13 @@ struct MacroExpansion {
             macros[name] = MacroSpec(type: PropertyMarkerMacro.self)
         }
         macros["Inverse"] = MacroSpec(type: InverseMacro.self)
-        source = file.expand(macroSpecs: macros, contextGenerator: { _ in context }).description
+        source =
+            file.expand(
+                macroSpecs: macros,
+                contextGenerator: { syntax in
+                    BasicMacroExpansionContext(sharingWith: context, lexicalContext: syntax.allMacroLexicalContexts())
+                }
+            ).description
         messages = context.diagnostics.map { diagnostic in
             let location = context.location(
                 for: diagnostic.position, anchoredAt: diagnostic.node, fileName: "Test.swift")

@@ -5,7 +5,8 @@ public import SluiceModel
 public struct StoreConfiguration: Sendable {
     /// Where the store lives.
     public enum Location: Sendable, Hashable {
-        /// A file, created if it is missing.
+        /// A file, created if it is missing, at a path whose bytes are taken as they are: `~` and `%` are letters of a
+        /// name. A relative path begins at the process's working folder.
         case file(String)
         /// Memory that is released when the last ``Store`` of that name is closed. Stores of one name in a process
         /// share their data.
@@ -84,7 +85,7 @@ public struct StoreConfiguration: Sendable {
     package var environment = StoreEnvironment.system
 
     /// - Parameters:
-    ///   - path: the store's file; nil for a private store in memory.
+    ///   - path: the store's file, see ``Location/file(_:)``; nil for a private store in memory.
     ///   - models: the Swift types whose objects the store holds.
     ///   - schema: classes without a Swift type, for work with records.
     ///   - sync: what to sync with.

@@ -16,6 +16,8 @@ package final class StoreCore: Sendable {
 
     package let storage: any ClientStorage
     package let configuration: StoreConfiguration
+    /// The functions of the configuration, as far as nobody has replaced them since.
+    let functions: StoreFunctions
     let callbacks = DispatchQueue(label: "sluice.callbacks")
     let rejections: RejectionCenter
     let sessions = SessionFeed()
@@ -45,6 +47,7 @@ package final class StoreCore: Sendable {
     init(storage: any ClientStorage, configuration: StoreConfiguration) throws {
         self.storage = storage
         self.configuration = configuration
+        functions = StoreFunctions(configuration)
         rejections = RejectionCenter(queue: callbacks)
         let environment = configuration.environment
         login = Mutex(LoginState(credentials: configuration.sync?.credentials ?? .anonymous))
@@ -54,7 +57,7 @@ package final class StoreCore: Sendable {
         }
         var options = ClientOptions()
         options.purgesRevokedObjects = configuration.purgesRevokedObjects
-        options.keepsRevokedObject = configuration.keepsRevokedObject
+        options.keepsRevokedObject = { [functions] in functions.keepsRevokedObject($0) }
         options.keepsRefusedWrites = configuration.refusedWrites == .keepLocal
         options.resetMode = configuration.clientReset.mode
         options.copiesBeforeReset = configuration.clientReset.keepsBackup
@@ -77,19 +80,18 @@ package final class StoreCore: Sendable {
         confined = Confined(
             engine: try ClientEngine(
                 storage: storage, declared: try configuration.wholeSchema(), options: options, now: environment.now,
-                random: environment.random,
-                log: configuration.log?.about(.sync)))
+                random: environment.random, log: functions.forwardingLog.about(.sync)))
         published = Mutex(storage.schema)
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
         confined.engine.reportTransfers(while: { [transfers] in transfers.isHeard }, transfers.tell)
         for rejection in confined.engine.unreportedRejections { rejections.report(rejection) }
-        confined.engine.onRejection = { [rejections, configuration] rejection in
-            configuration.metrics?.writeRejected(code: rejection.reason.code)
+        confined.engine.onRejection = { [rejections, functions] rejection in
+            functions.metrics?.writeRejected(code: rejection.reason.code)
             rejections.report(rejection)
         }
-        confined.engine.onResetBegin = configuration.clientReset.before
-        if let after = configuration.clientReset.after {
-            confined.engine.onResetEnd = { [callbacks] reset in callbacks.async { after(reset) } }
+        confined.engine.onResetBegin = { [functions] in functions.beforeReset?($0) }
+        confined.engine.onResetEnd = { [functions, callbacks] reset in
+            if let after = functions.afterReset { callbacks.async { after(reset) } }
         }
         confined.engine.onFlush = { [weak self] in
             if let self { carryOut(confined.engine.takeActions()) }
@@ -97,6 +99,25 @@ package final class StoreCore: Sendable {
         rejections.onReported = { [weak self] rejection in self?.performLater { $0.noteReported(rejection) } }
         queue.setSpecific(key: queueMark, value: true)
         addInverses(of: configuration.models)
+    }
+
+    /// Takes in what somebody else says who opens this store again.
+    ///
+    /// - Throws: ``StoreError/Code/invalidConfiguration`` when settings differ that must not, `SchemaError` when the
+    ///   classes contradict those of the store.
+    func join(_ other: StoreConfiguration, schema: Schema) async throws {
+        let conflicts = StoreSetting.conflicts(configuration, other)
+        guard conflicts.isEmpty else {
+            throw StoreError(
+                .invalidConfiguration,
+                "the store is open already with other settings: \(conflicts.joined(separator: ", ")) "
+                    + "\(conflicts.count == 1 ? "differs" : "differ"); open it with the same, or close it first")
+        }
+        try await perform { try $0.declare(schema.classes) }
+        addInverses(of: other.models)
+        functions.adopt(other)
+        // Some log what the old sink wanted.
+        bindings.withLock { $0 = [:] }
     }
 
     // MARK: Inverse relationships
@@ -237,7 +258,7 @@ package final class StoreCore: Sendable {
             case .renew(let delay):
                 renewLogin(after: delay)
             case .send(let frame):
-                configuration.metrics?.sent(byteCount: frame.count)
+                functions.metrics?.sent(byteCount: frame.count)
                 link?.send(frame)
             case .reconnect(let delay):
                 forgetAttempt()
@@ -256,20 +277,20 @@ package final class StoreCore: Sendable {
         switch event {
         case .received(let frame): receive(frame)
         case .opened:
-            configuration.metrics?.connected()
+            functions.metrics?.connected()
             // The number of the session is taken right before the session asks to be opened.
             performLater { [self] engine in
                 if let place = link?.takePlace() { engine.handle(.opened(at: place)) }
             }
         case .closed:
-            configuration.metrics?.disconnected()
+            functions.metrics?.disconnected()
             performLater { $0.handle(event) }
         default: performLater { $0.handle(event) }
         }
     }
 
     private func receive(_ frame: [UInt8]) {
-        configuration.metrics?.received(byteCount: frame.count)
+        functions.metrics?.received(byteCount: frame.count)
         let isFirst = frames.withLock { frames in
             frames.append(frame)
             return frames.count == 1
@@ -321,7 +342,7 @@ package final class StoreCore: Sendable {
     }
 
     private var excludedAccessLogger: (@Sendable (ExcludedAccess) -> Void)? {
-        guard let log = configuration.log?.about(.store), log.writes(.verbose) else { return nil }
+        guard let log = functions.log?.about(.store), log.writes(.verbose) else { return nil }
         return { access in log(.warning, access.message) }
     }
 }

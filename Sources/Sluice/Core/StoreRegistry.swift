@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import FoundationEssentials
 internal import SluiceModel
 internal import SluiceStorage
 internal import Synchronization
@@ -25,23 +24,39 @@ final class StoreRegistry: Sendable {
         case busy
     }
 
-    private let entries = Mutex<[StoreConfiguration.Location: Entry]>([:])
+    /// Names a location by the bytes of its path: texts may be equal and lead to different files.
+    private enum Place: Hashable {
+        case file([UInt8])
+        case memory(String)
+
+        init(_ location: StoreConfiguration.Location) {
+            switch location {
+            case .file(let path): self = .file(Array(path.utf8))
+            case .memory(let name): self = .memory(name)
+            }
+        }
+    }
+
+    private let entries = Mutex<[Place: Entry]>([:])
     private let opening = DispatchQueue(label: "sluice.opening", attributes: .concurrent)
 
     /// Returns the core of the configuration's location: the open one, with its schema extended, or a new one. The
     /// caller holds it until ``release(_:)``.
     func core(for configuration: StoreConfiguration) async throws -> StoreCore {
-        let location = configuration.location.standardized
+        var configuration = configuration
+        configuration.location = configuration.location.canonical
+        let place = Place(configuration.location)
         let schema = try configuration.wholeSchema()
         while true {
-            switch claim(location) {
+            switch claim(place) {
             case .free:
-                return try await open(location, configuration, schema: schema)
+                return try await open(place, configuration, schema: schema)
             case .busy:
-                await change(of: location)
+                await change(of: place)
             case .open(let core):
                 do {
-                    return try await join(core, configuration, schema: schema)
+                    try await core.join(configuration, schema: schema)
+                    return core
                 } catch {
                     release(core)
                     // Somebody closed it at the same time: open it again.
@@ -51,25 +66,25 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    private func claim(_ location: StoreConfiguration.Location) -> Claim {
+    private func claim(_ place: Place) -> Claim {
         entries.withLock { entries in
-            switch entries[location] {
+            switch entries[place] {
             case nil:
-                entries[location] = .busy(waiters: [])
+                entries[place] = .busy(waiters: [])
                 return .free
             case .busy: return .busy
             case .open(let core, let holderCount):
-                entries[location] = .open(core, holderCount: holderCount + 1)
+                entries[place] = .open(core, holderCount: holderCount + 1)
                 return .open(core)
             }
         }
     }
 
-    private func change(of location: StoreConfiguration.Location) async {
+    private func change(of place: Place) async {
         await withCheckedContinuation { continuation in
             let isBusy = entries.withLock { entries in
-                guard case .busy(let waiters) = entries[location] else { return false }
-                entries[location] = .busy(waiters: waiters + [continuation])
+                guard case .busy(let waiters) = entries[place] else { return false }
+                entries[place] = .busy(waiters: waiters + [continuation])
                 return true
             }
             if !isBusy { continuation.resume() }
@@ -77,10 +92,10 @@ final class StoreRegistry: Sendable {
     }
 
     /// Replaces the entry of a busy location, and resumes those who wait for it.
-    private func finish(_ location: StoreConfiguration.Location, _ entry: Entry?) {
+    private func finish(_ place: Place, _ entry: Entry?) {
         let waiters = entries.withLock { entries -> [CheckedContinuation<Void, Never>] in
-            guard case .busy(let waiters) = entries[location] else { return [] }
-            entries[location] = entry
+            guard case .busy(let waiters) = entries[place] else { return [] }
+            entries[place] = entry
             return waiters
         }
         for waiter in waiters { waiter.resume() }
@@ -89,44 +104,32 @@ final class StoreRegistry: Sendable {
     // MARK: Opening
 
     private func open(
-        _ location: StoreConfiguration.Location, _ configuration: StoreConfiguration, schema: Schema
+        _ place: Place, _ configuration: StoreConfiguration, schema: Schema
     ) async throws -> StoreCore {
         do {
             let core = try await withCheckedThrowingContinuation { continuation in
                 opening.async {
                     continuation.resume(
                         with: Result {
-                            let storage = try Self.openStorage(location, configuration, schema: schema)
+                            let storage = try Self.openStorage(configuration, schema: schema)
                             return try StoreCore(storage: storage, configuration: configuration)
                         })
                 }
             }
-            finish(location, .open(core, holderCount: 1))
+            finish(place, .open(core, holderCount: 1))
             core.start()
             return core
         } catch {
-            finish(location, nil)
+            finish(place, nil)
             throw StoreError.wrapping(error)
         }
     }
 
-    private func join(
-        _ core: StoreCore, _ configuration: StoreConfiguration, schema: Schema
-    ) async throws -> StoreCore {
-        guard core.configuration.sync == configuration.sync else {
-            throw StoreError(
-                .invalidConfiguration, "the store is open already and syncs with something else; close it first")
-        }
-        try await core.perform { try $0.declare(schema.classes) }
-        core.addInverses(of: configuration.models)
-        return core
-    }
-
     private static func openStorage(
-        _ location: StoreConfiguration.Location, _ configuration: StoreConfiguration, schema: Schema
+        _ configuration: StoreConfiguration, schema: Schema
     ) throws -> any ClientStorage {
         let storage =
-            switch location {
+            switch configuration.location {
             case .file(let path): try openFile(path, configuration)
             case .memory: try SQLiteClientStorage.open(.memory)
             }
@@ -154,34 +157,34 @@ final class StoreRegistry: Sendable {
 
     /// Gives up one hold on a core. When the last hold is given up, the core closes in the background.
     func release(_ core: StoreCore) {
-        let location = core.configuration.location.standardized
+        let place = Place(core.configuration.location)
         let isLast = entries.withLock { entries in
-            guard case .open(let held, let holderCount) = entries[location], held === core else { return false }
-            entries[location] = holderCount == 1 ? .busy(waiters: []) : .open(core, holderCount: holderCount - 1)
+            guard case .open(let held, let holderCount) = entries[place], held === core else { return false }
+            entries[place] = holderCount == 1 ? .busy(waiters: []) : .open(core, holderCount: holderCount - 1)
             return holderCount == 1
         }
-        if isLast { core.close { [self] in finish(location, nil) } }
+        if isLast { core.close { [self] in finish(place, nil) } }
     }
 
     /// Closes a core, whoever else holds it.
     func close(_ core: StoreCore) async {
-        let location = core.configuration.location.standardized
+        let place = Place(core.configuration.location)
         let isMine = entries.withLock { entries in
-            guard case .open(let held, _) = entries[location], held === core else { return false }
-            entries[location] = .busy(waiters: [])
+            guard case .open(let held, _) = entries[place], held === core else { return false }
+            entries[place] = .busy(waiters: [])
             return true
         }
         await withCheckedContinuation { continuation in core.close { continuation.resume() } }
-        if isMine { finish(location, nil) }
+        if isMine { finish(place, nil) }
     }
 }
 
 extension StoreConfiguration.Location {
-    /// The same location in a form that is equal for all paths to one place.
-    var standardized: StoreConfiguration.Location {
+    /// The same location, as the same path for all paths to one file.
+    fileprivate var canonical: StoreConfiguration.Location {
         switch self {
         case .memory: self
-        case .file(let path): .file(URL(filePath: path).standardizedFileURL.path())
+        case .file(let path): .file(FilePath.canonical(path))
         }
     }
 }

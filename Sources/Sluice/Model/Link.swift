@@ -45,6 +45,19 @@ public struct Link<Target: Model>: Sendable {
         if case .key(let key) = state { key } else { nil }
     }
 
+    /// The primary key of the target as its Swift type: `try link.key(as: String.self)`; nil if the link has no target, or
+    /// if a query excluded the link. It reads nothing.
+    ///
+    /// - Throws: ``ModelError/Code/typeMismatch`` when the key is no value of this type.
+    public func key<Key: PrimaryKeyValue>(as type: Key.Type) throws -> Key? {
+        guard let key else { return nil }
+        guard let value = Key(objectKey: key) else {
+            throw ModelError(
+                .typeMismatch, "the key of this link to \(Target.className) is no \(type)", object: identity)
+        }
+        return value
+    }
+
     /// The class and key of the target; nil if the link has no target, or if a query excluded the link.
     public var identity: Identity? { key.map { Identity(className: Target.className, key: $0) } }
 

@@ -1,4 +1,4 @@
-internal import SluiceModel
+package import SluiceModel
 
 extension ObjectKey {
     /// The key that a primary key's Swift value makes.
@@ -10,5 +10,18 @@ extension ObjectKey {
             throw RecordError(.missingPrimaryKey, "a primary key is an int, a string or a UUID")
         }
         self = key
+    }
+}
+
+extension Model {
+    /// The key of the object that a primary key's Swift value names.
+    ///
+    /// - Throws: as ``ObjectKey/init(primaryKey:)``; `RecordError` when the class's keys are of another type.
+    package static func objectKey(_ value: some PrimaryKeyValue) throws -> ObjectKey {
+        let key = try ObjectKey(primaryKey: value)
+        if case .success(let declared) = modelDefinition.declared.schema, !declared.accepts(key) {
+            throw RecordError.foreignKey(key, of: declared)
+        }
+        return key
     }
 }

@@ -48,6 +48,11 @@ extension UUID: PrimaryKeyValue {
     public static func decode(_ value: Value, from row: borrowing RowDecoder) -> UUID? {
         if case .uuid(let value) = value { value } else { nil }
     }
+
+    public init?(objectKey: ObjectKey) {
+        guard case .uuid(let key) = objectKey else { return nil }
+        self = key
+    }
 }
 
 extension Decimal: PropertyElement {

@@ -25,6 +25,13 @@ extension PropertyElement where Self: FixedWidthInteger {
     }
 }
 
+extension PrimaryKeyValue where Self: FixedWidthInteger {
+    public init?(objectKey: ObjectKey) {
+        guard case .int(let key) = objectKey else { return nil }
+        self.init(exactly: key)
+    }
+}
+
 extension Int: PrimaryKeyValue { public typealias Comparand = AnyNumber }
 extension Int64: PrimaryKeyValue { public typealias Comparand = AnyNumber }
 extension Int8: PrimaryKeyValue { public typealias Comparand = AnyNumber }
@@ -71,6 +78,11 @@ extension String: PrimaryKeyValue {
     @inlinable
     public static func decode(_ value: Value, from row: borrowing RowDecoder) -> String? {
         if case .string(let value) = value { value } else { nil }
+    }
+
+    public init?(objectKey: ObjectKey) {
+        guard case .string(let key) = objectKey else { return nil }
+        self = key
     }
 }
 

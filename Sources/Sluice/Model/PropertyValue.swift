@@ -37,7 +37,17 @@ public protocol PropertyValue: Sendable {
 public protocol PropertyElement: PropertyValue {}
 
 /// A property type that can be a primary key. Its ``PropertyValue/propertyType`` is `int`, `string` or `uuid`.
-public protocol PrimaryKeyValue: PropertyElement {}
+public protocol PrimaryKeyValue: PropertyElement {
+    /// The value that a key was made of; nil when it was made of another type.
+    init?(objectKey: ObjectKey)
+}
+
+extension PrimaryKeyValue where Self: RawRepresentable, RawValue: PrimaryKeyValue {
+    public init?(objectKey: ObjectKey) {
+        guard let value = RawValue(objectKey: objectKey) else { return nil }
+        self.init(rawValue: value)
+    }
+}
 
 /// Whether a property's value can be stored.
 public enum PropertyPresence: Sendable, Equatable {

@@ -74,6 +74,16 @@ public struct RowDecoder: ~Copyable {
         return value
     }
 
+    /// The value of a column, as ``value(_:)``. `@Model` calls it for a type that only the compiler knows.
+    @inlinable
+    public func value<Property: PropertyValue>(named column: Int) throws -> Property { try value(column) }
+
+    /// Compiles for a type that cannot be stored, so that the compiler says so once, where the property is declared.
+    @_disfavoredOverload
+    public func value<Property>(named column: Int) throws -> Property {
+        throw ModelError(.typeMismatch, "\(Property.self) cannot be stored")
+    }
+
     @inlinable
     func value(at position: Int) throws -> Value {
         readsCells ? try cell(at: position) : values[position]

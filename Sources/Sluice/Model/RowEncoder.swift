@@ -30,6 +30,18 @@ public struct RowEncoder: Sendable {
         }
     }
 
+    /// Puts the value of a column, as ``set(_:_:)``. `@Model` calls it for a type that only the compiler knows.
+    @inlinable
+    public mutating func set<Property: PropertyValue>(named column: Int, _ value: Property) throws {
+        try set(column, value)
+    }
+
+    /// Compiles for a type that cannot be stored, so that the compiler says so once, where the property is declared.
+    @_disfavoredOverload
+    public mutating func set<Property>(named column: Int, _ value: Property) throws {
+        throw ModelError(.typeMismatch, "\(Property.self) cannot be stored")
+    }
+
     @usableFromInline
     mutating func put(_ column: Int, _ value: Value, isKnownPresent: Bool) throws {
         let position = binding.positions[column]

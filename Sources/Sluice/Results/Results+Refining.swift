@@ -8,12 +8,21 @@ internal import SluiceQuery
 extension Results {
     /// Keeps only the objects that also meet a condition in the query language, such as `"price < $0", 10_000`.
     ///
+    /// What is interpolated is a value too: `"price < \(limit)"`. See ``QueryText``.
+    ///
     /// - Parameters:
     ///   - text: a condition. SORT, DISTINCT, LIMIT and EXCLUDE may follow it.
     ///   - arguments: the values of `$0`, `$1` … or, in order, of each `%@`: a ``Link`` for an object, an array for a
     ///     list.
-    public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> Results {
+    public func filter(_ text: QueryText, _ arguments: (any PropertyValue)?...) -> Results {
         refined { $0.filter(text, arguments: arguments) }
+    }
+
+    /// Keeps only the objects that meet a condition whose text is only known at run time, as
+    /// ``filter(_:_:)-(QueryText,_)``. A text from outside of the program can say what it wants: give values as arguments.
+    @_disfavoredOverload
+    public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> Results {
+        refined { $0.filter(QueryText(text), arguments: arguments) }
     }
 
     /// Sorts by several keys, of which the first comes before all others:

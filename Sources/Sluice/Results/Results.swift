@@ -136,6 +136,12 @@ public struct Results<Element: ResultElement>: Sendable {
     /// - Throws: as ``fetch()``.
     public func first() throws -> Element? { try limit(1).fetch().first }
 
+    /// Whether no object is here now. It ends with the first match, and decodes and sorts nothing unless the query has
+    /// stages.
+    ///
+    /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
+    public var isEmpty: Bool { get throws { try read { try $0.isEmpty() } } }
+
     private func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {
         let query = try query()
         if let scope { return try scope.read(query, body) }
@@ -160,6 +166,7 @@ public struct Results<Element: ResultElement>: Sendable {
     ///     values, and delays nothing.
     /// - Throws: ``SyncError`` when the server rejects the query, when nothing arrives in time, or when the store has
     ///   no server.
+    @discardableResult
     public func synced(
         timeout: Duration? = nil, progress: (@Sendable (SyncProgress) -> Void)? = nil
     ) async throws -> [Element] {

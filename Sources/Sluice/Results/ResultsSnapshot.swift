@@ -57,6 +57,12 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
         return (elements, errors)
     }
 
+    /// Logs that an object was left out.
+    func noteUnreadable(_ error: any Error) {
+        core.functions.log?.about(.store)(
+            .warning, "an object was left out, since it cannot be read as its type", [("reason", "\(error)")])
+    }
+
     /// The object id of the object at a position, from 0. Decodes nothing.
     ///
     /// - Precondition: the position is below ``count``.

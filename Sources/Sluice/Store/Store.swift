@@ -16,7 +16,12 @@ public final class Store: Sendable {
 
     /// Opens a store, creates its file if it is missing, and begins to sync if the configuration has a server.
     ///
-    /// - Throws: ``StoreError`` when the configuration is invalid, or when the file cannot be used because it belongs
+    /// Where the store is open already, its settings must be those that it was opened with. Models and classes are added
+    /// to those that it has. What it calls is replaced unless it is nil: ``StoreConfiguration/log``,
+    /// ``StoreConfiguration/metrics``, ``StoreConfiguration/keepsRevokedObject``, ``ClientResetPolicy/before`` and
+    /// ``ClientResetPolicy/after``. ``StoreConfiguration/startsSyncing`` has no effect then.
+    ///
+    /// - Throws: ``StoreError`` when the configuration is invalid, when the store is open with other settings, or when the file cannot be used because it belongs
     ///   to another program or a newer version, is damaged, or is held by another process; the file is left untouched.
     ///   `SchemaError` when a class contradicts the stored one.
     public static func open(_ configuration: StoreConfiguration) async throws -> Store {
@@ -57,18 +62,22 @@ public final class Store: Sendable {
     /// `Car WHERE price < 9000 SORT(price ASC) LIMIT(20)`.
     ///
     /// - Throws: `QueryError` when the text cannot be parsed or names something that is not in the schema.
-    public func records(_ text: String) throws -> Results<Record> {
+    public func records(_ text: QueryText) throws -> Results<Record> {
         let results = Results<Record>(hold: hold, description: try QueryDescription(text: text))
         _ = try results.query()
         return results
     }
 
+    /// The records that a query finds whose text is only known at run time, as ``records(_:)-(QueryText)``.
+    @_disfavoredOverload
+    public func records(_ text: String) throws -> Results<Record> { try records(QueryText(text)) }
+
     /// Reads the object with a primary key; nil if it is not here. O(log n) in the number of objects of the class.
     ///
     /// - Throws: ``StoreError`` when the store is closed or lacks the class; ``ModelError`` when the object cannot be
-    ///   read as its type; `RecordError` when a value of the key's type cannot be a key.
+    ///   read as its type; `RecordError` when the class's keys are of another type.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
-        try core.fetch(type, ObjectRef(try core.classIndex(of: Element.className), try ObjectKey(primaryKey: key)))
+        try core.fetch(type, ObjectRef(try core.classIndex(of: Element.className), try Element.objectKey(key)))
     }
 
     /// Reads the object with an object id, whatever its class; nil if it is not here.
@@ -103,10 +112,10 @@ public final class Store: Sendable {
     /// Results that consist of one object, named by its primary key, whether or not it is here yet. Making them reads
     /// nothing.
     ///
-    /// - Throws: `RecordError` when a value of this type cannot be a key. A class that the store lacks is reported
+    /// - Throws: `RecordError` when the class's keys are of another type. A class that the store lacks is reported
     ///   where the results are used.
     public func results<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Results<Element> {
-        let key = try ObjectKey(primaryKey: key)
+        let key = try Element.objectKey(key)
         return Results(hold: hold, description: QueryDescription(className: Element.className, key: key))
     }
 
@@ -137,11 +146,15 @@ public final class Store: Sendable {
 
     /// Runs a transaction: everything in it is stored, visible and queued for upload, or nothing is.
     ///
+    /// The body is `@Sendable` and may run on another thread, so it captures no `var`: name it in a capture list, as in
+    /// `write { [flight] in try $0.upsert(flight) }`, and return what it makes.
+    ///
     /// - Parameter body: runs on the store's own queue, one transaction at a time. What it reads of the transaction, of
     ///   results of it (``WriteTransaction/objects(_:)``) and through links has what the body has written so far;
     ///   results of the store have the last commit.
     /// - Returns: what `body` returns.
     /// - Throws: what `body` throws, or ``StoreError``; then nothing is stored.
+    @discardableResult
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
@@ -149,7 +162,7 @@ public final class Store: Sendable {
         // The block outlives the call for a moment and must not keep the store open then.
         defer { withExtendedLifetime(hold) {} }
         return try await core.perform { [unowned hold] engine in
-            let metrics = hold.core.configuration.metrics
+            let metrics = hold.core.functions.metrics
             let start = metrics.map { _ in ContinuousClock.now }
             var isStored = false
             defer { if let start { metrics?.wrote(took: ContinuousClock.now - start, isStored: isStored) } }

@@ -18,11 +18,15 @@ extension WriteTransaction {
     /// The records that a query in the query language finds, as this transaction sees them.
     ///
     /// - Throws: `QueryError` when the text cannot be parsed or names something that is not in the schema.
-    public func records(_ text: String) throws -> Results<Record> {
+    public func records(_ text: QueryText) throws -> Results<Record> {
         let results = results(try QueryDescription<Record>(text: text))
         _ = try results.query()
         return results
     }
+
+    /// The records that a query finds whose text is only known at run time, as ``records(_:)-(QueryText)``.
+    @_disfavoredOverload
+    public func records(_ text: String) throws -> Results<Record> { try records(QueryText(text)) }
 
     private func results<Element>(_ description: QueryDescription<Element>) -> Results<Element> {
         Results(hold: hold, description: description, in: scope)
@@ -60,7 +64,7 @@ extension WriteTransaction {
     ///   - results: a query of this transaction or of the store; only the query counts, and finds what this transaction
     ///     sees.
     ///   - set: new values.
-    ///   - add: amounts to add to numbers.
+    ///   - add: amounts to add to numbers. Null stays null.
     /// - Returns: how many objects were found.
     /// - Throws: `QueryError`; `RecordError` when a value does not fit its property, also if nothing is found, or when
     ///   `set` names the primary key.

@@ -75,8 +75,21 @@ public struct WriteTransaction: ~Copyable {
     /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` if `body` changes the
     ///   primary key, or a collection that is not here since a query excludes it; what `body` throws.
     public func update<Element: Model>(_ object: Element, _ body: (inout Element) throws -> Void) throws {
+        try update(object.objectKey, body)
+    }
+
+    /// Changes the object with a primary key, as ``update(_:_:)`` does.
+    ///
+    /// - Throws: as ``update(_:_:)``; `RecordError` when the class's keys are of another type.
+    public func update<Element: Model>(
+        _ type: Element.Type, key: some PrimaryKeyValue, _ body: (inout Element) throws -> Void
+    ) throws {
+        try update(try Element.objectKey(key), body)
+    }
+
+    private func update<Element: Model>(_ key: ObjectKey, _ body: (inout Element) throws -> Void) throws {
         let binding = try core.binding(of: Element.self, classIndex: try core.classIndex(of: Element.className))
-        let reference = ObjectRef(binding.classIndex, object.objectKey)
+        let reference = ObjectRef(binding.classIndex, key)
         guard let before = try writer.row(reference) else { throw missing(Element.className) }
         try update(reference, before, binding, body)
     }
@@ -131,6 +144,23 @@ public struct WriteTransaction: ~Copyable {
         try update(object.identity, add: [try name(of: property): amount.propertyValue])
     }
 
+    /// Adds an amount to a number that may be null, as ``increment(_:_:by:)-(_,KeyPath<Element,Number>,_)`` does.
+    ///
+    /// Null has no sum: an addition to it throws, and one that meets null elsewhere, since somebody has set it at the same
+    /// time, leaves it null.
+    ///
+    /// - Parameters:
+    ///   - object: names the object; its property values are not used.
+    ///   - property: the number.
+    ///   - amount: may be negative. The sum of integers wraps around on overflow.
+    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when the key path does not
+    ///   lead to a stored number of the class, or when the number is null here.
+    public func increment<Element: Model, Number: PropertyElement & Numeric>(
+        _ object: Element, _ property: KeyPath<Element, Number?>, by amount: Number
+    ) throws {
+        try update(object.identity, add: [try name(of: property): amount.propertyValue])
+    }
+
     /// Deletes an object, here and on the server. An object that is not here is deleted on the server too.
     ///
     /// - Parameter object: names the object; its property values are not used.
@@ -141,13 +171,13 @@ public struct WriteTransaction: ~Copyable {
 
     /// Deletes the object with a primary key, here and on the server.
     public func delete<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws {
-        try delete(Identity(className: Element.className, key: try ObjectKey(primaryKey: key)))
+        try delete(Identity(className: Element.className, key: try Element.objectKey(key)))
     }
 
     /// Reads the object with a primary key as this transaction sees it; nil if it is not here.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
         let binding = try core.binding(of: type, classIndex: try core.classIndex(of: Element.className))
-        return try writer.row(ObjectRef(binding.classIndex, try ObjectKey(primaryKey: key))).map {
+        return try writer.row(ObjectRef(binding.classIndex, try Element.objectKey(key))).map {
             try Element.decode($0, binding)
         }
     }
@@ -160,9 +190,30 @@ public struct WriteTransaction: ~Copyable {
     ///   - object: the class and key of the object.
     ///   - set: new values.
     ///   - add: amounts to add to numbers.
+    /// - Throws: ``StoreError/Code/objectMissing`` if the object is not here; `RecordError` when a value does not fit its
+    ///   property, or when a number to add to is null here.
     public func update(_ object: Identity, set: [String: Value] = [:], add: [String: Value] = [:]) throws {
         let (reference, classSchema) = try reference(object)
-        try writer.update(reference, Self.fields(of: classSchema, key: object.key, set: set, add: add))
+        let fields = try Self.fields(of: classSchema, key: object.key, set: set, add: add)
+        if classSchema.properties.contains(where: \.type.isOptional), !add.isEmpty {
+            try checkNumbers(fields, of: reference, classSchema)
+        }
+        try writer.update(reference, fields)
+    }
+
+    /// Checks that no amount is added to null.
+    private func checkNumbers(_ fields: [FieldOperation], of object: ObjectRef, _ classSchema: ClassSchema) throws {
+        guard let row = try writer.row(object) else { throw missing(classSchema.name) }
+        let set = PropertySet(fields.compactMap { if case .set = $0.change { $0.property } else { nil } })
+        for field in fields {
+            guard case .add = field.change, !set.contains(field.property), !row.absent.contains(field.property),
+                row.values[field.property].isNull
+            else { continue }
+            throw RecordError(
+                .typeMismatch,
+                "\(classSchema.name).\(classSchema.properties[field.property].name) is null here, and null has no sum; set a "
+                    + "number first")
+        }
     }
 
     /// Changes single elements of a set, or single entries of a map, which need not be here.
@@ -230,11 +281,7 @@ public struct WriteTransaction: ~Copyable {
             throw RecordError(.unknownClass, MissingNames.text(class: object.className))
         }
         let classSchema = writer.schema[classIndex]
-        guard classSchema.accepts(object.key) else {
-            throw RecordError(
-                .typeMismatch,
-                "objects of \(classSchema.name) are named by \(classSchema.keyType.rawValue), not by the key given")
-        }
+        guard classSchema.accepts(object.key) else { throw RecordError.foreignKey(object.key, of: classSchema) }
         return (ObjectRef(classIndex, object.key), classSchema)
     }
 

@@ -32,8 +32,9 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
     /// Parses a whole query in the query language.
     ///
     /// - Throws: `QueryError` when the text cannot be parsed.
-    package init(text: String) throws(QueryError) {
-        let syntax = try QuerySyntax.parse(text)
+    package init(text: QueryText) throws(QueryError) {
+        let (text, values) = try text.rendered()
+        let syntax = try QuerySyntax.parse(text, arguments: values, interpolated: values.indices)
         target = syntax.target
         predicate = syntax.predicate
         clauses = syntax.clauses
@@ -77,10 +78,12 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
 
     /// Adds a condition in the query language and the clauses that follow it. If the text cannot be parsed,
     /// ``syntax()`` throws.
-    package func filter(_ text: String, arguments: [(any PropertyValue)?]) -> QueryDescription {
+    package func filter(_ text: QueryText, arguments: [(any PropertyValue)?]) -> QueryDescription {
         do throws(QueryError) {
-            let values = arguments.map { $0?.propertyValue ?? .null }
-            let parsed = try QuerySyntax.parse(text, className: className, arguments: values)
+            let (text, interpolated) = try text.rendered(after: arguments.count)
+            let values: [Value] = arguments.map { $0?.propertyValue ?? .null } + interpolated
+            let parsed = try QuerySyntax.parse(
+                text, className: className, arguments: values, interpolated: arguments.count..<values.count)
             return adding(condition: parsed.predicate, clauses: parsed.clauses)
         } catch {
             var description = self

@@ -40,7 +40,7 @@ enum LoginOptions {
         configuration.logins.allowsAnonymous = arguments.flag("allow-anonymous")
         configuration.allowsEverything = arguments.flag("allow-everything")
         if let path = arguments.value("rules") {
-            guard let data = try? Data(contentsOf: URL(filePath: path)),
+            guard let data = FileManager.default.contents(atPath: path),
                 let text = String(validating: data, as: UTF8.self)
             else {
                 throw .failure("the rules file '\(path)' cannot be read as text")

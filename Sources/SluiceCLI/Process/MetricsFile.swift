@@ -21,7 +21,9 @@ struct MetricsFile: Sendable {
 
     func write() {
         do {
-            try Data(metrics.text.utf8).write(to: URL(filePath: path), options: .atomic)
+            // A path that begins with a tilde would be expanded.
+            let file = URL(filePath: path.hasPrefix("/") ? path : "./" + path)
+            try Data(metrics.text.utf8).write(to: file, options: .atomic)
         } catch {
             log?(.warning, "the file of metrics could not be written", [("file", path), ("error", "\(error)")])
         }

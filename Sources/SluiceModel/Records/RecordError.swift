@@ -39,6 +39,21 @@ public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
         )
     }
 
+    /// A key that no object of a class can have.
+    package static func foreignKey(_ key: ObjectKey, of classSchema: ClassSchema) -> RecordError {
+        let kind =
+            switch key {
+            case .id: "an object id"
+            case .int: "an int"
+            case .string: "a string"
+            case .uuid: "a uuid"
+            }
+        let property = classSchema.primaryKey.map { "\($0), which is \(classSchema.keyType.rawValue)" }
+        let names = property ?? "their object ids"
+        return RecordError(
+            .typeMismatch, "objects of \(classSchema.name) are named by \(names), and the key given is \(kind)")
+    }
+
     package static func mismatch(_ value: Value, property: Property, of classSchema: ClassSchema) -> RecordError {
         if case .int = value, property.type.element == .scalar(.double), !property.type.isCollection {
             return RecordError(

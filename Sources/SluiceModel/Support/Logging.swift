@@ -115,6 +115,11 @@ public struct LogSink: Sendable {
         return level >= lowest
     }
 
+    /// Writes a line of another sink, if this one wants such lines.
+    package func receive(_ line: LogLine) {
+        if about(line.domain).writes(line.level) { write(line) }
+    }
+
     /// Writes the line if its level is high enough; only then are message and metadata evaluated.
     package func callAsFunction(
         _ level: LogLevel, _ message: @autoclosure () -> String,

@@ -140,17 +140,31 @@ struct Parser {
             throw QueryError(.missingArgument, "\(given), and the query does not use $\(unused)", at: text.count)
         }
     }
+
+    /// Fails if an interpolated argument is not one of the text.
+    func checkAreUsed(_ interpolated: Range<Int>) throws(QueryError) {
+        guard let unused = interpolated.first(where: { !argumentsUsed.contains($0) }) else { return }
+        throw QueryError(
+            .missingArgument,
+            "the interpolated value $\(unused) is no operand here; it stands where a constant does, without quotes",
+            at: nil)
+    }
 }
 
 extension QuerySyntax {
     /// Parses a query without checking it, see ``Query/parse(_:className:arguments:schema:)``.
     ///
-    /// - Parameter isLimited: whether the limits on lists, constants and text hold, as they must for a client's text.
+    /// - Parameters:
+    ///   - interpolated: the arguments that the text must use, since its author has interpolated them.
+    ///   - isLimited: whether the limits on lists, constants and text hold, as they must for a client's text.
     package static func parse(
-        _ text: String, className: String? = nil, arguments: [Value] = [], isLimited: Bool = true
+        _ text: String, className: String? = nil, arguments: [Value] = [], interpolated: Range<Int> = 0..<0,
+        isLimited: Bool = true
     ) throws(QueryError) -> QuerySyntax {
         var parser = try Parser(text, arguments: .values(arguments), isLimited: isLimited)
-        return try parser.query(className: className)
+        let syntax = try parser.query(className: className)
+        try parser.checkAreUsed(interpolated)
+        return syntax
     }
 
     /// Parses a rule's condition or query, which may have variables.

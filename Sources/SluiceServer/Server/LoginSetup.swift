@@ -129,14 +129,12 @@ enum LoginSetup {
             rules.algorithms = [.hs256]
             return .init(rules, KeySource(KeySet(key)))
         case .file(let path):
-            do {
-                let bytes = Array(try Data(contentsOf: URL(filePath: path)))
-                return .init(rules, KeySource(try KeySet(bytes)))
-            } catch {
-                let reason = (error as? KeySetError)?.message ?? "it cannot be read"
-                throw ServerError(
+            func failure(_ reason: String) -> ServerError {
+                ServerError(
                     .invalidConfiguration, "the key set '\(path)' of the issuer '\(issuer.issuer)': \(reason)")
             }
+            guard let file = FileManager.default.contents(atPath: path) else { throw failure("it cannot be read") }
+            do { return .init(rules, KeySource(try KeySet(Array(file)))) } catch { throw failure(error.message) }
         case .url(let url):
             return .init(rules, try KeyFetcher(configuration).source(of: issuer.issuer, keysURL: url))
         case .discovered:

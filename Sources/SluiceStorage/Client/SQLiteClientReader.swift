@@ -6,7 +6,7 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
     private var state: ClientState
 
     init(location: String, name: String, access: FileAccess, state: ClientState) throws {
-        connection = try SQLiteConnection(location: access.location(location), name: name, access: access)
+        connection = try SQLiteConnection(location: location, name: name, access: access)
         try connection.configure(durability: .process, cacheSize: 16 << 20)
         self.state = state
         super.init(try ObjectTables(connection, schema: Schema()), isReadOnly: true)

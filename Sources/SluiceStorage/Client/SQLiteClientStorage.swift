@@ -46,8 +46,10 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         case .file(let path):
             let (connection, file) = try connect(
                 location, kind: .client, durability: durability, prepare: makeTables)
+            let access = file?.obstacle == nil ? FileAccess.read : connection.access
             let storage = try SQLiteClientStorage(
-                connection, file: file, location: path, gate: nil, resident: resident, isDurable: durability == .full)
+                connection, file: file, readers: (access.location(path), access), gate: nil, resident: resident,
+                isDurable: durability == .full)
             try storage.admit(databaseID: nil, isSynced: durability == .full)
             // Files of earlier versions lack it.
             if file?.obstacle == nil { try connection.execute(makeCachedTable) }
@@ -72,15 +74,16 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
                 try makeTables(on: connection)
             }
             return try SQLiteClientStorage(
-                connection, file: nil, location: shared, gate: AccessGate(), resident: resident, isDurable: false)
+                connection, file: nil, readers: (shared, .read), gate: AccessGate(), resident: resident,
+                isDurable: false)
         }
     }
 
     override class var mayHaveEditedLists: Bool { true }
 
     private init(
-        _ connection: SQLiteConnection, file: OpenFile?, location: String, gate: AccessGate?, resident: ResidentOutbox,
-        isDurable: Bool
+        _ connection: SQLiteConnection, file: OpenFile?, readers: (location: String, access: FileAccess),
+        gate: AccessGate?, resident: ResidentOutbox, isDurable: Bool
     ) throws {
         self.isDurable = isDurable
         isSyncing = isDurable
@@ -93,8 +96,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         state.schema = schema
         committed = state
         pool = ReaderPool(
-            location: location, name: connection.name, access: file?.obstacle == nil ? .read : connection.access,
-            gate: gate, state: state)
+            location: readers.location, name: connection.name, access: readers.access, gate: gate, state: state)
         holders = HolderIndex(state.members)
         try super.init(connection, file: file)
     }

@@ -28,7 +28,7 @@ enum DatabaseFile {
             try checkNeverBorn(path, kind)
             try make(path, kind: kind, prepare: prepare)
         }
-        let connection = try SQLiteConnection(location: path.file, name: path.file)
+        let connection = try SQLiteConnection(path: path.file, access: .write)
         try connection.execute("PRAGMA journal_mode = WAL")
         // Reading opens the write-ahead log, which is watched too.
         _ = try connection.integer("SELECT count(*) FROM sqlite_master")
@@ -103,7 +103,7 @@ enum DatabaseFile {
     ) throws {
         let draft = try makeDraft(of: path)
         do {
-            let connection = try SQLiteConnection(location: draft, name: path.file)
+            let connection = try SQLiteConnection(location: draft.sqliteURI, name: path.file)
             try fill(connection, kind: kind, prepare: prepare)
             try connection.execute("PRAGMA journal_mode = WAL")
         }
@@ -151,7 +151,7 @@ enum DatabaseFile {
         do {
             try connection.withStatement("VACUUM INTO ?") { statement in
                 // Without a name for it, a database in memory would be copied to another one in memory.
-                statement.bind(1, "file:" + draft.uriEscaped + "?vfs=unix")
+                statement.bind(1, draft.sqliteURI + "?vfs=unix")
                 try statement.run()
             }
             if let finish { try edit(draft, finish) }
@@ -164,7 +164,7 @@ enum DatabaseFile {
 
     /// Changes a draft, of which nothing needs to be left if that fails.
     private static func edit(_ draft: String, _ body: (SQLiteConnection) throws -> Void) throws {
-        let connection = try SQLiteConnection(location: draft, name: draft)
+        let connection = try SQLiteConnection(path: draft, access: .write)
         defer { connection.close() }
         try connection.execute("PRAGMA journal_mode = OFF")
         try connection.execute("PRAGMA synchronous = OFF")

@@ -16,9 +16,13 @@ struct DatabasePath: Hashable {
     /// Finds the file that a path leads to, which need not exist.
     ///
     /// - Throws: ``StorageError/Code/vanished`` if the path is a symbolic link that leads nowhere,
-    ///   ``StorageError/Code/notADatabase`` if a folder, a pipe or a device is where a file should be. None of them is
-    ///   opened.
+    ///   ``StorageError/Code/notADatabase`` if a folder, a pipe or a device is where a file should be, ``StorageError/Code/misuse``
+    ///   if it is empty or has a byte of value 0. None of them is opened.
     static func resolve(_ original: String) throws(StorageError) -> DatabasePath {
+        guard FilePath.isUsable(original) else {
+            throw StorageError(
+                .misuse, original.isEmpty ? "the path is empty; name a file" : "a path cannot have the character 0")
+        }
         let result = DatabasePath(file: try target(of: original))
         for path in [result.file, result.writeAheadLog, result.sharedMemory, result.lock, result.marker] {
             try checkRegular(path, beside: original)

@@ -14,11 +14,13 @@ enum FileAccess: Hashable {
 
     var isReadOnly: Bool { self != .write }
 
-    /// What SQLite opens.
+    /// What SQLite opens: always a URI, since SQLite takes some paths for other things than files.
     func location(_ path: String) -> String {
-        guard case .readAlone(let hasLog) = self else { return path }
+        switch self {
+        case .write, .read: path.sqliteURI
         // Locks would need permission to write. The lock of the store keeps other handles out.
-        return "file:" + path.uriEscaped + (hasLog ? "?vfs=unix-none" : "?immutable=1")
+        case .readAlone(let hasLog): path.sqliteURI + (hasLog ? "?vfs=unix-none" : "?immutable=1")
+        }
     }
 }
 
@@ -60,9 +62,9 @@ enum WriteProbe {
 }
 
 extension String {
-    /// The path as it may stand in an SQLite URI.
-    var uriEscaped: String {
-        var result: [UInt8] = []
+    /// The SQLite URI of the file at this path, whatever bytes its names have.
+    var sqliteURI: String {
+        var result = Array((hasPrefix("/") ? "file://" : "file:./").utf8)
         for byte in utf8 {
             switch byte {
             case UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%"):

@@ -33,7 +33,7 @@ final class SQLiteConnection {
     private static let isLibraryConfigured = sluice_sqlite_stop_counting_memory() == SQLITE_OK
 
     /// - Parameters:
-    ///   - location: a file's path or an SQLite URI.
+    ///   - location: an SQLite URI, or `:memory:`; ``FileAccess/location(_:)`` makes one of a path.
     ///   - name: what messages call the database.
     ///   - access: how the file is used.
     init(location: String, name: String, access: FileAccess = .write) throws(StorageError) {

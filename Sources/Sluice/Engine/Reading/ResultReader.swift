@@ -41,41 +41,61 @@ struct ResultReader {
         try forEachStoredResult {
             let row = try $0.row()
             try body(ObjectRef($0.classIndex, row.key), row)
+            return true
         } or: {
             try body($0, $1)
+            return true
         }
     }
 
-    /// Calls one of two closures with every result, regardless of the limit, in no particular order.
+    /// Whether there is no result. O(1) where the first match on disk is one.
+    func isEmpty() throws -> Bool {
+        guard query.stages.isEmpty else { return try count() == 0 }
+        guard query.limit != 0 else { return true }
+        var isEmpty = true
+        try forEachStoredResult { _ in
+            isEmpty = false
+            return false
+        } or: { _, _ in
+            isEmpty = false
+            return false
+        }
+        return isEmpty
+    }
+
+    /// Calls one of two closures with every result, regardless of the limit, in no particular order, until one returns
+    /// false.
     ///
     /// - Parameters:
     ///   - found: called with a result of which no more than cells was read.
     ///   - body: called with one that was read as a whole to judge it.
     private func forEachStoredResult(
-        _ found: (StoredRow) throws -> Void, or body: (ObjectRef, Row) throws -> Void
+        _ found: (StoredRow) throws -> Bool, or body: (ObjectRef, Row) throws -> Bool
     ) throws {
         if let id = query.object {
             guard let object = try reader.findObject(id), let row = try reader.row(object),
                 try includes(row, object)
             else { return }
-            return try body(object, row)
+            _ = try body(object, row)
+            return
         }
         guard let subscription else { return try forEachMatch(found, or: body) }
+        var goesOn = true
         func visit(_ object: ObjectRef) throws {
-            guard let row = try reader.row(object), try includes(row, object) else { return }
-            try body(object, row)
+            guard goesOn, let row = try reader.row(object), try includes(row, object) else { return }
+            goesOn = try body(object, row)
         }
         if subscription.isInForce {
             let decided = try decidedHere(pendingObjects())
             try reader.forEachMemberRow(of: subscription.id, role: .root) { row in
                 // Members about which the server decides need no evaluation.
                 guard !decided.isEmpty, case let object = try row.object, decided.contains(object) else {
-                    try found(row)
-                    return true
+                    goesOn = try found(row)
+                    return goesOn
                 }
                 let whole = try row.row()
-                if try includes(whole, object) { try body(object, whole) }
-                return true
+                if try includes(whole, object) { goesOn = try body(object, whole) }
+                return goesOn
             }
             for object in decided where object.classIndex == query.classIndex {
                 if try !isNamed(object) { try visit(object) }
@@ -85,15 +105,17 @@ struct ResultReader {
         var seen: Set<ObjectRef> = []
         try forEachMatch { row in
             seen.insert(try row.object)
-            try found(row)
+            goesOn = try found(row)
+            return goesOn
         } or: { object, row in
             seen.insert(object)
-            try body(object, row)
+            goesOn = try body(object, row)
+            return goesOn
         }
         guard reader.memberCount(of: subscription.id, role: .root) > 0 else { return }
         try reader.forEachMember(of: subscription.id, role: .root) { object in
             if !seen.contains(object) { try visit(object) }
-            return true
+            return goesOn
         }
     }
 
@@ -125,18 +147,18 @@ struct ResultReader {
     /// Calls one of two closures, as ``forEachStoredResult(_:or:)`` does, with every object that matches on disk, unless
     /// that cannot be judged and the server did not name it.
     private func forEachMatch(
-        _ found: (StoredRow) throws -> Void, or body: (ObjectRef, Row) throws -> Void
+        _ found: (StoredRow) throws -> Bool, or body: (ObjectRef, Row) throws -> Bool
     ) throws {
         let needed = judge.neededProperties(of: subscription)
         // The SQL statement has evaluated the condition already.
         try reader.forEachStoredRow(matching: query) { row in
             if let needed {
-                if try !row.absent.meets(needed) || isNamed(row.object) { try found(row) }
+                if try !row.absent.meets(needed) || isNamed(row.object) { return try found(row) }
             } else {
                 let whole = try row.row()
                 let object = ObjectRef(query.classIndex, whole.key)
                 if try judge.isJudgeable(whole, of: subscription, in: state) || isNamed(object) {
-                    try body(object, whole)
+                    return try body(object, whole)
                 }
             }
             return true
@@ -253,9 +275,11 @@ struct ResultReader {
                 let object = try $0.object
                 note(object)
                 try body(binding.isWhole ? RowDecoder($0.row(), binding) : RowDecoder($0, object.key, binding))
+                return true
             } or: {
                 note($0)
                 try body(RowDecoder($1, binding))
+                return true
             }
         }
         return isInOrder ? nil : ids.indices.sorted { ids[$0] < ids[$1] }
