@@ -63,7 +63,7 @@ struct Format1Tests {
             #expect(storage.acceptedAt == Timestamp(microseconds: isFirst ? 100 : 200))
             let stamp = try storage.history(of: Garage.carRef("A"), since: 1).latestAssignment(of: 1)
             #expect(stamp?.version == (isFirst ? 2 : 4))
-            #expect(try storage.history(of: Garage.carRef("B"), since: 1).deleted?.version == 3)
+            #expect(try storage.history(of: Garage.carRef("B"), since: 1).latestDeletion?.version == 3)
             if isFirst {
                 let change = JournalChange(Garage.carRef("A"), .update, written: [1], values: [.int(3)])
                 try storage.write { try storage.record(at: 20, accepted: 200, [change]) }

@@ -197,11 +197,11 @@ struct LogTests {
         #expect(try storage.history(of: Garage.carRef("B"), since: 0).latestAssignment(of: 0) == nil)
         try upload(2, at: 40, JournalChange(object, .delete))
         history = try storage.history(of: object, since: 1)
-        #expect(history.deleted?.timestamp.microseconds == 40)
+        #expect(history.latestDeletion?.timestamp.microseconds == 40)
         #expect(history.latestAssignment(of: 1) == nil)
         try upload(3, at: 50, JournalChange(object, .create, written: [2], values: [.null]))
         history = try storage.history(of: object, since: 1)
-        #expect(history.deleted == nil)
+        #expect(history.latestDeletion?.timestamp.microseconds == 40)
         #expect(history.latestAssignment(of: 1) == nil)
         #expect(history.latestAssignment(of: 2)?.clientID == 3)
     }

@@ -4,6 +4,8 @@ extension ObjectOperation {
 }
 
 extension FieldOperation {
+    private var isDefault: Bool { if case .setDefault = change { true } else { false } }
+
     var yieldsToEarlierWrites: Bool {
         switch change {
         case .edit, .editList, .setDefault: true
@@ -14,9 +16,9 @@ extension FieldOperation {
     /// Applies this operation to the server's object, considering what others wrote to the property concurrently.
     ///
     /// - Of assignments, the later (timestamp, client) wins.
-    /// - A default yields to every value that was written, whatever the times; of two defaults that did not know of each
-    ///   other, the later wins.
-    /// - Additions commute, and count on top of the assignments before them.
+    /// - A default is what a new object has beneath everything that was written, whatever the times; of two defaults that
+    ///   did not know of each other, the later is.
+    /// - Additions commute, and count on top of the assignments before them, and of a default at any time.
     /// - An assignment or a clearing of a collection beats the edits of others, whatever the times.
     /// - Of two edits of the same element, the later wins; edits of different elements do not meet. An element of a list
     ///   is moved and set independently, and what is erased stays erased.
@@ -34,8 +36,10 @@ extension FieldOperation {
         case .set, .clear, .add:
             if let assigned = history.latestAssignment(of: property), author < assigned { return nil }
         case .setDefault:
-            guard let other = history.latestDefault(of: property), !history.isWritten(property), !(author < other)
-            else { return nil }
+            guard history.isNew(to: author.clientID), history.latestAssignment(of: property) == nil else { return nil }
+            if let other = history.latestDefault(of: property), author < other { return nil }
+            // The default of a collection is that of its class, and beneath what was edited already.
+            if row.values[property].isCollection { return effective }
         case .edit(let edits):
             guard !history.isAssigned(property, byOtherThan: author.clientID) else { return nil }
             let left = edits.filter { name in
@@ -53,7 +57,7 @@ extension FieldOperation {
         }
         row.apply(effective)
         if change.isAssignment {
-            for amount in history.additions(to: property, laterThan: author) {
+            for amount in history.additions(to: property, laterThan: isDefault ? nil : author) {
                 row.apply(FieldOperation(property, .add(amount)))
             }
         }

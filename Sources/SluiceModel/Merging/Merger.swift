@@ -1,25 +1,30 @@
-/// Computes the effect of an operation on the server's state of an object, considering what others wrote concurrently.
+/// Computes the effect of one transaction on the server's state of an object, considering what others wrote concurrently.
 ///
-/// A delete beats concurrent updates, also of an object that was created again since. Of a delete and a creation that
-/// did not know of each other the later counts. Creating an object that exists sets the named properties. For each
-/// property the rules are in `FieldOperation.merge`. A write is concurrent if it was stored after the version that the author knew.
-/// An operation that has no effect by these rules is superseded, which is not an error.
+/// What a transaction does to an object is a deletion of what was there, a creation, and changes after it, each of which
+/// it may lack; what comes before its last deletion has no effect (`[ObjectOperation].withoutDeleted`). A write is
+/// concurrent if it was stored after the version that the author knew.
+///
+/// - A deletion undoes the creations of the object that its author knew and those that are earlier; of one that undoes
+///   all of them nothing is left. An object that others have created too becomes what it is without the others.
+/// - A creation that did not know of a later deletion has no effect. Creating an object that exists sets the named
+///   properties, and adds to and edits them.
+/// - A change belongs to the creations that its author knew, and has no effect once all of them are undone.
+///
+/// For each property the rules are in `FieldOperation.merge`. An operation that has no effect by these rules is
+/// superseded, which is not an error.
 package struct Merger {
-    /// The object after the operation; nil if it does not exist.
+    /// The object after the operations; nil if it does not exist.
     package var row: Row?
-    /// The properties that the operations wrote.
+    /// The properties that the operations wrote, since the last deletion among them.
     package var written: PropertySet = []
     /// The changes of those properties of `written` that were changed in part and not assigned, one for each.
     package var partial: [FieldOperation] = []
-    /// Those properties of `written` that got a default, and no more.
+    /// Those properties of `written` that got a default, which `partial` may have changed.
     package var defaulted: PropertySet = []
-    /// The lists among `partial`.
-    package var editedLists: PropertySet {
-        PropertySet(partial.lazy.filter { if case .editList = $0.change { true } else { false } }.map(\.property))
-    }
-
     /// Whether an operation has created the object, or would have if it had not been there.
     package private(set) var creates = false
+    /// Whether an operation deletes what others have created before, whatever is left then.
+    package private(set) var deletes = false
 
     /// The number of operations that had no effect by the rules.
     package var supersededCount = 0
@@ -27,8 +32,16 @@ package struct Merger {
     private let template: Template
     /// Whether edits of lists leave the values as they are until `Row.closeLists`.
     private let leavesListsBehind: Bool
-    /// Whether an operation of this upload created or deleted the object, so that no earlier write is concurrent.
+    /// Whether an operation of this upload created the object or deleted all of it, so that no earlier write is concurrent.
     private var isOwn = false
+    /// What a deletion has left of an object that others have created too.
+    private var left: ObjectTrail.Left?
+    /// What the author did to the properties, whatever came of it; nil if none of it belongs to the object.
+    private var fields: [FieldOperation]?
+    /// Whether a creation has met what others have created, of which its author does not know all, so that it must be
+    /// remembered what there was before.
+    private var remembersFormer = false
+    private var isContested = false
 
     /// What merging needs to know of a class, which the objects of a group share.
     package struct Template {
@@ -40,6 +53,15 @@ package struct Merger {
             name = classSchema.name
             primaryKeyIndex = classSchema.primaryKeyIndex
             defaults = classSchema.defaultValues
+        }
+
+        /// A field of a creation. A collection whose default is another than that of the class counts as chosen: what
+        /// others insert into the one does not fit the other.
+        fileprivate func field(_ field: FieldOperation) -> FieldOperation {
+            guard case .setDefault(let value) = field.change, value.isCollection,
+                !value.isIdentical(to: defaults[field.property])
+            else { return field }
+            return FieldOperation(field.property, .set(value))
         }
     }
 
@@ -53,58 +75,135 @@ package struct Merger {
         self.template = template
     }
 
-    /// Applies one operation. O(fields), plus the cost of the questions to `history`.
+    /// Applies one operation. O(fields), plus the cost of the questions to `history`; a deletion that undoes a part of
+    /// what the object goes back to costs O(writes since a creation met the object).
     ///
     /// - Parameters:
     ///   - operation: an operation that was checked against the schema.
     ///   - author: who wrote the operation, and when.
     ///   - history: the changes of the object after the version that the author knew, except those of this upload.
     package mutating func apply(_ operation: ObjectOperation, author: WriteStamp, history: ObjectHistory) {
-        let history = isOwn ? ObjectHistory() : history
-        switch (operation.action, row) {
-        case (.delete, nil): break
+        switch operation.action {
+        case .delete: delete(operation.object, author: author, history: history)
         case _ where isOfAnother(operation, by: author, history): supersededCount += 1
-        case (.delete, .some):
-            row = nil
-            written = []
-            partial = []
-            defaulted = []
-            creates = false
-            isOwn = true
-        case (.update, nil):
-            supersededCount += 1
-        case (.create(let fields), nil):
-            // A creation that did not know of the deletion and is later than it creates the object again.
-            if let deleted = history.deleted, author < deleted {
-                supersededCount += 1
-                return
-            }
-            // Who deletes an object and creates it again has chosen what it is.
-            let countsDefaults = !isOwn
-            isOwn = true
-            creates = true
-            create(operation.object.key, fields, author: author)
-            if !countsDefaults { defaulted = [] }
-        case (.create(let fields), .some), (.update(let fields), .some):
-            if case .create = operation.action { creates = true }
-            for field in fields where field.property != template.primaryKeyIndex {
-                apply(field, author: author, history: history)
-            }
+        case .create(let fields): create(operation.object.key, fields, author: author, history: history)
+        case .update(let fields): change(fields, author: author, history: history)
         }
     }
 
-    /// Whether an operation was meant for an object with the same key that is there no more: an update, if others have
-    /// deleted and created the object since, a creation, if others have deleted the object later and created it again,
-    /// and a delete, if others have created it later.
+    /// Whether an operation has no effect on the object that is there: a change of which nothing is left that its author
+    /// knew, a creation, if others have deleted the object later, and a deletion, if all that is there is later.
     ///
     /// - Parameter history: the changes of the object after the version that the author knew, except those of this upload.
     package func isOfAnother(_ operation: ObjectOperation, by author: WriteStamp, _ history: ObjectHistory) -> Bool {
-        guard row != nil, !isOwn, !creates else { return false }
-        return switch operation.action {
-        case .create: history.lastDeletion.map { author < $0 } ?? false
-        case .update: history.isReborn(for: author.clientID)
-        case .delete: history.latestCreation.map { author < $0 } ?? false
+        guard !creates else { return false }
+        switch operation.action {
+        case .create: return (left?.deletion ?? history.latestDeletion).map { author < $0 } ?? false
+        case .update: return row == nil || !isOwn && !current(history).belongs(to: author.clientID)
+        case .delete: return row != nil && !isOwn && history.verdict(on: author) == .none
         }
+    }
+
+    /// The history of what is there.
+    private func current(_ history: ObjectHistory) -> ObjectHistory {
+        if isOwn { return ObjectHistory() }
+        return left.map { history.replaced(by: $0.trail) } ?? history
+    }
+
+    private mutating func delete(_ object: ObjectRef, author: WriteStamp, history: ObjectHistory) {
+        deletes = true
+        creates = false
+        fields = nil
+        written = []
+        partial = []
+        defaulted = []
+        guard row != nil else { return }
+        switch isOwn ? Lineages.Verdict.all : history.verdict(on: author) {
+        case .all:
+            row = nil
+            isOwn = true
+        case .part:
+            left = history.left(by: author, of: object, template)
+            if let left { row = left.row } else { supersededCount += 1 }
+        case .none: supersededCount += 1
+        }
+    }
+
+    private mutating func create(
+        _ key: ObjectKey, _ fields: [FieldOperation], author: WriteStamp, history: ObjectHistory
+    ) {
+        guard row != nil else {
+            isOwn = true
+            creates = true
+            return create(key, fields, author: author)
+        }
+        let history = current(history)
+        if !creates, !isOwn {
+            remembersFormer = history.isToBeKept(from: author.clientID)
+            isContested = history.isContested
+        }
+        creates = true
+        merge(fields, author: author, history: history)
+    }
+
+    private mutating func change(_ fields: [FieldOperation], author: WriteStamp, history: ObjectHistory) {
+        let history = current(history)
+        isContested = isContested || history.isContested
+        merge(fields, author: author, history: history)
+    }
+
+    private mutating func merge(_ fields: [FieldOperation], author: WriteStamp, history: ObjectHistory) {
+        if !isOwn { self.fields = (self.fields ?? []) + fields }
+        for field in fields where field.property != template.primaryKeyIndex {
+            apply(template.field(field), author: author, history: history)
+        }
+    }
+
+    /// What the operations did, as trails note it.
+    ///
+    /// - Parameters:
+    ///   - old: the object before them.
+    ///   - base: the version that their author knew.
+    ///   - isLineaged: whether the object may have more than one creation.
+    /// - Returns: nil if nothing has come of them that others would have to consider.
+    package func note(
+        by author: WriteStamp, replacing old: Row?, base: UInt64, isLineaged: Bool
+    ) -> WriteNote? {
+        func note(_ kind: WriteKind, written: PropertySet, _ lineage: WriteLineage? = nil) -> WriteNote {
+            WriteNote(
+                kind, written: written, defaulted: defaulted, partial: partial, creates: creates && kind == .update,
+                deletes: deletes, lineage: lineage)
+        }
+        var origin: WriteLineage.Origin? { fields.map { .init(base: base, fields: $0) } }
+        switch (old, row) {
+        case (nil, nil): return deletes ? WriteNote(.delete, deletes: true) : nil
+        case (nil, _?): return note(.create, written: written)
+        case (_?, nil): return WriteNote(.delete)
+        case (let old?, let row?):
+            guard !isBegunAnew else { return WriteNote(.update, deletes: true, lineage: rest(author, origin)) }
+            let written = row.differences(from: old, besides: self.written)
+            let isRemembered = creates || fields != nil && isLineaged
+            guard !written.isEmpty || creates || deletes || isContested && isRemembered else { return nil }
+            guard isRemembered else { return note(.update, written: written) }
+            let former = remembersFormer ? old.withClosedLists : nil
+            return note(.update, written: written, WriteLineage(origin: origin, former: former))
+        }
+    }
+
+    /// Whether the object is another one since, or a part of what it was.
+    package var isBegunAnew: Bool { deletes && row != nil && (isOwn || left != nil) }
+
+    /// What the deletion has left, followed by what the operations did then.
+    private func rest(_ author: WriteStamp, _ origin: WriteLineage.Origin?) -> WriteLineage {
+        var rest = left?.rest ?? .init(keepsFormer: false, writes: [])
+        var own = WriteNote(.create, written: written, defaulted: defaulted, partial: partial)
+        if let origin {
+            own.kind = .update
+            own.creates = creates
+            own.lineage = WriteLineage(origin: origin, former: remembersFormer ? left?.row : nil)
+        }
+        if isOwn || origin != nil { rest.writes.append(.init(own, author)) }
+        return WriteLineage(rest: rest)
     }
 
     /// Sets the value of a property, whatever the operations and the rules have made of it. If that is the value already,
@@ -130,7 +229,7 @@ package struct Merger {
         var count = 0
         assigning: while count < fields.count, partial.isEmpty {
             let property = fields[count].property
-            switch fields[count].change {
+            switch template.field(fields[count]).change {
             case .set(let value):
                 values[property] = value
                 defaulted.remove(property)
@@ -143,7 +242,7 @@ package struct Merger {
             count += 1
         }
         row = Row(key: key, values: values)
-        for field in fields[count...] {
+        for field in fields[count...].map(template.field) {
             if case .setDefault(let value) = field.change, !written.contains(field.property) {
                 row?.set(value, of: field.property)
                 written.insert(field.property)
@@ -159,7 +258,14 @@ package struct Merger {
         // Merged in place: a list may be long.
         row = nil
         defer { row = merged }
-        let isAssigned = written.contains(field.property) && !partial.contains { $0.property == field.property }
+        // A default is of a creation, and beneath what the same transaction does to the property, in whichever order.
+        if case .setDefault = field.change, !creates || written.contains(field.property) {
+            supersededCount += 1
+            return
+        }
+        let isAssigned =
+            written.contains(field.property) && !defaulted.contains(field.property)
+            && !partial.contains { $0.property == field.property }
         // Edits after an assignment of the same upload are edits of what that has made.
         let isOwn = isAssigned && field.yieldsToEarlierWrites
         guard
@@ -171,13 +277,12 @@ package struct Merger {
         }
         if case .setDefault = field.change {
             defaulted.insert(field.property)
-        } else {
-            // What is changed is no default any more.
+        } else if field.change.isAssignment {
             defaulted.remove(field.property)
         }
         if field.change.isAssignment {
             partial.removeAll { $0.property == field.property }
-        } else if case .editList = field.change, isAssigned || self.isOwn {
+        } else if case .editList = field.change, isAssigned {
             // A list that is edited by the transaction that sets it counts as set to the result.
             merged.closeLists()
             merged.setIdentity(nil, of: field.property)

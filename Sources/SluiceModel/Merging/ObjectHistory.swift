@@ -4,53 +4,73 @@ package struct ObjectHistory {
     private var logged: ObjectTrail?
     private var recent: ObjectTrail?
     private var version: UInt64 = 0
-    /// The last deletion that the log has, if the group has ended it with a creation.
-    private var formerDeletion: WriteStamp?
+    /// Whether all that counts is in `logged`, so that it tells what the object goes back to.
+    private var isWhole = false
 
     /// The history of an object to which nothing was done.
     package init() {}
 
-    /// - Parameter version: the version after which the history begins.
+    /// The whole history of an object.
+    ///
+    /// - Parameter version: the version after which the history begins: the one that an author knew.
     package init(_ trail: ObjectTrail, since version: UInt64) {
         logged = trail
         self.version = version
+        isWhole = true
     }
 
-    /// The same history, and after it what transactions did that are not in the log yet.
+    /// The same history, and after it what transactions did that are not in the log yet. It does not tell what the object
+    /// goes back to.
     package func followed(by trail: ObjectTrail) -> ObjectHistory {
         var history = trail.isWhole ? ObjectHistory() : self
-        if trail.isWhole { history.formerDeletion = logged?.lastDeletion(since: version) }
         history.recent = trail
+        history.isWhole = false
         return history
     }
 
-    /// The latest creation by stamp since the last deletion: the one that made the object, or one that met it. O(log n).
-    package var latestCreation: WriteStamp? {
-        let logged = logged?.latestCreation(since: version)
-        let recent = recent?.latestCreation(since: 0)
-        guard let logged, let recent else { return logged ?? recent }
-        return max(logged, recent)
+    /// The same history where nobody asks what the object goes back to.
+    package var ofProperties: ObjectHistory {
+        var history = self
+        history.isWhole = false
+        return history
     }
 
-    /// Whether others have deleted and created the object, of which the client has only seen what was before. O(1).
-    package func isReborn(for client: UInt64) -> Bool {
-        if let recent {
-            if recent.isWritten(by: client) { return false }
-            if formerDeletion != nil || recent.lastDeletion(since: 0) != nil { return true }
-        }
-        return logged.map { $0.lastDeletion(since: version) != nil && !$0.isWritten(by: client) } ?? false
+    /// What the log has.
+    package var trail: ObjectTrail? { logged }
+
+    private var lineages: Lineages? { isWhole ? logged?.lineages : nil }
+
+    /// Whether several creations have made the object what it is.
+    var isContested: Bool { isWhole && logged?.isContested ?? false }
+
+    /// Whether creations that the author does not know have made the object what it is, and nothing else. O(1).
+    func isNew(to author: UInt64) -> Bool { lineages.map { !$0.isKnown(to: author, since: version) } ?? false }
+
+    /// Whether it must be remembered what the object is before a creation of an author meets it: where the author does not
+    /// know of all creations that it goes back to, and nothing is kept yet. O(creations).
+    func isToBeKept(from author: UInt64) -> Bool {
+        guard let lineages, logged?.contest?.former == nil else { return false }
+        return lineages.hasUnknown(to: author, since: version)
     }
 
-    /// The last deletion, whether or not the object was created again. O(1).
-    package var lastDeletion: WriteStamp? {
-        recent?.lastDeletion(since: 0) ?? formerDeletion ?? logged?.lastDeletion(since: version)
+    /// Whether a write of an author who does not create the object belongs to something that the object goes back to.
+    func belongs(to author: UInt64) -> Bool { lineages?.isKnown(to: author, since: version) ?? true }
+
+    /// What a deletion does to the object. O(1) if it undoes nothing, else O(creations).
+    func verdict(on deletion: WriteStamp) -> Lineages.Verdict {
+        lineages?.verdict(on: deletion, since: version) ?? .all
     }
 
-    /// The deletion, if the object was deleted and not created again.
-    package var deleted: WriteStamp? {
-        if let recent, recent.isWhole { return recent.deleted }
-        return logged?.deleted.flatMap { $0.version > version ? $0 : nil }
+    /// What a deletion leaves that undoes a part of what the object goes back to.
+    func left(by deletion: WriteStamp, of object: ObjectRef, _ template: Merger.Template) -> ObjectTrail.Left? {
+        logged?.left(by: deletion, since: version, of: object, template)
     }
+
+    /// The history after a deletion that leaves a part.
+    func replaced(by trail: ObjectTrail) -> ObjectHistory { ObjectHistory(trail, since: version) }
+
+    /// The latest deletion by stamp, whether or not the object was created again. O(log n).
+    package var latestDeletion: WriteStamp? { lineages?.latestDeletion(since: version) }
 
     /// The latest assignment of a property by stamp. O(log n) in the assignments.
     package func latestAssignment(of property: Int) -> WriteStamp? {
@@ -76,11 +96,6 @@ package struct ObjectHistory {
         return max(logged, recent)
     }
 
-    /// Whether a property was written, apart from defaults. O(log n) in the assignments.
-    package func isWritten(_ property: Int) -> Bool {
-        recent?.isWritten(property, since: 0) ?? false || logged?.isWritten(property, since: version) ?? false
-    }
-
     /// The latest edit of an element of a collection by stamp. O(log n) in the edits of the element.
     package func latestEdit(of property: Int, element: Value) -> WriteStamp? {
         // What was edited before an assignment is gone.
@@ -102,7 +117,9 @@ package struct ObjectHistory {
 
     /// The amounts of the additions to a property that are later than a stamp, to be added one after the other.
     /// Neighbouring additions may come as their sum.
-    package func additions(to property: Int, laterThan stamp: WriteStamp) -> [Value] {
+    ///
+    /// - Parameter stamp: nil for all additions.
+    package func additions(to property: Int, laterThan stamp: WriteStamp?) -> [Value] {
         (logged?.additions(to: property, since: version, laterThan: stamp) ?? [])
             + (recent?.additions(to: property, since: 0, laterThan: stamp) ?? [])
     }

@@ -1,9 +1,11 @@
 /// The writes of one thing that no write of a later version overrides: versions ascend, stamps descend.
-struct StampStack {
+package struct StampStack: Sendable {
     private var stamps: [WriteStamp] = []
 
+    package init() {}
+
     /// Appends a write, whose version must be later than all before. Amortised O(1).
-    mutating func push(_ stamp: WriteStamp) {
+    package mutating func push(_ stamp: WriteStamp) {
         while let last = stamps.last, !(stamp < last) { stamps.removeLast() }
         stamps.append(stamp)
     }

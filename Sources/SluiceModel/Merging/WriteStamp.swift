@@ -11,6 +11,9 @@ package struct WriteStamp: Hashable, Comparable, Sendable {
         self.version = version
     }
 
+    /// Earlier than every other.
+    static let earliest = WriteStamp(timestamp: HybridTimestamp(microseconds: .min), clientID: 0, version: 0)
+
     package static func < (left: WriteStamp, right: WriteStamp) -> Bool {
         left.timestamp != right.timestamp ? left.timestamp < right.timestamp : left.clientID < right.clientID
     }

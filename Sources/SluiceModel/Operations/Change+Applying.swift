@@ -47,6 +47,13 @@ extension FieldOperation.Change {
 }
 
 extension Value {
+    package var isCollection: Bool {
+        switch self {
+        case .list, .set, .map: true
+        default: false
+        }
+    }
+
     fileprivate var isEmptyCollection: Bool {
         switch self {
         case .list(let elements), .set(let elements): elements.isEmpty

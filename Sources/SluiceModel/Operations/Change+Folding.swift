@@ -40,12 +40,14 @@ extension [FieldOperation] {
     }
 
     /// Appends a later operation, or combines it with the one on the same property. A property that is assigned anew
-    /// comes last. Edits of a list stay apart from the assignment before them, for combined they would not say what the
-    /// elements are.
+    /// comes last. What changes a default stays apart from it, since it counts also where the default yields. Edits of a
+    /// list stay apart from the assignment before them, for combined they would not say what the elements are.
     package mutating func fold(_ later: FieldOperation) {
         guard let earlier = lastIndex(where: { $0.property == later.property }) else { return append(later) }
         if later.change.isAssignment {
             removeAll { $0.property == later.property }
+            append(later)
+        } else if case .setDefault = self[earlier].change {
             append(later)
         } else if case .editList = later.change, self[earlier].change.isAssignment {
             append(later)

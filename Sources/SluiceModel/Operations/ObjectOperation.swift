@@ -5,7 +5,7 @@ package struct ObjectOperation: Hashable, Sendable {
 
     package enum Action: Hashable, Sendable {
         /// Creates the object; properties that are not named get their defaults. If the object exists, the named
-        /// properties are set, except to defaults.
+        /// properties are changed in the same way, except to defaults.
         case create([FieldOperation])
         /// Changes an object that exists; without effect if it does not.
         case update([FieldOperation])
@@ -28,6 +28,15 @@ package struct ObjectOperation: Hashable, Sendable {
 }
 
 extension [ObjectOperation] {
+    /// Those of one transaction that are not undone by a later deletion of the same object in it. O(n).
+    package var withoutDeleted: [ObjectOperation] {
+        guard contains(where: { $0.action == .delete }) else { return self }
+        var lasts: [ObjectRef: Int] = [:]
+        for (place, operation) in enumerated() where operation.action == .delete { lasts[operation.object] = place }
+        return enumerated().filter { place, operation in lasts[operation.object].map { $0 <= place } ?? true }
+            .map(\.element)
+    }
+
     /// The kinds of the operations, for change events.
     package var kinds: Set<OperationKind> {
         var (creates, deletes, sets, adds) = (false, false, false, false)

@@ -112,6 +112,13 @@ extension Row {
         for case (let property, .behind(let list)) in lists ?? [:] { set(list, of: property) }
     }
 
+    /// The row with the values of the lists that were edited behind them. O(n).
+    package var withClosedLists: Row {
+        var row = self
+        row.closeLists()
+        return row
+    }
+
     /// How edited lists come from what they were in another row. O(n).
     package func listEdits(_ properties: PropertySet, from other: Row) -> [Int: ListEdits] {
         var edits: [Int: ListEdits] = [:]

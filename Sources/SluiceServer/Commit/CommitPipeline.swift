@@ -113,6 +113,7 @@ package struct CommitPipeline {
         }
         committed.acknowledged = prepared.acknowledged
         committed.rejections = prepared.rejections
+        committed.createdInVain = prepared.createdInVain
         committed.supersededCount = prepared.supersededCount
         committed.metCounts = prepared.metCounts
         return committed

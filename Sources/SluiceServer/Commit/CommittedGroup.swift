@@ -17,6 +17,8 @@ package struct CommittedGroup: Sendable {
     /// The highest acknowledged sequence of each session that uploaded here.
     package var acknowledged: [SessionID: UInt64] = [:]
     package var rejections: [Rejection] = []
+    /// What the uploads of each session have created that is not there, since others had deleted it later.
+    package var createdInVain: [SessionID: [ObjectRef]] = [:]
     /// The number of operations that had no effect by the rules of merging.
     package var supersededCount = 0
     /// How many creations of each class met an object with their key, by position: they have set its properties.

@@ -13,8 +13,8 @@ struct GroupObjects {
         var isKnown = false
         /// Whether an upload has created or deleted it.
         var isReset = false
-        /// Whether it was ever deleted before the group; nil if nobody has asked.
-        var wasDeleted: Bool?
+        /// Whether it was ever deleted, or met by a creation; nil if nobody has asked.
+        var isLineaged: Bool?
         /// The upload that came to it last, counted from 1, and its place among the objects of that upload.
         var upload = 0
         var place = 0
@@ -63,13 +63,12 @@ struct GroupObjects {
     /// Whether nothing counts that was done to an object before the group.
     func isReset(_ number: Int) -> Bool { entries[number].isReset }
 
-    /// Whether an object was ever deleted. May be true of one that an upload of the group has created.
-    mutating func mayBeReborn(_ number: Int, of object: ObjectRef) throws -> Bool {
-        if entries[number].isReset { return true }
-        if let known = entries[number].wasDeleted { return known }
-        let wasDeleted = try storage.incarnation(of: object) > 0
-        entries[number].wasDeleted = wasDeleted
-        return wasDeleted
+    /// Whether an object may have had more than one creation: it was deleted, or a creation has met it.
+    mutating func isLineaged(_ number: Int, of object: ObjectRef) throws -> Bool {
+        if let known = entries[number].isLineaged { return known }
+        let isLineaged = try storage.incarnation(of: object) > 0
+        entries[number].isLineaged = isLineaged
+        return isLineaged
     }
 
     /// An object as the uploads so far leave it.
@@ -82,6 +81,9 @@ struct GroupObjects {
         return row
     }
 
+    /// Whether an object that the group has come to is there after the uploads so far.
+    func isPresent(_ number: Int) -> Bool { entries[number].after != nil }
+
     /// An object before the group.
     mutating func before(_ number: Int, of object: ObjectRef) throws -> Row? {
         _ = try row(number, of: object)
@@ -89,10 +91,15 @@ struct GroupObjects {
     }
 
     /// Notes how an upload leaves an object. One that was not read was not there before the group.
-    mutating func set(_ row: Row?, of number: Int, isReset: Bool) {
+    ///
+    /// - Parameters:
+    ///   - isReset: whether the upload has created or deleted it.
+    ///   - isLineaged: whether it was deleted, or a creation or a deletion has met it.
+    mutating func set(_ row: Row?, of number: Int, isReset: Bool, isLineaged: Bool = false) {
         entries[number].after = row
         entries[number].isKnown = true
         if isReset { entries[number].isReset = true }
+        if isLineaged { entries[number].isLineaged = true }
     }
 
     /// The objects as they were read before the group, by number; nil for one that was not there.

@@ -26,6 +26,8 @@ struct GroupPreparation {
     private var progress: [UInt64: UInt64] = [:]
     private var acknowledged: [SessionID: UInt64] = [:]
     private var rejections: [CommittedGroup.Rejection] = []
+    /// The objects, with their numbers, that uploads have created in vain.
+    private var createdInVain: [(session: SessionID, object: ObjectRef, number: Int)] = []
     private var supersededCount = 0
     /// How many creations of each class met an object with their key.
     private var metCounts: [Int: Int] = [:]
@@ -136,7 +138,7 @@ struct GroupPreparation {
         touched.reserveCapacity(changeset.operations.count)
         objects.reserveCapacity(changeset.operations.count)
         uploadCount += 1
-        for operation in changeset.operations {
+        for operation in changeset.operations.withoutDeleted {
             let number = objects.number(of: operation.object)
             let place = objects.place(of: number, in: uploadCount, next: touched.count)
             if place == touched.count { touched.append(try touch(operation, number, for: upload.session)) }
@@ -154,11 +156,12 @@ struct GroupPreparation {
                 touched[place].isUnknown
                 ? ObjectHistory()
                 : try history(
-                    of: touched[place], since: changeset.baseVersion, for: operation, stamp, isWhole: isResolved)
+                    of: &touched[place], since: changeset.baseVersion, for: operation, stamp, isWhole: isResolved)
             let isOfAnother = touched[place].merger.isOfAnother(operation, by: stamp, history)
             if case .delete = operation.action {
                 if isOfAnother { touched[place].wouldDelete = true } else { touched[place].deletes = true }
             }
+            if case .create = operation.action, isOfAnother { touched[place].isCreatedInVain = true }
             if isResolved, !isOfAnother { touched[place].note(operation, by: upload, history) }
             touched[place].merger.apply(operation, author: stamp, history: history)
         }
@@ -185,10 +188,18 @@ struct GroupPreparation {
         changes.reserveCapacity(touched.count)
         for place in touched.indices {
             supersededCount += touched[place].merger.supersededCount
-            guard let change = change(of: touched[place]) else { continue }
+            if touched[place].isCreatedInVain, touched[place].merger.row == nil, !touched[place].isHidden {
+                createdInVain.append((upload.session, touched[place].object, touched[place].number))
+            }
+            guard let change = touched[place].change(by: stamp, base: changeset.baseVersion) else { continue }
+            // Whether its author may delete an object that is not there, no rule can say.
+            if writeGuard != nil, change.kind == .delete, change.deletes { continue }
             var row = touched[place].merger.row
             row?.version = version
-            objects.set(row, of: touched[place].number, isReset: change.kind != .update)
+            if change.kind == .create { row?.closeLists() }
+            objects.set(
+                row, of: touched[place].number, isReset: change.kind != .update,
+                isLineaged: change.creates || change.deletes || change.kind == .delete)
             known.numbers.append(touched[place].number)
             if change.kind == .create, let row { known.created.append(row) }
             changes.append(change)
@@ -276,68 +287,6 @@ struct GroupPreparation {
                 leavesListsBehind: writeGuard == nil && policies == nil))
     }
 
-    /// The changes of an object that the author did not know of, as far as they may take precedence over the author's
-    /// write.
-    ///
-    /// It reads the log only if the object was changed since the author's version, and only from the first change that
-    /// is not earlier than the author's write, unless earlier ones may take precedence too.
-    ///
-    /// - Parameter isWhole: whether earlier ones count in any case.
-    private mutating func history(
-        of touched: TouchedObject, since version: UInt64, for operation: ObjectOperation, _ author: WriteStamp,
-        isWhole: Bool
-    ) throws -> ObjectHistory {
-        let (object, row) = (touched.object, touched.merger.row)
-        var mayBeReborn = false
-        var isWhole = isWhole || operation.yieldsToEarlierWrites
-        if let row, row.version > version {
-            switch operation.action {
-            case .update:
-                mayBeReborn = try objects.mayBeReborn(touched.number, of: object)
-                isWhole = isWhole || mayBeReborn
-            case .create: mayBeReborn = try objects.mayBeReborn(touched.number, of: object)
-            case .delete: break
-            }
-        }
-        let time = isWhole ? HybridTimestamp(microseconds: .min) : author.timestamp
-        let isReset = objects.isReset(touched.number)
-        let logged =
-            isReset && !mayBeReborn ? ObjectHistory() : try logged(object, row: row, since: version, notBefore: time)
-        guard version <= storage.version, isReset || (row?.version ?? 0) > storage.version,
-            let trail = groupHistory.trail(of: object, notBefore: time)
-        else { return logged }
-        return logged.followed(by: trail)
-    }
-
-    private func logged(
-        _ object: ObjectRef, row: Row?, since version: UInt64, notBefore time: HybridTimestamp
-    ) throws -> ObjectHistory {
-        let version = max(version, storage.version(before: time))
-        guard version < storage.version, let last = try row?.version ?? storage.lastVersion(of: object), last > version
-        else { return ObjectHistory() }
-        return try storage.history(of: object, since: max(version, storage.logStart))
-    }
-
-    /// What an upload does to an object; nil if it changes nothing.
-    private func change(of touched: TouchedObject) -> JournalChange? {
-        let merger = touched.merger
-        switch (touched.old, merger.row) {
-        case (nil, nil): return nil
-        case (nil, let row?):
-            return JournalChange(
-                touched.object, .create, written: merger.written, values: merger.written.map { row.values[$0] },
-                partial: merger.partial, defaulted: merger.defaulted)
-        case (_?, nil): return JournalChange(touched.object, .delete)
-        case (let old?, let row?):
-            let written = row.differences(from: old, besides: merger.written)
-            guard !written.isEmpty else { return nil }
-            return JournalChange(
-                touched.object, .update, written: written,
-                values: written.map { merger.editedLists.contains($0) ? .null : row.values[$0] },
-                partial: merger.partial, defaulted: merger.defaulted, creates: merger.creates)
-        }
-    }
-
     /// The result. Read it once, after the last upload.
     func prepared(workerID: String?) -> PreparedGroup {
         let group = JournalGroup(
@@ -347,6 +296,8 @@ struct GroupPreparation {
         return PreparedGroup(
             group: group, record: steps.isEmpty ? nil : JournalRecord(group, after: storage.head), head: storage.head,
             known: known, acknowledged: acknowledged, rejections: rejections,
+            createdInVain: Dictionary(grouping: createdInVain.filter { !objects.isPresent($0.number) }, by: \.session)
+                .mapValues { $0.map(\.object) },
             supersededCount: supersededCount, metCounts: metCounts)
     }
 }

@@ -17,6 +17,12 @@ extension OperationCheck {
             if creations.columns[column].isOf(schema.classes[classIndex].properties[property].type) { return true }
             return (0..<creations.count).allSatisfy { position in
                 let value = creations.value(at: position, ofColumn: column)
+                // Another default than that of the class counts as chosen, which columns do not say.
+                if value.isCollection, creations.isDefault(at: position, ofColumn: column),
+                    !value.isIdentical(to: schema.classes[classIndex].properties[property].defaultValue)
+                {
+                    return false
+                }
                 return problem(with: value, property, ofClass: classIndex, place: "") == nil
             }
         }

@@ -13,6 +13,7 @@ package struct PreparedGroup {
     let known: KnownObjects
     let acknowledged: [SessionID: UInt64]
     let rejections: [CommittedGroup.Rejection]
+    let createdInVain: [SessionID: [ObjectRef]]
     let supersededCount: Int
     let metCounts: [Int: Int]
 }

@@ -12,11 +12,15 @@ struct TouchedObject {
     var isUnknown: Bool
     /// Whether it exists and its author may not read it, so that it does not exist for the author.
     var isHidden = false
+    /// Whether it may have had more than one creation.
+    var isLineaged = false
     var merger: Merger
     /// What the operations are, for judging them.
     var deletes = false
     var wouldDelete = false
     var named: PropertySet = []
+    /// Whether a creation had no effect, since others had deleted the object later.
+    var isCreatedInVain = false
     /// What the author assigns and others have assigned meanwhile, and all operations of the author; only where a
     /// resolver may be asked.
     var contested: PropertySet = []
@@ -24,6 +28,25 @@ struct TouchedObject {
 }
 
 extension TouchedObject {
+    /// What an upload does to an object; nil if nothing comes of it.
+    ///
+    /// - Parameter base: the version that its author knew.
+    func change(by author: WriteStamp, base: UInt64) -> JournalChange? {
+        guard !isHidden, var note = merger.note(by: author, replacing: old, base: base, isLineaged: isLineaged) else {
+            return nil
+        }
+        guard let row = merger.row else { return JournalChange(object, note) }
+        if let old, merger.isBegunAnew {
+            // What remains is told by the lineage; here is what leads from one object to the other.
+            note.written = row.differences(from: old)
+            note.partial = row.listEdits(note.written, from: old).sorted { $0.key < $1.key }.map {
+                FieldOperation($0.key, .editList($0.value))
+            }
+        }
+        let edited = note.editedLists
+        return JournalChange(object, note, values: note.written.map { edited.contains($0) ? .null : row.values[$0] })
+    }
+
     /// Whether the upload changes the object at all.
     var changes: Bool {
         switch (old, merger.row) {

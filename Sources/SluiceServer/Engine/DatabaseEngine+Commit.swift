@@ -104,6 +104,7 @@ extension DatabaseEngine {
         findDifferences()
         hub.dropIdleAtoms()
         withdraw(after: group.delta)
+        withdraw(createdInVain: group.createdInVain)
         for id in bootstraps.overloaded {
             let message = "more has changed behind the pages of a bootstrap than the server keeps"
             end(id, .init(.overloaded, message, action: .retry))

@@ -39,6 +39,14 @@ extension DatabaseEngine {
         }
     }
 
+    /// Tells authors which objects that they have created are not there, since others had deleted them later.
+    func withdraw(createdInVain objects: [SessionID: [ObjectRef]]) {
+        for (session, objects) in objects.sorted(by: { $0.key < $1.key })
+        where sessions[session]?.takesWithdrawals ?? false {
+            withdraw(objects, from: session)
+        }
+    }
+
     /// Judges a part of what clients keep again, if what rules read has changed.
     func judgeCached(now: Timestamp) {
         guard cached.count > 0 else { return }
@@ -56,7 +64,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// - Parameter request: the number of the offer; 0 where a commit has hidden the objects.
+    /// - Parameter request: the number of the offer; 0 where a commit has hidden the objects, or not made them.
     private func withdraw(_ objects: [ObjectRef], from session: SessionID, answering request: UInt64 = 0) {
         var content = ObjectBlock()
         moves.noteLoss(of: Set(objects), by: session)

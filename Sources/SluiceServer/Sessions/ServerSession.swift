@@ -25,6 +25,8 @@ final class ServerSession {
     let isShortLived: Bool
     /// Whether the client takes pages of kind resumed for a complete subscription, when its user's rights change.
     let takesMovesInPages: Bool
+    /// Whether the client can be told of single objects that are not there.
+    let takesWithdrawals: Bool
     var uploads = Uploads.accepted
     /// The nonce that was offered at the opening and that the client's first message confirms; nil once the server has
     /// stored it.
@@ -36,7 +38,7 @@ final class ServerSession {
 
     init(
         id: SessionID, user: User, isReadOnly: Bool, clientID: UInt64?, isShortLived: Bool,
-        takesMovesInPages: Bool, unconfirmedNonce: ObjectID?, receivedSequence: UInt64
+        takesMovesInPages: Bool, takesWithdrawals: Bool, unconfirmedNonce: ObjectID?, receivedSequence: UInt64
     ) {
         self.id = id
         self.user = user
@@ -44,6 +46,7 @@ final class ServerSession {
         self.clientID = clientID
         self.isShortLived = isShortLived
         self.takesMovesInPages = takesMovesInPages
+        self.takesWithdrawals = takesWithdrawals
         self.unconfirmedNonce = unconfirmedNonce
         self.receivedSequence = receivedSequence
     }

@@ -52,6 +52,7 @@ final class Sessions {
             id: id, user: user, isReadOnly: isReadOnly, clientID: clientID,
             isShortLived: request.options.contains(.shortLived),
             takesMovesInPages: request.options.contains(.movesInPages),
+            takesWithdrawals: request.features.contains(.withdrawals),
             unconfirmedNonce: clientID == nil || client.isUnstored ? nil : client.offer,
             // A client whose history was undone continues its own numbers. What it knows to be settled it never sends
             // again, though this database may have lost it.

@@ -210,38 +210,15 @@ extension JournalTransaction {
 }
 
 extension JournalChange {
-    /// The flags, beside those of ``partial``: that some properties got a default, and that a creation met the object.
-    private static let hasDefaults: UInt8 = 16
-    private static let creates: UInt8 = 32
     /// The fewest bytes that a change takes.
     static let byteCountMin = 5
 
     fileprivate func encode(into writer: inout ByteWriter) {
         object.encode(into: &writer)
-        let flags = (defaulted.isEmpty ? 0 : Self.hasDefaults) | (creates ? Self.creates : 0)
-        writer.byte(kind.rawValue | partial.journalFlags | flags)
-        written.encode(into: &writer)
-        partial.encodeForJournal(into: &writer)
-        if !defaulted.isEmpty { defaulted.encode(into: &writer) }
+        note.encode(into: &writer)
     }
 
     fileprivate init(from reader: inout ByteReader) throws(WireError) {
-        let object = try ObjectRef(from: &reader)
-        let flags = try reader.byte()
-        let known = 3 | [FieldOperation].journalFlags | Self.hasDefaults | Self.creates
-        guard let kind = WriteKind(rawValue: flags & 3), flags & ~known == 0 else {
-            throw WireError(.malformed, "a change of kind \(flags)", offset: reader.offset)
-        }
-        let written = try PropertySet(from: &reader)
-        guard kind != .delete || written.isEmpty else {
-            throw WireError(.malformed, "a delete that writes", offset: reader.offset)
-        }
-        let partial = try [FieldOperation](flags: flags, fromJournal: &reader)
-        let defaulted = flags & Self.hasDefaults != 0 ? try PropertySet(from: &reader) : []
-        guard defaulted.allSatisfy(written.contains) else {
-            throw WireError(.malformed, "defaults of properties that are not written", offset: reader.offset)
-        }
-        self.init(
-            object, kind, written: written, partial: partial, defaulted: defaulted, creates: flags & Self.creates != 0)
+        self.init(try ObjectRef(from: &reader), try WriteNote(from: &reader))
     }
 }

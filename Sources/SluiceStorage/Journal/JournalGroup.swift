@@ -118,19 +118,25 @@ package struct JournalChange: Hashable, Sendable {
     package var kind: WriteKind
     /// The properties that were written; none for a delete. The others of a new object have their defaults.
     package var written: PropertySet
-    /// The values of `written` after the transaction, in ascending order of position. Null for a list that an update
-    /// edits: ``edits(ofList:)``.
+    /// The values of `written` after the transaction, in ascending order of position. Null for a list that is edited:
+    /// ``edits(ofList:)``.
     package var values: [Value]
     /// Which of `written` were changed in part and not assigned, and how.
     package var partial: [FieldOperation]
-    /// Which of `written` got a default that nobody has chosen.
+    /// Which of `written` got a default that nobody has chosen; `partial` may have changed it.
     package var defaulted: PropertySet
     /// Whether an update was a creation that met the object.
     package var creates: Bool
+    /// Whether the transaction deletes what was created before it, whatever becomes of the object: a deletion of what was
+    /// not there, or one beside a creation or an update.
+    package var deletes: Bool
+    /// What merging remembers of an object with several creations.
+    package var lineage: WriteLineage?
 
     package init(
         _ object: ObjectRef, _ kind: WriteKind, written: PropertySet = [], values: [Value] = [],
-        partial: [FieldOperation] = [], defaulted: PropertySet = [], creates: Bool = false
+        partial: [FieldOperation] = [], defaulted: PropertySet = [], creates: Bool = false, deletes: Bool = false,
+        lineage: WriteLineage? = nil
     ) {
         self.object = object
         self.kind = kind
@@ -139,12 +145,29 @@ package struct JournalChange: Hashable, Sendable {
         self.partial = partial
         self.defaulted = defaulted
         self.creates = creates
+        self.deletes = deletes
+        self.lineage = lineage
     }
 
-    /// What was done to the elements of a list; nil if the property has its value.
+    /// - Parameter values: those of what the note says is written.
+    package init(_ object: ObjectRef, _ note: WriteNote, values: [Value] = []) {
+        self.init(
+            object, note.kind, written: note.written, values: values, partial: note.partial,
+            defaulted: note.defaulted, creates: note.creates, deletes: note.deletes, lineage: note.lineage)
+    }
+
+    /// The change without object and values.
+    package var note: WriteNote {
+        WriteNote(
+            kind, written: written, defaulted: defaulted, partial: partial, creates: creates, deletes: deletes,
+            lineage: lineage)
+    }
+
+    /// What was done to the elements of a list, in a new object to those of its default; nil if the property has its
+    /// value.
     package func edits(ofList property: Int) -> ListEdits? {
         for field in partial where field.property == property {
-            if kind == .update, case .editList(let edits) = field.change { return edits }
+            if case .editList(let edits) = field.change { return edits }
         }
         return nil
     }
@@ -152,7 +175,13 @@ package struct JournalChange: Hashable, Sendable {
     /// The object that a creation makes.
     package func newRow(of declared: ClassSchema, version: UInt64) -> Row {
         var row = Row(key: object.key, version: version, values: declared.defaultValues(for: object.key))
-        for (property, value) in zip(written, values) { row.values[property] = value }
+        for (property, value) in zip(written, values) {
+            if let edits = edits(ofList: property) {
+                row.edit(property) { _ in edits }
+            } else {
+                row.values[property] = value
+            }
+        }
         return row
     }
 

@@ -17,6 +17,6 @@ extension LogChange {
             throw WireError(.malformed, "\(oldValues.count) values of \(written.count)", offset: reader.offset)
         }
         self.init(
-            object, kind, oldVersion: oldVersion, written: written, oldValues: oldValues, partial: partial)
+            object, WriteNote(kind, written: written, partial: partial), oldVersion: oldVersion, oldValues: oldValues)
     }
 }

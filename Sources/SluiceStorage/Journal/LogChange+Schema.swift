@@ -5,10 +5,8 @@ extension LogChange {
     func isPossible(in schema: Schema) -> Bool {
         guard schema.classes.indices.contains(object.classIndex) else { return false }
         let declared = schema[object.classIndex]
-        let properties = declared.properties.indices
-        return declared.accepts(object.key) && written.allSatisfy(properties.contains)
-            && partial.allSatisfy { properties.contains($0.property) }
-            && oldValues.count <= properties.count
+        return declared.accepts(object.key) && note.isPossible(in: declared)
+            && oldValues.count <= declared.properties.count
     }
 
     /// The change under the current schema: in the types of now, and without the old values of properties that were
@@ -29,9 +27,7 @@ extension LogChange {
                 change.oldLists[property] = .undo(edits)
             }
         }
-        for (index, field) in partial.enumerated() {
-            change.partial[index].change = declared.properties[field.property].nearest(field.change) ?? field.change
-        }
+        change.note = note.fitting(declared)
         return change
     }
 }

@@ -32,20 +32,13 @@ package struct LogEntry: Hashable, Sendable {
 /// What one transaction did to one object, with the data that restores the object as it was before.
 package struct LogChange: Hashable, Sendable {
     package var object: ObjectRef
-    package var kind: WriteKind
-    /// The version of the object before the change; 0 for a create.
+    /// What was done, without the values.
+    package var note: WriteNote
+    /// The version of the object before the change; 0 for a create, and for a delete of what was not there.
     package var oldVersion: UInt64
-    /// The properties that were written: named by a create, changed by an update, none for a delete.
-    package var written: PropertySet
     /// The values before the change: those of `written` for an update, in ascending order of position; the whole row
     /// for a delete; none for a create.
     package var oldValues: [Value]
-    /// Which of `written` were changed in part and not assigned.
-    package var partial: [FieldOperation]
-    /// Which of `written` got a default that nobody has chosen.
-    package var defaulted: PropertySet
-    /// Whether an update was a creation that met the object.
-    package var creates: Bool
     /// What the old values do not say of lists, by property.
     package var oldLists: [Int: OldList] = [:]
 
@@ -56,21 +49,17 @@ package struct LogChange: Hashable, Sendable {
         case undo(ListEdits)
     }
 
+    package var kind: WriteKind { note.kind }
+    /// The properties that were written: named by a create, changed by an update, none for a delete.
+    package var written: PropertySet { note.written }
+
     /// The properties whose old values there are, in their order.
     var oldProperties: [Int] { kind == .delete ? Array(oldValues.indices) : Array(written) }
 
-    package init(
-        _ object: ObjectRef, _ kind: WriteKind, oldVersion: UInt64 = 0, written: PropertySet = [],
-        oldValues: [Value] = [],
-        partial: [FieldOperation] = [], defaulted: PropertySet = [], creates: Bool = false
-    ) {
+    package init(_ object: ObjectRef, _ note: WriteNote, oldVersion: UInt64 = 0, oldValues: [Value] = []) {
         self.object = object
-        self.kind = kind
+        self.note = note
         self.oldVersion = oldVersion
-        self.written = written
         self.oldValues = oldValues
-        self.partial = partial
-        self.defaulted = defaulted
-        self.creates = creates
     }
 }

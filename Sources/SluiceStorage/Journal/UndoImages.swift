@@ -94,8 +94,6 @@ extension LogEntry {
 extension LogChange {
     /// The change without what was before it.
     init(_ change: JournalChange) {
-        self.init(
-            change.object, change.kind, written: change.written, partial: change.partial, defaulted: change.defaulted,
-            creates: change.creates)
+        self.init(change.object, change.note)
     }
 }

@@ -15,6 +15,24 @@ extension ObjectTables {
         return true
     }
 
+    /// Leaves a tombstone of an object that is not present, known or not.
+    func noteDeletion(of object: ObjectRef, version: UInt64) throws {
+        let table = try table(object.classIndex)
+        let row = try targetRow(object.key, in: object.classIndex)
+        try wipe(row: row, key: object.key, table, to: TableLayout.State.tombstone, version: version)
+    }
+
+    /// Notes of a present object that it has, or may come to have, more than one creation.
+    func noteRebirth(of object: ObjectRef) throws {
+        guard let row = try rowID(of: object) else { return }
+        let table = try table(object.classIndex)
+        let sql = "UPDATE \(table.name) SET _incarnation = _incarnation + 1 WHERE \(TableLayout.row) = ?"
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, row)
+            try statement.run()
+        }
+    }
+
     /// The version of an object's row or tombstone; nil for a ghost and an unknown object.
     func lastVersion(of object: ObjectRef) throws -> UInt64? {
         guard let row = try rowID(of: object) else { return nil }

@@ -224,6 +224,18 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         try tables.delete(object, version: version)
     }
 
+    /// Leaves a tombstone of an object that is not present, known or not.
+    func noteDeletion(of object: ObjectRef, version: UInt64) throws {
+        try requireTransaction()
+        try tables.noteDeletion(of: object, version: version)
+    }
+
+    /// Notes of a present object that it has, or may come to have, more than one creation.
+    func noteRebirth(of object: ObjectRef) throws {
+        try requireTransaction()
+        try tables.noteRebirth(of: object)
+    }
+
     /// Moves committed pages into the database file.
     package func checkpoint(truncating: Bool) throws {
         try connection.execute("PRAGMA wal_checkpoint(\(truncating ? "TRUNCATE" : "PASSIVE"))")

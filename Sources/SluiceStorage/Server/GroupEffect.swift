@@ -110,7 +110,7 @@ struct GroupEffect {
             changes[place].unwritten = nil
             changes[place].edits = [:]
         case .update:
-            let place = try placeOfPresent(object)
+            let place = try placeOfKnown(object)
             guard let oldVersion = changes[place].new?.version else {
                 throw mismatch(object, "changes", "is missing")
             }
@@ -126,10 +126,15 @@ struct GroupEffect {
                     if set(property, at: place, to: value, &undone) { changed.insert(property) }
                 }
             }
+            if change.creates || change.deletes { try storage.noteRebirth(of: object) }
             changes[place].new?.version = version
             changes[place].unwritten = (changes[place].unwritten ?? []).union(changed)
+        case .delete where change.deletes:
+            let place = try placeOfKnown(object)
+            guard changes[place].new == nil else { throw mismatch(object, "deletes in vain", "exists") }
+            try storage.noteDeletion(of: object, version: version)
         case .delete:
-            let place = try placeOfPresent(object)
+            let place = try placeOfKnown(object)
             changes[place].closeLists()
             guard let old = changes[place].new else { throw mismatch(object, "deletes", "is missing") }
             undone.oldVersion = old.version
@@ -193,8 +198,8 @@ struct GroupEffect {
         return place < 0 ? nil : place
     }
 
-    /// The same for an object that must be present, where it is as the transactions so far leave it.
-    private mutating func placeOfPresent(_ object: ObjectRef) throws -> Int {
+    /// The same for an object that may be there, where it is as the transactions so far leave it.
+    private mutating func placeOfKnown(_ object: ObjectRef) throws -> Int {
         let place =
             try place(of: object)
             ?? add(object, known?.before[known?.numbers[changeCount] ?? 0] ?? storage.row(object))

@@ -96,7 +96,7 @@ package protocol JournaledStorage: ObjectReading {
     /// - Parameter cursor: for a query without order, where the page before ended; nil for all objects.
     func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef]
 
-    /// How often the object has been deleted; 0 for an unknown one.
+    /// How often the object has been deleted, or a creation has met it; 0 for an unknown one.
     func incarnation(of object: ObjectRef) throws -> UInt64
 
     /// Whether anything is known of an object: it is present, deleted, or the target of a link.

@@ -111,7 +111,8 @@ extension SQLiteServerStorage {
 
         /// - Parameter change: the first change of the object.
         init(before change: LogChange) {
-            self = change.kind == .create ? .missing : .partial(version: change.oldVersion, known: [:])
+            let isMissing = change.kind == .create || change.kind == .delete && change.oldVersion == 0
+            self = isMissing ? .missing : .partial(version: change.oldVersion, known: [:])
         }
 
         mutating func note(_ change: LogChange) {

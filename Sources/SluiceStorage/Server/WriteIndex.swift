@@ -6,12 +6,16 @@ struct WriteIndex {
     /// A change, and the position of the same object's change before it.
     private struct Record {
         var stamp: WriteStamp
-        var kind: WriteKind
-        var written: PropertySet
-        var defaulted: PropertySet
-        var partial: [FieldOperation]
-        var creates: Bool
+        var note: WriteNote
         var previous: Int
+
+        /// Whether what was done to the object before matters no more, except that it was deleted.
+        var isFirst: Bool {
+            switch note.kind {
+            case .create, .delete: true
+            case .update: note.lineage?.rest.map { !$0.keepsFormer } ?? false
+            }
+        }
     }
 
     /// The records of one object.
@@ -19,6 +23,8 @@ struct WriteIndex {
         var last: Int
         /// The number of records since the last creation or deletion.
         var count: Int
+        /// All deletions of the object.
+        var deletions = StampStack()
     }
 
     static let recordCountMax = 1_000_000
@@ -49,17 +55,15 @@ struct WriteIndex {
     mutating func append(_ entry: LogEntry) {
         let stamp = WriteStamp(timestamp: entry.timestamp, clientID: entry.clientID, version: entry.version)
         for change in entry.changes {
-            let chain = chains[change.object]
-            let record = Record(
-                stamp: stamp, kind: change.kind, written: change.written, defaulted: change.defaulted,
-                partial: change.partial, creates: change.creates, previous: chain?.last ?? -1)
-            chains[change.object] = Chain(
-                last: records.count, count: change.kind == .update ? (chain?.count ?? 0) + 1 : 1)
+            var chain = chains[change.object] ?? Chain(last: -1, count: 0)
+            let record = Record(stamp: stamp, note: change.note, previous: chain.last)
+            chain.last = records.count
+            chain.count = record.isFirst ? 1 : chain.count + 1
+            if change.note.deletes || change.kind == .delete { chain.deletions.push(stamp) }
+            chains[change.object] = chain
             records.append(record)
             ownStepCount += 1
-            trails[change.object]?.append(
-                change.kind, written: change.written, defaulted: change.defaulted, partial: change.partial,
-                creates: change.creates, stamp)
+            trails[change.object]?.append(change.note, stamp)
         }
         end = entry.version
     }
@@ -80,18 +84,11 @@ struct WriteIndex {
         while position >= 0 {
             ownStepCount += 1
             positions.append(position)
-            // What happened before a creation or deletion no longer matters, except that it was deleted.
-            let (kind, previous) = (records[position].kind, records[position].previous)
-            let goesOn = kind == .update || kind == .create && previous >= 0 && records[previous].kind == .delete
-            position = goesOn ? previous : -1
+            position = records[position].isFirst ? -1 : records[position].previous
         }
         let trail = ObjectTrail()
-        for position in positions.reversed() {
-            let record = records[position]
-            trail.append(
-                record.kind, written: record.written, defaulted: record.defaulted, partial: record.partial,
-                creates: record.creates, record.stamp)
-        }
+        for position in positions.reversed() { trail.append(records[position].note, records[position].stamp) }
+        trail.setDeletions(chain.deletions)
         return trail
     }
 }

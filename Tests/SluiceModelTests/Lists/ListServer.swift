@@ -31,14 +31,14 @@ struct ListServer {
             case .assign(let values):
                 if let other = history.latestAssignment(of: 0), stamp < other { continue }
                 list = ElementList(values)
-                trail.append(.update, written: [0], partial: [], stamp)
+                trail.append(WriteNote(.update, written: [0]), stamp)
             case .edit(let edits):
                 guard let effective = edits.effective(in: &list, of: 0, author: stamp, history: history) else {
                     continue
                 }
                 list.apply(effective)
                 let partial = [FieldOperation(0, .editList(effective))]
-                trail.append(.update, written: [0], partial: partial, stamp)
+                trail.append(WriteNote(.update, written: [0], partial: partial), stamp)
             }
         }
     }

@@ -28,7 +28,7 @@ struct MergerTests {
     static func wrote(_ stamp: WriteStamp, adding amount: Int64? = nil) throws -> ObjectHistory {
         let trail = ObjectTrail()
         let partial = amount.map { [FieldOperation(1, .add(.int($0)))] } ?? []
-        trail.append(.update, written: [1], partial: partial, stamp)
+        trail.append(WriteNote(.update, written: [1], partial: partial), stamp)
         return ObjectHistory(trail, since: 0)
     }
 
@@ -91,7 +91,7 @@ struct MergerTests {
     @Test(arguments: [(99, true), (101, false)] as [(Int64, Bool)])
     func aCreationMakesAnObjectAnewIfItIsLaterThanTheConcurrentDelete(time: Int64, made: Bool) throws {
         let trail = ObjectTrail()
-        trail.append(.delete, written: [], partial: [], Self.stamp(time, client: 6))
+        trail.append(WriteNote(.delete), Self.stamp(time, client: 6))
         let result = try Self.merge(.create([]), exists: false, ObjectHistory(trail, since: 0))
         #expect(result.seats == (made ? .int(7) : nil))
         #expect(result.superseded == (made ? 0 : 1))

@@ -13,7 +13,9 @@ struct MergingServer {
     private(set) var row: Row?
     private(set) var version: UInt64 = 0
     private(set) var supersededCount = 0
-    let trail = ObjectTrail()
+    private(set) var trail = ObjectTrail()
+    /// What the log has.
+    private var notes: [(note: WriteNote, stamp: WriteStamp)] = []
 
     init() throws {
         template = Merger.Template(
@@ -33,26 +35,21 @@ struct MergingServer {
             timestamp: HybridTimestamp(microseconds: upload.time), clientID: upload.client,
             version: version + 1)
         var merger = Merger(row, of: template)
-        for action in upload.actions {
-            merger.apply(
-                ObjectOperation(Self.object, action), author: stamp,
-                history: ObjectHistory(trail, since: upload.base))
+        for operation in upload.actions.map({ ObjectOperation(Self.object, $0) }).withoutDeleted {
+            merger.apply(operation, author: stamp, history: ObjectHistory(trail, since: upload.base))
         }
         supersededCount += merger.supersededCount
         version += 1
-        switch (row, merger.row) {
-        case (nil, nil): break
-        case (nil, _?):
-            trail.append(
-                .create, written: merger.written, defaulted: merger.defaulted, partial: merger.partial, stamp)
-        case (_?, nil): trail.append(.delete, written: [], partial: [], stamp)
-        // As in the log, which has no changes that change nothing.
-        case (_?, _?) where merger.written.isEmpty: break
-        case (_?, _?):
-            trail.append(
-                .update, written: merger.written, defaulted: merger.defaulted, partial: merger.partial,
-                creates: merger.creates, stamp)
+        if let note = merger.note(by: stamp, replacing: row, base: upload.base, isLineaged: true) {
+            trail.append(note, stamp)
+            notes.append((note, stamp))
         }
         row = merger.row
+    }
+
+    /// Reads the log again, as a server does that was started since.
+    mutating func restart() {
+        trail = ObjectTrail()
+        for (note, stamp) in notes { trail.append(note, stamp) }
     }
 }

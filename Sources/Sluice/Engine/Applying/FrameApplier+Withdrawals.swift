@@ -16,17 +16,20 @@ extension FrameApplier {
         return isKept
     }
 
-    /// Removes objects that this store keeps without a subscription. Unsent writes stay, and the server judges them.
+    /// Removes objects that this store keeps without a subscription, or has created although others had deleted them
+    /// later. Unsent writes stay, and the server judges them.
     func apply(_ withdrawn: KeptObjects) throws {
         for object in withdrawn.content.groups.flatMap({ group in group.keys.map { ObjectRef(group.classIndex, $0) } })
         {
             guard let object = map.fromServer(object) else {
                 throw SyncError(.protocolViolation, "an unknown class")
             }
-            if try storage.hasPending(object) {
+            if try !storage.hasPending(object) {
+                departed.append((object, hasContext ? .permission : .deleted))
+            } else if hasContext {
                 try objectImages.lose(object, transaction)
             } else {
-                departed.append((object, .permission))
+                try noteAbsence(of: object, because: .deleted)
             }
         }
     }

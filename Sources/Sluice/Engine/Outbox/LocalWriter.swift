@@ -188,11 +188,10 @@ package final class LocalWriter {
     /// Whether this transaction has set a property as a whole.
     private func isAssigned(_ property: Int, of object: ObjectRef) -> Bool {
         guard let position = positions[object].flatMap({ lastOperations[$0] }) else { return false }
-        switch operations[position].action {
-        case .create: return true
-        case .update(let fields):
-            return fields.contains { $0.property == property && $0.change.isAssignment }
-        case .delete: return false
+        return operations[position].fields.contains { field in
+            // What a new object has by default nobody has set.
+            if case .setDefault = field.change { return false }
+            return field.property == property && field.change.isAssignment
         }
     }
 

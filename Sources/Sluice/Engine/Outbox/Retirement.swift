@@ -265,9 +265,10 @@ final class Retirement {
                 switch field.change {
                 case .set(let value), .setDefault(let value): values[name] = value
                 case .clear: values[name] = field.change.applied(to: declared.properties[field.property].type.zero)
-                case .edit(let edits): values[name] = edits.inserted
+                case .edit(let edits): values[name] = values[name].map(edits.applied) ?? edits.inserted
                 case .editList(let edits): values[name] = .list(edits.ordered.compactMap(\.value))
-                case .add: break
+                // What is added to the default of a new object.
+                case .add: values[name] = values[name].map(field.change.applied)
                 }
             }
         }
