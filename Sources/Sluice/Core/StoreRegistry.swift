@@ -163,7 +163,7 @@ final class StoreRegistry: Sendable {
         if isLast { core.close { [self] in finish(location, nil) } }
     }
 
-    /// Closes a core, whoever else holds it.
+    /// Closes a core, whoever else holds it, and waits for the calls of handlers that run.
     func close(_ core: StoreCore) async {
         let location = core.configuration.location.standardized
         let isMine = entries.withLock { entries in
@@ -173,6 +173,7 @@ final class StoreRegistry: Sendable {
         }
         await withCheckedContinuation { continuation in core.close { continuation.resume() } }
         if isMine { finish(location, nil) }
+        await core.gates.callsHaveReturned()
     }
 }
 

@@ -129,6 +129,7 @@ extension ClientEngine {
         try settleReset()
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
         onSession?(nil)
+        reportStatus()
         waiters.tell(.connected, .success(true))
     }
 
@@ -327,6 +328,7 @@ extension ClientEngine {
     }
 
     private func failWaiters(_ error: SyncError) {
+        reportStatus()
         waiters.tell(.connected, .failure(error))
         waiters.tell(.uploaded, .failure(error))
         for subscription in active.synced { statusWaiters.fail(subscription, subscription.error ?? error) }
