@@ -69,7 +69,8 @@ struct ResultChangesRow {
         ])
         let query = try Query.parse("TRUEPREDICATE SORT(price ASC)", className: "Car", schema: schema)
         let list = ResultList(
-            order: SortOrder(query.sort), limit: nil, entries: (0..<count).map { entry($0, price: Double($0)) })
+            schema: schema, order: SortOrder(query.sort), limit: nil,
+            entries: (0..<count).map { entry($0, price: Double($0)) })
         var editor = ResultEditor(list)
         var delivered = editor.list
         let changeCount = min(workbench.options.size(1_000, quick: 100), count / 2)

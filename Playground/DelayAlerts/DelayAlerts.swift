@@ -4,7 +4,14 @@ import Sluice
 
 /// A backend that reacts to a query: `DelayAlerts URL FILE`, until SIGTERM or SIGINT.
 @main struct DelayAlerts {
-    static func main() async throws {
+    static func main() async {
+        do { try await run() } catch {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run() async throws {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.count == 2, let url = arguments.first, let path = arguments.last else {
             FileHandle.standardError.write(Data("usage: DelayAlerts ws://HOST:PORT/DATABASE STORE-FILE\n".utf8))

@@ -101,29 +101,36 @@ private final class DatabaseLinks: LinkResolving {
         }
     }
 
-    func binding(of element: any ResultElement.Type, className: String) throws -> ElementBinding {
+    private func binding(
+        of element: any ResultElement.Type, _ classIndex: Int, in objects: any ObjectReading
+    ) throws -> ElementBinding {
         guard let bindings else { throw StoreError(.closed, "the database that this value came from is gone") }
-        return try reading(className) { objects, classIndex in
-            try bindings.binding(of: element, classIndex: classIndex, schema: objects.schema)
-        }
+        return try bindings.binding(of: element, classIndex: classIndex, schema: objects.schema)
     }
 
-    func fetch(_ object: Identity) throws -> Row? {
-        try reading(object.className) { try $0.row(ObjectRef($1, object.key)) }
+    func fetch(_ object: Identity, as element: any ResultElement.Type) throws -> BoundRow? {
+        try reading(object.className) { objects, classIndex in
+            try objects.row(ObjectRef(classIndex, object.key)).map {
+                BoundRow($0, try binding(of: element, classIndex, in: objects))
+            }
+        }
     }
 
     func isPresent(_ object: Identity) throws -> Bool {
         try reading(object.className) { try $0.isPresent(ObjectRef($1, object.key)) }
     }
 
-    func backlinks(to object: Identity, className: String, property: String) throws -> [Row] {
+    func backlinks(
+        to object: Identity, className: String, property: String, as element: any ResultElement.Type
+    ) throws -> [BoundRow] {
         try reading(className) { objects, source in
+            let binding = try binding(of: element, source, in: objects)
             var rows: [(id: ObjectID, row: Row)] = []
             try forEachBacklink(to: object, from: source, property, in: objects) { key in
                 guard let row = try objects.row(ObjectRef(source, key)) else { return }
                 rows.append((Identity(className: className, key: key).objectID, row))
             }
-            return rows.sorted { $0.id < $1.id }.map(\.row)
+            return rows.sorted { $0.id < $1.id }.map { BoundRow($0.row, binding) }
         }
     }
 
@@ -150,8 +157,10 @@ private final class DatabaseLinks: LinkResolving {
         }
     }
 
-    func resolve(_ object: Identity, timeout: Duration?) async throws -> Row {
-        guard let row = try fetch(object) else {
+    func resolve(
+        _ object: Identity, as element: any ResultElement.Type, timeout: Duration?
+    ) async throws -> BoundRow {
+        guard let row = try fetch(object, as: element) else {
             throw ModelError(.notFound, "the database has no \(object.className) with this key")
         }
         return row

@@ -9,7 +9,9 @@ import Testing
 @Suite struct ResultEditorTests {
     private func editor(limit: Int? = nil, _ entries: [ResultEntry] = []) throws -> ResultEditor {
         let query = try TestSchema.query("User SORT(age ASC)")
-        return ResultEditor(ResultList(order: SortOrder(query.sort), limit: limit, entries: entries))
+        return ResultEditor(
+            ResultList(
+                schema: TestSchema.schema, order: SortOrder(query.sort), limit: limit, entries: entries))
     }
 
     private func entry(_ number: Int, age: Int64, name: String = "") -> ResultEntry {

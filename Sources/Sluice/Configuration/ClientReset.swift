@@ -32,7 +32,7 @@ public struct ClientResetPolicy: Sendable {
     /// before the reset from ``ClientReset/backupPath`` or, from other threads, from the store.
     public var before: (@Sendable (ClientReset) -> Void)?
     /// Called when the store has caught up after a reset: its unsent writes are uploaded and its observed queries are
-    /// complete. On a serial queue of the store.
+    /// complete. On a thread of the store.
     public var after: (@Sendable (ClientReset) -> Void)?
 
     /// - Parameters:

@@ -108,8 +108,13 @@ extension StoreCore {
         let isLocal = isLocal || query.namesLocalClass(in: schema)
         if !isLocal { try requireServer() }
         let arrival = Arrival<Bool>()
-        let gate = DeliveryGate()
-        let listener = progress.map { self.progressListener(gate, $0) }
+        let gate = gates.makeGate()
+        let progressCalls = HandlerSequence(.pool(handlers))
+        let listener = progress.map { handler in
+            let listener = EventListener<SyncProgress>.ofNewest
+            listener.deliver(on: progressCalls, through: gate, handler)
+            return listener
+        }
         let (waiter, watch) = try await perform { engine -> (UInt64, UInt64?) in
             let waiter = try engine.awaitStatus(query, isLocal: isLocal) { [unowned engine] status in
                 switch status.state {
@@ -137,44 +142,26 @@ extension StoreCore {
         limit(arrival, to: timeout, "the server's answer did not come or go on")
         _ = try await arrival.value()
         try await handlersAreTold(of: query)
-        if listener != nil { await passCallbacks() }
+        if let listener {
+            while listener.hasPending { await progressCalls.pass() }
+            await progressCalls.pass()
+        }
         return try body()
     }
 
-    /// A listener that hands the newest value to a handler on the store's queue of callbacks, until the gate is closed.
-    private func progressListener(
-        _ gate: DeliveryGate, _ handler: @escaping @Sendable (SyncProgress) -> Void
-    ) -> EventListener<SyncProgress> {
-        let listener = EventListener<SyncProgress>.ofNewest
-        let queue = callbacks
-        listener.begin { [weak listener] in
-            let current = listener
-            queue.async {
-                while let progress = current?.take() { gate.deliver { handler(progress) } }
-            }
-        }
-        return listener
-    }
-
-    /// Waits until the handlers on the store's queue of callbacks that observe a query have handled an event that says
-    /// that it is complete. Each round lets each of them handle one event.
+    /// Waits until the handlers without a queue of their own that observe a query have handled an event that says that
+    /// it is complete.
     private func handlersAreTold(of query: Query) async throws {
-        while try await !perform({ $0.haveHandledComplete(query) }) {
-            try Task.checkCancellation()
-            await passCallbacks()
-        }
+        let arrival = Arrival<Bool>()
+        try await perform { engine in engine.whenHandledComplete(query) { arrival.finish(.success(true)) } }
+        _ = try await arrival.value()
     }
 
-    /// Waits until the handlers have returned whose calls are due on the store's queue of callbacks.
-    private func passCallbacks() async {
-        await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
-    }
-
-    /// Whether the store has nothing to do, once it and the handlers on its own queue have finished what they had.
+    /// Whether the store has nothing to do, once it and the handlers on its own threads have finished what they had.
     ///
     /// - Parameter connecting: whether an attempt to connect counts as nothing to do.
     package func isQuiet(connecting: Bool) async -> Bool {
-        await passCallbacks()
+        await withCheckedContinuation { continuation in handlers.whenIdle { continuation.resume() } }
         let isQuiet = try? await perform { engine in
             !engine.hasBusyObservers && (connecting || !engine.isOpening)
         }
@@ -207,7 +194,7 @@ extension StoreCore {
     func uploaded(timeout: Duration?) async throws {
         try await wait(timeout: timeout, "the server did not acknowledge more") { $0.whenUploaded($1) }
         // By the time that this returns, the handlers have been told of every write that was rejected meanwhile.
-        await passCallbacks()
+        await reports.pass()
     }
 
     func uploaded(_ receipt: WriteReceipt, timeout: Duration?) async throws {
@@ -219,10 +206,10 @@ extension StoreCore {
             try await wait(timeout: timeout, "the server did not acknowledge more") { $0.whenUploaded(receipt, $1) }
         } catch {
             // The handlers are told of a rejection first.
-            if case .rejected = receipt.fate { await passCallbacks() }
+            if case .rejected = receipt.fate { await reports.pass() }
             throw error
         }
-        await passCallbacks()
+        await reports.pass()
     }
 
     func connected(timeout: Duration?) async throws {

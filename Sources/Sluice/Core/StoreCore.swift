@@ -18,7 +18,12 @@ package final class StoreCore: Sendable {
     package let configuration: StoreConfiguration
     /// The functions of the configuration, as far as nobody has replaced them since.
     let functions: StoreFunctions
-    let callbacks = DispatchQueue(label: "sluice.callbacks")
+    /// Where handlers without a queue of their own are called.
+    let handlers = HandlerPool()
+    /// What every handler of the store is called through.
+    let gates = GateGroup()
+    /// The calls of handlers that are told what has become of writes, each after the last.
+    let reports: HandlerSequence
     let rejections: RejectionCenter
     let sessions = SessionFeed()
     /// The objects that travel.
@@ -48,7 +53,8 @@ package final class StoreCore: Sendable {
         self.storage = storage
         self.configuration = configuration
         functions = StoreFunctions(configuration)
-        rejections = RejectionCenter(queue: callbacks)
+        reports = HandlerSequence(.pool(handlers))
+        rejections = RejectionCenter(reports, gates)
         let environment = configuration.environment
         login = Mutex(LoginState(credentials: configuration.sync?.credentials ?? .anonymous))
         let isShortLived = if case .memory = configuration.location { true } else { false }
@@ -89,9 +95,11 @@ package final class StoreCore: Sendable {
             functions.metrics?.writeRejected(code: rejection.reason.code)
             rejections.report(rejection)
         }
+        confined.engine.onStatus = { [sessions] in sessions.publish($0) }
         confined.engine.onResetBegin = { [functions] in functions.beforeReset?($0) }
-        confined.engine.onResetEnd = { [functions, callbacks] reset in
-            if let after = functions.afterReset { callbacks.async { after(reset) } }
+        let gate = gates.makeGate()
+        confined.engine.onResetEnd = { [functions, reports] reset in
+            if let after = functions.afterReset { reports.run { gate.deliver { after(reset) } } }
         }
         confined.engine.onFlush = { [weak self] in
             if let self { carryOut(confined.engine.takeActions()) }
@@ -144,7 +152,7 @@ package final class StoreCore: Sendable {
     private func run<Result>(_ body: (ClientEngine) throws -> Result) rethrows -> Result {
         defer {
             carryOut(confined.engine.takeActions())
-            if confined.engine.syncs { sessions.publish(confined.engine.sessionStatus) }
+            confined.engine.reportStatus()
             confined.engine.reportProgress()
         }
         do { return try body(confined.engine) } catch { throw StoreError.wrapping(error) }
@@ -308,13 +316,15 @@ package final class StoreCore: Sendable {
     }
 
     /// Ends syncing and all subscriptions, after the work that the queue already has. What was written stays, and is
-    /// uploaded when the store is next opened. It does not wait, so any thread may release a store.
+    /// uploaded when the store is next opened. No call of a handler begins after it. It does not wait, so any thread may
+    /// release a store.
     ///
     /// - Parameter completion: called on the queue.
     func close(_ completion: @escaping @Sendable () -> Void) {
         queue.async { [self] in
             defer { completion() }
             guard !closed.exchange(true, ordering: .sequentiallyConsistent) else { return }
+            gates.close()
             run { $0.close() }
             networkWatch.withLock { $0 = nil }
             sessions.close()
@@ -329,8 +339,13 @@ package final class StoreCore: Sendable {
     // MARK: Elements
 
     /// How rows of a class are decoded as a type.
-    package func binding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
-        let schema = schema
+    ///
+    /// - Parameters:
+    ///   - classIndex: the position of the class in the schema.
+    ///   - schema: the schema of the state that the rows are from.
+    package func binding(
+        of element: any ResultElement.Type, classIndex: Int, in schema: Schema
+    ) throws -> ElementBinding {
         let key = BindingKey(element: ObjectIdentifier(element), classIndex: classIndex)
         // Comparing is quick while the schema is the very same.
         if let binding = bindings.withLock({ $0[key] }), binding.classSchema == schema[classIndex] { return binding }
@@ -339,6 +354,11 @@ package final class StoreCore: Sendable {
             onExcludedAccess: excludedAccessLogger)
         bindings.withLock { $0[key] = binding }
         return binding
+    }
+
+    /// How rows of a class are decoded as a type in the body of a write, in which the schema stays as it is.
+    package func binding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
+        try binding(of: element, classIndex: classIndex, in: schema)
     }
 
     private var excludedAccessLogger: (@Sendable (ExcludedAccess) -> Void)? {

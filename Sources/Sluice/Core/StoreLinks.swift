@@ -18,15 +18,14 @@ final class StoreLinks: LinkResolving {
         return core
     }
 
-    func binding(of element: any ResultElement.Type, className: String) throws -> ElementBinding {
-        let core = try open()
-        return try core.binding(of: element, classIndex: try core.classIndex(of: className))
-    }
-
-    func fetch(_ object: Identity) throws -> Row? {
+    func fetch(_ object: Identity, as element: any ResultElement.Type) throws -> BoundRow? {
         let core = try open()
         let reference = ObjectRef(try core.classIndex(of: object.className), object.key)
-        return try core.readWithinWrite { try $0.row(reference) }
+        return try core.readWithinWrite { reader in
+            try reader.row(reference).map { row in
+                BoundRow(row, try core.binding(of: element, classIndex: reference.classIndex, in: reader.schema))
+            }
+        }
     }
 
     func isPresent(_ object: Identity) throws -> Bool {
@@ -35,15 +34,19 @@ final class StoreLinks: LinkResolving {
         return try core.readWithinWrite { try $0.isPresent(reference) }
     }
 
-    func backlinks(to object: Identity, className: String, property: String) throws -> [Row] {
+    func backlinks(
+        to object: Identity, className: String, property: String, as element: any ResultElement.Type
+    ) throws -> [BoundRow] {
         let core = try open()
+        let classIndex = try core.classIndex(of: className)
         return try core.readWithinWrite { reader in
+            let binding = try core.binding(of: element, classIndex: classIndex, in: reader.schema)
             var rows: [(id: ObjectID, row: Row)] = []
             try core.forEachBacklink(to: object, className: className, property: property, in: reader) { source in
                 guard let row = try reader.row(source) else { return }
                 rows.append((Identity(className: className, key: source.key).objectID, row))
             }
-            return rows.sorted { $0.id < $1.id }.map(\.row)
+            return rows.sorted { $0.id < $1.id }.map { BoundRow($0.row, binding) }
         }
     }
 
@@ -58,12 +61,14 @@ final class StoreLinks: LinkResolving {
         }
     }
 
-    func resolve(_ object: Identity, timeout: Duration?) async throws -> Row {
+    func resolve(
+        _ object: Identity, as element: any ResultElement.Type, timeout: Duration?
+    ) async throws -> BoundRow {
         let core = try open()
         let isLocal = core.schema[try core.classIndex(of: object.className)].isLocal
         let query = try QueryDescription<Record>(className: object.className, key: object.key).query(in: core.schema)
         return try await core.synced(query, isLocal: isLocal, timeout: timeout) { [self] in
-            guard let row = try fetch(object) else {
+            guard let row = try fetch(object, as: element) else {
                 throw ModelError(
                     .notFound,
                     isLocal
@@ -83,7 +88,7 @@ extension StoreCore {
     ) throws {
         let target = ObjectRef(try classIndex(of: object.className), object.key)
         let source = try classIndex(of: className)
-        guard let position = schema[source].index(of: property) else {
+        guard let position = reader.schema[source].index(of: property) else {
             throw ModelError(.notInSchema, MissingNames.text(property: property, of: className))
         }
         try reader.backlinks(to: target, fromClass: source, property: position) { key in

@@ -166,7 +166,7 @@ final class StoreRegistry: Sendable {
         if isLast { core.close { [self] in finish(place, nil) } }
     }
 
-    /// Closes a core, whoever else holds it.
+    /// Closes a core, whoever else holds it, and waits for the calls of handlers that run.
     func close(_ core: StoreCore) async {
         let place = Place(core.configuration.location)
         let isMine = entries.withLock { entries in
@@ -176,6 +176,7 @@ final class StoreRegistry: Sendable {
         }
         await withCheckedContinuation { continuation in core.close { continuation.resume() } }
         if isMine { finish(place, nil) }
+        await core.gates.callsHaveReturned()
     }
 }
 

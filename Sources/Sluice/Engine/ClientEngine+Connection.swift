@@ -130,6 +130,7 @@ extension ClientEngine {
         try settleReset()
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
         onSession?(nil)
+        reportStatus()
         waiters.tell(.connected, .success(true))
     }
 
@@ -333,6 +334,7 @@ extension ClientEngine {
     }
 
     private func failWaiters(_ error: SyncError) {
+        reportStatus()
         waiters.tell(.connected, .failure(error))
         waiters.tell(.uploaded, .failure(error))
         for subscription in active.synced { statusWaiters.fail(subscription, subscription.error ?? error) }

@@ -11,7 +11,7 @@ extension ClientEngine {
     ///
     /// - Parameters:
     ///   - reportsPending: whether an event reports that writes of an object begin or cease to be pending.
-    ///   - isPrompt: whether the consumer is the store's own queue of callbacks, so that ``haveHandledComplete(_:)``
+    ///   - isPrompt: whether the consumer is called on a thread of the store's own, so that ``whenHandledComplete(_:_:)``
     ///     counts it.
     ///   - isLocal: whether the query is known to find only objects of a class that does not sync.
     ///   - isCached: whether to observe only what is here, and to ask the server nothing.
@@ -33,11 +33,11 @@ extension ClientEngine {
         }
     }
 
-    /// Whether every prompt observer of a query has handled an event that says that the query is complete. It is true
-    /// while the query is not complete, since then no such event is due.
-    package func haveHandledComplete(_ query: Query) -> Bool {
-        guard let subscription = active[query: query.hash], subscription.status.state == .complete else { return true }
-        return observations.haveHandledComplete(subscription.record.id)
+    /// Calls `body` once every prompt observer of a query has handled an event that says that the query is complete, or
+    /// no such event is due because the query is not complete.
+    package func whenHandledComplete(_ query: Query, _ body: @escaping () -> Void) {
+        guard let subscription = active[query: query.hash] else { return body() }
+        observations.whenHandledComplete(subscription, body)
     }
 
     /// Says that the consumer of an observation has handled its last event.
@@ -49,7 +49,7 @@ extension ClientEngine {
     ///   - keeping: whether the query stays in sync without observers.
     ///   - purging: whether to remove the query's objects from this store, if syncing ends.
     package func endObservation(_ id: UInt64, keeping: Bool, purging: Bool) throws {
-        guard let subscription = observations.end(id) else { return }
+        guard let subscription = observations.end(id) ?? subscriptions.endLingering(id) else { return }
         try transactions.afterwards { [unowned self] in
             try release(subscription, keeping: keeping, purging: purging)
         }
@@ -297,6 +297,9 @@ extension ClientEngine {
                 login: session.login.accepted, problem: problem)
         }
     }
+
+    /// Says what syncing does now, to who follows that.
+    package func reportStatus() { if syncs { onStatus?(sessionStatus) } }
 
     /// How far the server's clock was ahead of this machine's when the last session opened; nil before the first one.
     package var serverClockOffset: Duration? { session.login.serverClockOffset.map { .microseconds($0) } }

@@ -48,6 +48,8 @@ package final class ClientEngine {
     /// Called with nil when a session has opened, and with a reason when a session or an attempt has ended and will be
     /// tried again.
     package var onSession: ((_ problem: String?) -> Void)?
+    /// Called with what syncing does, before those who wait for it or observe are told what it means for them.
+    package var onStatus: ((SessionStatus) -> Void)?
     /// Called for each write that the server rejected.
     package var onRejection: ((WriteRejection) -> Void)? {
         get { outbox.onRejection }

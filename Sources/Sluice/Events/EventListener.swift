@@ -47,6 +47,9 @@ package final class EventListener<Event: Sendable>: Sendable {
         state.withLock { $0.pending.isEmpty ? nil : $0.pending.removeFirst() }
     }
 
+    /// Whether there is an event to take.
+    var hasPending: Bool { state.withLock { !$0.pending.isEmpty } }
+
     /// Whether no more events will come than there are to take.
     var isFinished: Bool { state.withLock { $0.isFinished } }
 

@@ -5,20 +5,47 @@ struct EventSource<Event: Sendable>: Sendable {
     /// Begins to listen.
     let listen: @Sendable () -> EventMembership<Event>
 
-    /// Calls a handler with each event, one at a time, until the token is stopped or released.
-    func observe(on queue: DispatchQueue, _ handler: @escaping @Sendable (Event) -> Void) -> HandlerToken {
-        let gate = DeliveryGate()
+    /// Calls a handler with each event, one at a time, until the token is stopped or released, or the gate is closed.
+    func observe(
+        on place: HandlerPlace, through gate: DeliveryGate, _ handler: @escaping @Sendable (Event) -> Void
+    ) -> HandlerToken {
         let membership = listen()
-        let listener = membership.listener
-        listener.begin {
-            queue.async {
-                while let event = listener.take() { gate.deliver { handler(event) } }
-            }
-        }
+        membership.listener.deliver(on: HandlerSequence(place), through: gate, handler)
         return HandlerToken {
             membership.end()
             gate.close()
         }
+    }
+}
+
+extension EventListener {
+    /// Calls a handler with each event, one at a time, as long as the gate is open.
+    func deliver(
+        on calls: HandlerSequence, through gate: DeliveryGate, _ handler: @escaping @Sendable (Event) -> Void
+    ) {
+        begin { [weak self] in
+            guard let self else { return }
+            calls.run { self.deliverNext(on: calls, through: gate, handler) }
+        }
+    }
+
+    private func deliverNext(
+        on calls: HandlerSequence, through gate: DeliveryGate, _ handler: @escaping @Sendable (Event) -> Void
+    ) {
+        guard let event = take() else { return }
+        gate.deliver { handler(event) }
+        if hasPending { calls.run { self.deliverNext(on: calls, through: gate, handler) } }
+    }
+}
+
+extension StoreCore {
+    /// Calls a handler with each event of a source.
+    ///
+    /// - Parameter queue: where it is called; nil for a thread of the store.
+    func observe<Event>(
+        _ source: EventSource<Event>, on queue: DispatchQueue?, _ handler: @escaping @Sendable (Event) -> Void
+    ) -> HandlerToken {
+        source.observe(on: queue.map { .queue($0) } ?? .pool(handlers), through: gates.makeGate(), handler)
     }
 }
 

@@ -25,11 +25,11 @@ public final class ExcludedProperty: Sendable {
     /// Fetches the object without the exclusion, and returns the property's value.
     func resolve(timeout: Duration?) async throws -> Value {
         guard let links = binding.links else { throw ModelError.detached(object.className) }
-        let row = try await links.resolver.resolve(object, timeout: timeout)
-        guard let position = binding.classSchema.index(of: name), !row.absent.contains(position) else {
+        let whole = try await links.resolver.resolve(object, as: Record.self, timeout: timeout)
+        guard let position = whole.binding.classSchema.index(of: name), !whole.row.absent.contains(position) else {
             throw ModelError(.excluded, "\(object.className).\(name) did not come with its object")
         }
-        return row.values[position]
+        return whole.row.values[position]
     }
 }
 

@@ -7,7 +7,7 @@ public enum SubscriptionState: String, Sendable, Hashable {
     case bootstrapping
     /// Every result that the server named is here. The results stay current while the store is connected.
     case complete
-    /// The server rejected the query; ``SubscriptionStatus/error`` says why.
+    /// The server rejected the query, or syncing has ended for good; ``SubscriptionStatus/error`` says why.
     case error
 }
 
@@ -17,7 +17,7 @@ public struct SubscriptionStatus: Sendable, Hashable {
     public var state: SubscriptionState
     /// The part of the first rows that is here, from 0 to 1; 1 once the subscription is complete.
     public var progress: Double
-    /// Why the server rejected the query.
+    /// Why the server answers no more: it rejected the query, or syncing has ended for good. Nil in all other states.
     public var error: SyncError?
 
     package init(state: SubscriptionState, progress: Double = 0, error: SyncError? = nil) {

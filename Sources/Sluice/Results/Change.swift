@@ -49,7 +49,7 @@ public struct Change<Element: ResultElement>: Sendable {
     public let freshness: Freshness
 
     init(_ event: ResultEvent, core: StoreCore) {
-        let schema = core.schema
+        let schema = event.list.schema
         results = ResultsSnapshot(list: event.list, core: core)
         isInitial = event.isInitial
         deletions = event.change.deletions.map(\.index)

@@ -1,8 +1,13 @@
 /// The changes of results as an asynchronous sequence. Each iteration is a separate observation.
 ///
 /// A consumer that is slow holds nothing up and costs no memory for each commit: one event waits for it, and commits of
-/// one origin that come meanwhile join into the next. When the store is closed the sequence ends; when the task is
-/// cancelled it throws `CancellationError`, so that a loop that ends has seen the end.
+/// one origin that come meanwhile join into the next.
+///
+/// A loop that ends has seen the end. When the server rejects the query, or syncing ends for good, the last event has
+/// the state ``SubscriptionState/error`` and what is here, and then the sequence throws its error;
+/// ``StoreSession/status`` says what has ended syncing by then. When the task is cancelled it throws
+/// `CancellationError`. When the store is closed the sequence ends. Who wants to go on with what is here observes
+/// ``Results/cached()``.
 public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
     private let results: Results<Element>
     private let timeout: Duration?
@@ -34,6 +39,7 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
                 let core = results.core
                 token = try results.begin(end: { continuation.finish() }) { event, ready, _ in
                     continuation.yield(Delivery(change: Change(event, core: core), ready: ready))
+                    if let error = event.status.error { continuation.finish(throwing: error) }
                 }
             } catch {
                 token = nil
@@ -57,8 +63,9 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
 
         /// Waits for the next change; nil when the store was closed.
         ///
-        /// - Throws: `QueryError` or ``StoreError`` when the query cannot be observed; ``SyncError`` when the wait takes
-        ///   longer than ``Results/changes(timeout:)`` allows; `CancellationError` when the task was cancelled.
+        /// - Throws: `QueryError` or ``StoreError`` when the query cannot be observed; ``SyncError`` when the server
+        ///   rejects the query, when syncing has ended for good, or when the wait takes longer than
+        ///   ``Results/changes(timeout:)`` allows; `CancellationError` when the task was cancelled.
         public mutating func next() async throws -> Change<Element>? {
             limit?.begin()
             defer { limit?.end() }

@@ -1,7 +1,7 @@
 /// Observing with handlers that run on an actor.
 extension Results {
-    /// Observes the results with a handler on the main actor, so that it may use what belongs to a user interface. Else
-    /// as ``observe(on:_:)``.
+    /// Observes the results with handlers on the main actor, so that they may use what belongs to a user interface. Else
+    /// as ``observe(on:_:onError:)``.
     ///
     /// ```swift
     /// let token = try cheap.observe(isolation: MainActor.shared) { change in label.text = "\(change.results.count)" }
@@ -10,17 +10,19 @@ extension Results {
     /// - Parameters:
     ///   - actor: `MainActor.shared`.
     ///   - handler: called with one event at a time, in order. A busy actor gets later commits of one origin as one event.
-    /// - Throws: as ``observe(on:_:)``.
+    ///   - onError: as in ``observe(on:_:onError:)``, on the main actor.
+    /// - Throws: as ``observe(on:_:onError:)``.
     public func observe(
-        isolation actor: MainActor, _ handler: @escaping @MainActor (Change<Element>) -> Void
+        isolation actor: MainActor, _ handler: @escaping @MainActor (Change<Element>) throws -> Void,
+        onError: (@MainActor (any Error) -> Void)? = nil
     ) throws -> NotificationToken {
-        try observe { change, gate in
-            await MainActor.run { gate.deliver { handler(change) } }
+        try observe { event, calls in
+            await MainActor.run { calls.tell(event, { try handler($0) }, onError.map { onError in { onError($0) } }) }
         }
     }
 
-    /// Observes the results with a handler on an actor, so that it may use what belongs to the actor. Else as
-    /// ``observe(on:_:)``.
+    /// Observes the results with handlers on an actor, so that they may use what belongs to the actor. Else as
+    /// ``observe(on:_:onError:)``.
     ///
     /// ```swift
     /// let token = try cheap.observe(isolation: self) { cache, change in cache.count = change.results.count }
@@ -30,33 +32,36 @@ extension Results {
     ///   - actor: the actor; the observation keeps it alive until the token is stopped or released.
     ///   - handler: called on the actor, with it and one event at a time, in order. A busy actor gets later commits of one
     ///     origin as one event.
-    /// - Throws: as ``observe(on:_:)``.
+    ///   - onError: as in ``observe(on:_:onError:)``, on the actor and with it.
+    /// - Throws: as ``observe(on:_:onError:)``.
     public func observe<Isolation: Actor>(
-        isolation actor: Isolation, _ handler: @escaping @Sendable (isolated Isolation, Change<Element>) -> Void
+        isolation actor: Isolation,
+        _ handler: @escaping @Sendable (isolated Isolation, Change<Element>) throws -> Void,
+        onError: (@Sendable (isolated Isolation, any Error) -> Void)? = nil
     ) throws -> NotificationToken {
-        try observe { change, gate in
-            await Self.deliver(change, to: actor, through: gate, handler)
+        try observe { event, calls in
+            await Self.tell(event, to: actor, by: calls, handler, onError)
         }
     }
 
-    private static func deliver<Isolation: Actor>(
-        _ change: Change<Element>, to actor: isolated Isolation, through gate: DeliveryGate,
-        _ handler: @Sendable (isolated Isolation, Change<Element>) -> Void
+    private static func tell<Isolation: Actor>(
+        _ event: ResultEvent, to actor: isolated Isolation, by calls: ObservationCalls<Element>,
+        _ handler: @Sendable (isolated Isolation, Change<Element>) throws -> Void,
+        _ onError: (@Sendable (isolated Isolation, any Error) -> Void)?
     ) async {
-        gate.deliver { handler(actor, change) }
+        calls.tell(event, { try handler(actor, $0) }, onError.map { onError in { onError(actor, $0) } })
     }
 
     /// Begins an observation whose events are handled one after the other.
     private func observe(
-        _ handle: @escaping @Sendable (Change<Element>, DeliveryGate) async -> Void
+        _ handle: @escaping @Sendable (ResultEvent, ObservationCalls<Element>) async -> Void
     ) throws -> NotificationToken {
         // Says what is wrong with the query.
         _ = try query()
-        let core = core
-        return try begin { event, ready, gate in
+        return try begin { event, ready, calls in
             // The next event comes once this one is handled, so the tasks of an observation never overlap.
             Task {
-                await handle(Change(event, core: core), gate)
+                await handle(event, calls)
                 ready()
             }
         }

@@ -100,18 +100,18 @@ public struct Results<Element: ResultElement>: Sendable {
     @usableFromInline
     func forEachDecoder(_ body: (borrowing RowDecoder) throws -> Void) throws -> [Int]? {
         let query = try query()
-        guard query.object == nil, !query.isPartial, query.sort.isEmpty else {
-            try ResultEntry.forEachDecoder(of: read { try $0.sortedEntries() }, elementBinding, body)
-            return nil
+        return try read { reader in
+            func binding(_ classIndex: Int) throws -> ElementBinding {
+                try scope?.binding(of: Element.self, classIndex: classIndex)
+                    ?? core.binding(of: Element.self, classIndex: classIndex, in: reader.schema)
+            }
+            guard query.object == nil, !query.isPartial, query.sort.isEmpty else {
+                try ResultEntry.forEachDecoder(of: reader.sortedEntries(), binding, body)
+                return nil
+            }
+            // Results without sort, limit and stages are decoded as they are read.
+            return try reader.forEachDecoder(binding(query.classIndex), body)
         }
-        // Results without sort, limit and stages are decoded as they are read.
-        let binding = try elementBinding(query.classIndex)
-        return try read { try $0.forEachDecoder(binding, body) }
-    }
-
-    private func elementBinding(_ classIndex: Int) throws -> ElementBinding {
-        try scope?.binding(of: Element.self, classIndex: classIndex)
-            ?? core.binding(of: Element.self, classIndex: classIndex)
     }
 
     /// Reads the results that are here now, and decodes each object only when it is asked for. Costs as ``fetch()``,
@@ -156,12 +156,12 @@ public struct Results<Element: ResultElement>: Sendable {
     /// A subscription that was complete in an earlier session does not suffice: without a connection this waits until
     /// the store has connected and caught up.
     ///
-    /// A handler of ``observe(on:_:)`` without a queue of its own has handled the event that says that the query is
-    /// complete by the time that this returns. So a handler must not block until this returns.
+    /// A handler of ``observe(on:_:onError:)`` without a queue of its own has handled the event that says that the query
+    /// is complete by the time that this returns. So a handler must not block until this returns.
     ///
     /// - Parameters:
     ///   - timeout: the longest wait without progress; nil waits without limit.
-    ///   - progress: told how much of the answer is here, on a serial queue of the store: at once, whenever more has
+    ///   - progress: told how much of the answer is here, on a thread of the store: at once, whenever more has
     ///     come, and at last with an estimate of 1 before this returns. The estimate never falls. A slow one misses
     ///     values, and delays nothing.
     /// - Throws: ``SyncError`` when the server rejects the query, when nothing arrives in time, or when the store has
@@ -178,26 +178,39 @@ public struct Results<Element: ResultElement>: Sendable {
 
     /// Observes the results, and keeps the query in sync as long as the token exists.
     ///
+    /// ```swift
+    /// let token = try cheap.observe { change in
+    ///     print(change)
+    /// } onError: { error in
+    ///     print("no more comes from the server: \(error)")
+    /// }
+    /// ```
+    ///
     /// This returns at once, even while another thread writes. The first event has the results that are here; it is
     /// delivered once no transaction is open. If the handler is slow, consecutive commits of one origin may arrive as
-    /// one event; one event never combines local and remote commits. Beginning an observation, reporting a change of an
-    /// object and ending cost the same however many other observers there are.
+    /// one event; one event never combines local and remote commits. A slow handler delays no other. Beginning an
+    /// observation, reporting a change of an object and ending cost the same however many other observers there are.
     ///
     /// - Parameters:
-    ///   - queue: where the handler is called, such as the main queue; nil for a serial queue of the store.
-    ///   - handler: called with one event at a time.
+    ///   - queue: where the handlers are called, such as the main queue; nil for a thread of the store.
+    ///   - handler: called with one event at a time. When it throws, the observation has no more events; the query stays
+    ///     in sync until the token is stopped or released.
+    ///   - onError: called between events, on the same queue, with what the handler has thrown, and with why the server
+    ///     answers no more: it rejects the query, or syncing has ended for good. ``StoreSession/status`` says the
+    ///     latter by then. The event before has the state ``SubscriptionState/error`` and the same error, which is told
+    ///     once. The observation goes on with what is written here, and with the server once syncing is begun again. If
+    ///     it is nil, the store's log has what the handler has thrown.
     /// - Throws: `QueryError`; ``StoreError`` when the store is closed, or within a write. If the store's file fails
-    ///   later, an event with the state ``SubscriptionState/error`` says so.
+    ///   later, the last event, and `onError`, say so.
     public func observe(
-        on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) -> Void
+        on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) throws -> Void,
+        onError: (@Sendable (any Error) -> Void)? = nil
     ) throws -> NotificationToken {
         _ = try observable()
-        let core = core
-        let isPrompt = queue == nil
-        let queue = queue ?? core.callbacks
-        return try begin(isPrompt: isPrompt) { event, ready, gate in
-            queue.async {
-                gate.deliver { handler(Change(event, core: core)) }
+        let place: HandlerPlace = queue.map { .queue($0) } ?? .pool(core.handlers)
+        return try begin(isPrompt: queue == nil) { event, ready, calls in
+            place.run {
+                calls.tell(event, handler, onError)
                 ready()
             }
         }
@@ -214,8 +227,8 @@ public struct Results<Element: ResultElement>: Sendable {
         return try query()
     }
 
-    /// The changes of the results as a sequence, with the same events as ``observe(on:_:)``. Ending the iteration ends
-    /// the observation and keeps the local data.
+    /// The changes of the results as a sequence, with the same events as ``observe(on:_:onError:)``. Ending the
+    /// iteration ends the observation and keeps the local data.
     public var changes: Changes<Element> { Changes(results: self, timeout: nil) }
 
     /// The changes of the results as ``changes``, for those who wait for an event and not for ever.
@@ -232,31 +245,32 @@ public struct Results<Element: ResultElement>: Sendable {
     /// Begins an observation.
     ///
     /// - Parameters:
-    ///   - isPrompt: whether events are delivered on the store's own queue of callbacks.
+    ///   - isPrompt: whether events are delivered on a thread of the store's own.
     ///   - end: called when the store is closed.
-    ///   - deliver: called with each event, what to call once the event is consumed, and the gate to deliver it
-    ///     through.
+    ///   - deliver: called with each event, what to call once the event is consumed, and what makes the calls of
+    ///     handlers.
     func begin(
         isPrompt: Bool = false, end: @escaping @Sendable () -> Void = {},
-        _ deliver: @escaping @Sendable (ResultEvent, @escaping Ready, DeliveryGate) -> Void
+        _ deliver: @escaping @Sendable (ResultEvent, @escaping Ready, ObservationCalls<Element>) -> Void
     ) throws -> NotificationToken {
         let query = try observable()
-        let gate = DeliveryGate()
         let core = core
+        let gate = core.gates.makeGate()
         let (reportsPending, isCached) = (reportsPending, isCached)
         let number = RegistrationNumber()
+        let calls = ObservationCalls<Element>(gate, core, number)
         try core.performSoon { engine in
             let id = try engine.observe(
                 query, reportsPending: reportsPending, isPrompt: isPrompt, isLocal: Self.isLocal, isCached: isCached,
                 end: end
             ) { event in
                 let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
-                deliver(event, ready, gate)
+                deliver(event, ready, calls)
             }
             number.set(id)
         } orElse: { [weak core] error in
             if core?.isClosed ?? true { return end() }
-            deliver(ResultEvent(failure: SyncError(.storage, "\(error)")), {}, gate)
+            deliver(ResultEvent(failure: SyncError(.storage, "\(error)")), {}, calls)
         }
         return NotificationToken(gate: gate, purgesWhenReleased: core.configuration.purgesWhenTokenIsReleased) {
             [hold, weak core] ending in

@@ -2,7 +2,8 @@ public import SluiceModel
 internal import SluiceStorage
 package import SluiceViews
 
-/// Results at one commit. A snapshot is immutable, events share it, and it decodes objects when they are read.
+/// Results at one commit. A snapshot is immutable, events share it, and it decodes objects when they are read: by the
+/// schema of that commit, so that objects stay as they were, however the store's classes change.
 public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     package let list: ResultList
     private let core: StoreCore
@@ -25,7 +26,8 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     public subscript(index: Int) -> Element {
         get throws {
             precondition(index >= 0 && index < count, "index out of range")
-            return try core.decode(Element.self, list.entries[index])
+            let entry = list.entries[index]
+            return try Element.decode(list.row(of: entry), binding(entry.object.classIndex))
         }
     }
 
@@ -35,7 +37,10 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     ///   a stored value, or because a query excluded a property that has no stand-in; ``readable()`` reads the other
     ///   objects.
     public func elements() throws -> [Element] {
-        try core.decode(Element.self, list.visible)
+        var elements: [Element] = []
+        elements.reserveCapacity(count)
+        try list.forEachDecoder(binding) { elements.append(try Element(from: $0)) }
+        return elements
     }
 
     /// Decodes the objects that can be read, in order, and says why the others cannot. O(count).
@@ -49,8 +54,8 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
         var errors: [ModelError] = []
         elements.reserveCapacity(count)
         for entry in list.visible {
-            let binding = try core.binding(of: Element.self, classIndex: entry.object.classIndex)
-            do { elements.append(try Element.decode(entry.row, binding)) } catch let error as ModelError {
+            let binding = try binding(entry.object.classIndex)
+            do { elements.append(try Element.decode(list.row(of: entry), binding)) } catch let error as ModelError {
                 errors.append(error)
             }
         }
@@ -82,46 +87,60 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     /// - Precondition: the position is below ``count``.
     public func identity(at index: Int) -> Identity {
         let object = list.entries[index].object
-        return Identity(className: core.schema[object.classIndex].name, key: object.key)
+        return Identity(className: list.schema[object.classIndex].name, key: object.key)
+    }
+
+    private func binding(_ classIndex: Int) throws -> ElementBinding {
+        try core.binding(of: Element.self, classIndex: classIndex, in: list.schema)
     }
 }
 
 extension StoreCore {
-    func decode<Element: ResultElement>(
-        _ type: Element.Type, _ entries: some Collection<ResultEntry>
-    ) throws -> [Element] {
-        var elements: [Element] = []
-        elements.reserveCapacity(entries.count)
-        try ResultEntry.forEachDecoder(of: entries, { try self.binding(of: type, classIndex: $0) }) {
-            elements.append(try Element(from: $0))
-        }
-        return elements
-    }
-
-    func decode<Element: ResultElement>(_ type: Element.Type, _ entry: ResultEntry) throws -> Element {
-        try Element.decode(entry.row, binding(of: type, classIndex: entry.object.classIndex))
-    }
-
     func fetch<Element: ResultElement>(_ type: Element.Type, _ object: ObjectRef) throws -> Element? {
-        guard let row = try read({ try $0.row(object) }) else { return nil }
-        return try Element.decode(row, binding(of: type, classIndex: object.classIndex))
+        try read { reader in
+            try reader.row(object).map { row in
+                try Element.decode(row, binding(of: type, classIndex: object.classIndex, in: reader.schema))
+            }
+        }
+    }
+}
+
+extension ResultList {
+    /// Calls `body` with what decodes each visible entry.
+    ///
+    /// - Parameter binding: how rows of a class of ``schema`` are decoded.
+    fileprivate func forEachDecoder(
+        _ binding: (_ classIndex: Int) throws -> ElementBinding, _ body: (borrowing RowDecoder) throws -> Void
+    ) throws {
+        var last: ElementBinding?
+        for entry in visible {
+            let current = try last.bound(to: entry.object.classIndex) ?? binding(entry.object.classIndex)
+            last = current
+            try withExtendedLifetime(current) { try body(RowDecoder(row(of: entry), current)) }
+        }
     }
 }
 
 extension ResultEntry {
     /// Calls `body` with what decodes each entry.
     ///
-    /// - Parameter binding: how rows of a class are decoded.
+    /// - Parameter binding: how rows of a class are decoded, in the state that the entries are from.
     static func forEachDecoder(
         of entries: some Collection<ResultEntry>, _ binding: (_ classIndex: Int) throws -> ElementBinding,
         _ body: (borrowing RowDecoder) throws -> Void
     ) throws {
         var last: ElementBinding?
         for entry in entries {
-            let known = last.flatMap { $0.classIndex == entry.object.classIndex ? $0 : nil }
-            let current = try known ?? binding(entry.object.classIndex)
+            let current = try last.bound(to: entry.object.classIndex) ?? binding(entry.object.classIndex)
             last = current
             try withExtendedLifetime(current) { try body(RowDecoder(entry.row, current)) }
         }
+    }
+}
+
+extension ElementBinding? {
+    /// The binding, if it is of a class.
+    fileprivate func bound(to classIndex: Int) -> ElementBinding? {
+        flatMap { $0.classIndex == classIndex ? $0 : nil }
     }
 }

@@ -12,12 +12,11 @@ extension Store {
     ///
     /// - Throws: ``StoreError`` when the store is closed.
     public func pendingObjectIDs() throws -> Set<ObjectID> {
-        let schema = core.schema
-        return try core.read { reader in
+        try core.read { reader in
             Set(
                 try reader.pendingObjects.map { object in
                     if case .id(let id) = object.key { return id }
-                    return Identity(className: schema[object.classIndex].name, key: object.key).objectID
+                    return Identity(className: reader.schema[object.classIndex].name, key: object.key).objectID
                 })
         }
     }

@@ -30,7 +30,9 @@ public final class Store: Sendable {
 
     /// Ends syncing and every observation. Everything that was written stays in the file, uploaded or not.
     ///
-    /// This also closes the other ``Store`` values on the same path. Closing again does nothing.
+    /// No handler is called after this returns, of whichever kind and wherever it is called; it waits for calls that
+    /// run, so a handler must not block until this returns. This also closes the other ``Store`` values on the same
+    /// path. Closing again does nothing.
     public func close() async {
         await StoreRegistry.shared.close(core)
     }
@@ -133,13 +135,16 @@ public final class Store: Sendable {
     ///
     /// - Parameters:
     ///   - object: names the object; its property values are not used.
-    ///   - queue: where the handler is called; nil for a serial queue of the store.
+    ///   - queue: where the handlers are called; nil for a thread of the store.
     ///   - handler: called with one event at a time; its `results` have the object, or are empty.
+    ///   - onError: as in ``Results/observe(on:_:onError:)``.
     /// - Throws: ``StoreError`` when the store is closed, or within a write.
     public func observe<Element: Model>(
-        _ object: Element, on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) -> Void
+        _ object: Element, on queue: DispatchQueue? = nil,
+        _ handler: @escaping @Sendable (Change<Element>) throws -> Void,
+        onError: (@Sendable (any Error) -> Void)? = nil
     ) throws -> NotificationToken {
-        try results(of: object).observe(on: queue, handler)
+        try results(of: object).observe(on: queue, handler, onError: onError)
     }
 
     // MARK: Writing
@@ -275,8 +280,8 @@ public final class Store: Sendable {
     ///
     /// The first handler also receives the rejections that arrived before it was added, at most the last thousand.
     ///
-    /// - Parameter handler: called on the store's serial callback queue, until the token is stopped or released or the
-    ///   store is closed.
+    /// - Parameter handler: called on a thread of the store, with one rejection at a time, until the token is stopped or
+    ///   released or the store is closed.
     public func onWriteRejected(_ handler: @escaping @Sendable (WriteRejection) -> Void) -> HandlerToken {
         core.rejections.add(handler)
     }

@@ -45,12 +45,12 @@ extension StoreSession {
     ///
     /// - Parameters:
     ///   - topic: the name of the topic.
-    ///   - queue: where the handler is called, with one message at a time; nil for a serial queue of the store. It must
-    ///     be serial.
+    ///   - queue: where the handler is called, with one message at a time; nil for a thread of the
+    ///     store.
     ///   - handler: called until the token is stopped or released, or the store is closed.
     public func observeMessages(
         to topic: String, on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (SessionMessage) -> Void
     ) -> HandlerToken {
-        hold.core.messages(to: topic).observe(on: queue ?? hold.core.callbacks, handler)
+        hold.core.observe(hold.core.messages(to: topic), on: queue, handler)
     }
 }

@@ -42,13 +42,13 @@ public struct StoreSession: Sendable {
     /// Calls `handler` with the status of now, and then with each change of it.
     ///
     /// - Parameters:
-    ///   - queue: where the handler is called, with one change at a time; nil for a serial queue of the store. It must
-    ///     be serial.
+    ///   - queue: where the handler is called, with one change at a time; nil for a thread of the
+    ///     store.
     ///   - handler: called until the token is stopped or released, or the store is closed.
     public func observe(
         on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (SessionChange) -> Void
     ) -> HandlerToken {
-        hold.core.sessions.changes.observe(on: queue ?? hold.core.callbacks, handler)
+        hold.core.observe(hold.core.sessions.changes, on: queue, handler)
     }
 
     /// How far a transfer has come, as an asynchronous sequence, beginning with now. Each value is the newest; a consumer
@@ -69,14 +69,14 @@ public struct StoreSession: Sendable {
     /// - Parameters:
     ///   - direction: which way data travels.
     ///   - extent: whether later work counts too.
-    ///   - queue: where the handler is called, with one value at a time; nil for a serial queue of the store. It must
-    ///     be serial.
+    ///   - queue: where the handler is called, with one value at a time; nil for a thread of the
+    ///     store.
     ///   - handler: called until the token is stopped or released, or no more comes.
     public func observeProgress(
         of direction: SyncProgress.Direction, _ extent: SyncProgress.Extent = .indefinitely,
         on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (SyncProgress) -> Void
     ) -> HandlerToken {
-        hold.core.progress(direction, extent).observe(on: queue ?? hold.core.callbacks, handler)
+        hold.core.observe(hold.core.progress(direction, extent), on: queue, handler)
     }
 
     /// The objects that travel, as an asynchronous sequence: of uploads when the server has answered them, with the
@@ -90,13 +90,13 @@ public struct StoreSession: Sendable {
     /// Calls `handler` with the objects that travel, as ``transfers`` says.
     ///
     /// - Parameters:
-    ///   - queue: where the handler is called, with one step at a time; nil for a serial queue of the store. It must
-    ///     be serial.
+    ///   - queue: where the handler is called, with one step at a time; nil for a thread of the
+    ///     store.
     ///   - handler: called until the token is stopped or released, or the store is closed.
     public func observeTransfers(
         on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (ObjectTransfer) -> Void
     ) -> HandlerToken {
-        hold.core.transferSource.observe(on: queue ?? hold.core.callbacks, handler)
+        hold.core.observe(hold.core.transferSource, on: queue, handler)
     }
 
     /// How far the server's clock was ahead of this machine's when the last session opened; nil before the first one.

@@ -83,9 +83,6 @@ struct QueryCommand: Command {
             case .table: RecordTable.print(line, to: .shared)
             }
             StandardOutput.shared.flush()
-            if change.state == .error {
-                throw change.subscription.error ?? SyncError(.server, "the server rejected the query")
-            }
         }
     }
 }

@@ -58,11 +58,10 @@ extension Store {
     /// Looks up link targets among the objects that are here.
     var resolver: RecordRenderer.Resolver {
         { className, key in
-            let schema = self.schema
-            guard let index = schema.index(of: className),
-                let row = try self.core.storage.read({ try $0.row(ObjectRef(index, key)) })
-            else { return nil }
-            return Record(classSchema: schema[index], row: row)
+            try self.core.storage.read { reader in
+                guard let index = reader.schema.index(of: className) else { return nil }
+                return try reader.row(ObjectRef(index, key)).map { Record(classSchema: reader.schema[index], row: $0) }
+            }
         }
     }
 }

@@ -107,6 +107,7 @@ package final class ChangeInbox: Sendable {
                 gathered.append(
                     ObservedChange(isOwn: change.isOwn, schema: change.schema, version: change.version))
             }
+            for other in gathered.indices { gathered[other].adapt(to: change.schema) }
             for other in gathered.indices where other != place {
                 for (object, outcome) in gathered[other].giveUp(objects) { gathered[place].add(outcome, of: object) }
             }

@@ -72,12 +72,19 @@ package struct ObservedChange: Sendable {
         return outcome
     }
 
-    /// Adds a change that follows this one. O(objects of the other).
+    /// Adds a change that follows this one. O(objects of the other); with those of this one where the schema has changed.
     package mutating func append(_ other: ObservedChange) {
+        adapt(to: other.schema)
         for (object, outcome) in other.objects { add(outcome, of: object) }
-        schema = other.schema
         version = other.version
         authors += other.authors
+    }
+
+    /// Brings the rows up to a later schema.
+    mutating func adapt(to schema: Schema) {
+        guard schema != self.schema else { return }
+        self.schema = schema
+        for object in Array(outcomes.keys) { outcomes[object]?.outcome.adapt(to: schema[object.classIndex]) }
     }
 
     /// Removes the objects of another change, which tells of them from now on.
@@ -89,6 +96,18 @@ package struct ObservedChange: Sendable {
 }
 
 extension ObservedChange.Outcome {
+    fileprivate mutating func adapt(to declared: ClassSchema) {
+        switch self {
+        case .inserted(var row):
+            row.adapt(to: declared)
+            self = .inserted(row)
+        case .modified(var row, let properties):
+            row.adapt(to: declared)
+            self = .modified(row, properties)
+        case .removed: break
+        }
+    }
+
     /// What an earlier outcome and this one are together; nil if the observer need not hear of either.
     fileprivate func following(_ earlier: Self) -> Self? {
         switch (earlier, self) {

@@ -10,15 +10,8 @@ extension ObjectTables {
             let bytes = statement.blob(0)
             if bytes.isEmpty { return BaseImage.none }
             var row = try StoredBlob.decode(Row.self, from: bytes, file: connection.name, what: "a base image")
-            // Properties that were added later have their defaults.
-            let count = row.values.count
-            let declared = try table(object.classIndex).schema
-            row.values += declared.defaultValues(for: object.key).dropFirst(count)
-            // An image may be older than the types of today.
-            for (position, property) in declared.properties.enumerated().prefix(count)
-            where !property.type.accepts(row.values[position]) {
-                row.set(property.type.nearest(row.values[position]) ?? property.defaultValue, of: position)
-            }
+            // An image may be older than the schema of today.
+            row.adapt(to: try table(object.classIndex).schema)
             return .row(row)
         }
     }

@@ -33,7 +33,7 @@ public final class EventRecorder<Element: ResultElement>: Sendable {
 
     /// Begins to observe.
     ///
-    /// - Throws: what `Results.observe(on:_:)` throws.
+    /// - Throws: what `Results.observe(on:_:onError:)` throws.
     public init(_ results: Results<Element>) throws {
         let state = Box()
         self.state = state

@@ -15,6 +15,8 @@ final class ObservationMirror {
     var isLagging = false
     private(set) var awaitsReady = false
     private var entries: [ResultEntry] = []
+    /// The results of the last events, and their rows as they were then.
+    private var held: [(list: ResultList, rows: [Row])] = []
     private var isStarted = false
     private var status: SubscriptionStatus?
     private(set) var failure: String?
@@ -47,6 +49,21 @@ final class ObservationMirror {
         }
         entries = applied
         if !areEqual(applied, visible) { fail("the changes lead to other results than the event shows") }
+        hold(event.list)
+    }
+
+    /// Keeps the results of an event, to be read again once the schema is another one.
+    private func hold(_ list: ResultList) {
+        let rows = list.visible.map(list.row)
+        for (entry, row) in zip(list.visible, rows) {
+            let properties = list.schema[entry.object.classIndex].properties
+            if properties.count != row.values.count || !zip(properties, row.values).allSatisfy({ $0.type.accepts($1) })
+            {
+                fail("a row that is none of the event's schema")
+            }
+        }
+        if held.count == 3 { held.removeFirst() }
+        held.append((list, rows))
     }
 
     private func checkOrigin(_ event: ResultEvent) {
@@ -69,6 +86,9 @@ final class ObservationMirror {
 
     /// Compares the observed results with those that a fetch returns.
     func check(_ list: ResultList) throws {
+        if held.contains(where: { list, rows in list.visible.map(list.row) != rows }) {
+            fail("results that were held read as others")
+        }
         if let failure { throw SimulationFailure(failure) }
         guard !isLagging else { return }
         let visible = Array(list.visible)

@@ -26,6 +26,12 @@ package struct ResultEditor: ~Copyable, Sendable {
 
     private var order: SortOrder { list.order }
 
+    /// Goes on with a later schema. The rows stay as they are, and those that are alike show no change.
+    package mutating func adopt(_ schema: Schema) {
+        list.schema = schema
+        list.mayHaveEarlierRows = true
+    }
+
     /// The number of entries, within the limit and beyond.
     package var count: Int { entries.count }
 
@@ -131,16 +137,22 @@ package struct ResultEditor: ~Copyable, Sendable {
         case .remove: false
         case .upsert(let entry):
             entries[entry.object].map {
-                shows($0.row, otherThan: entry.row) || reportsPending && $0.isPending != entry.isPending
+                shows($0.row, otherThan: entry.row, ofClass: entry.object.classIndex)
+                    || reportsPending && $0.isPending != entry.isPending
             } ?? false
         }
     }
 
-    /// Whether two versions of an object differ in the properties that the query includes.
-    private func shows(_ row: Row, otherThan other: Row) -> Bool {
+    /// Whether two versions of an object differ in the properties that the query includes. One that is older than a
+    /// property has its default.
+    private func shows(_ row: Row, otherThan other: Row, ofClass classIndex: Int) -> Bool {
         guard row.absent.subtracting(ignored) == other.absent.subtracting(ignored) else { return true }
-        return row.values.indices.contains {
-            !ignored.contains($0) && !row.values[$0].isIdentical(to: other.values[$0])
+        let (count, otherCount) = (row.values.count, other.values.count)
+        let defaults = count == otherCount ? [] : list.schema[classIndex].defaultValues
+        return (0..<max(count, otherCount)).contains { position in
+            guard !ignored.contains(position) else { return false }
+            let value = position < count ? row.values[position] : defaults[position]
+            return !value.isIdentical(to: position < otherCount ? other.values[position] : defaults[position])
         }
     }
 

@@ -1,10 +1,16 @@
+package import SluiceModel
 package import SluiceQuery
 
 /// The results of a query in one state, in order. It is immutable, and the lists of two states share all but what
 /// differs between them.
 ///
-/// The list may hold more entries than the query's limit; only those within the limit are visible.
+/// The list may hold more entries than the query's limit; only those within the limit are visible. It is read with the
+/// schema that it was made with, whatever becomes of the store's.
 package struct ResultList: Sendable {
+    /// The classes as of the state that the list shows.
+    package internal(set) var schema: Schema
+    /// Whether rows may be of an earlier schema than ``schema``. They are brought up to it where they are read.
+    var mayHaveEarlierRows = false
     package let order: SortOrder
     /// The maximum number of visible entries; nil for no limit.
     package let limit: Int?
@@ -12,12 +18,22 @@ package struct ResultList: Sendable {
     package internal(set) var entries: ChunkedList<ResultEntry>
 
     /// Makes a list of the given entries, in any order, each object once. O(n) if they are in order.
-    package init(order: SortOrder, limit: Int?, entries: [ResultEntry] = []) {
+    ///
+    /// - Parameter schema: the classes as the rows of the entries have them.
+    package init(schema: Schema, order: SortOrder, limit: Int?, entries: [ResultEntry] = []) {
+        self.schema = schema
         self.order = order
         self.limit = limit
         var sorted = entries
         order.sort(&sorted)
         self.entries = ChunkedList(sorted)
+    }
+
+    /// The row of an entry of the list, as ``schema`` has its class. O(its size).
+    package func row(of entry: ResultEntry) -> Row {
+        var row = entry.row
+        if mayHaveEarlierRows { row.adapt(to: schema[entry.object.classIndex]) }
+        return row
     }
 
     /// The entries within the limit.

@@ -79,3 +79,14 @@ import Testing
         #expect(seen.states == [.error])
     }
 }
+
+extension WaitTests {
+    /// What a server says that it has is no number to calculate with unseen.
+    @Test(arguments: [1, 7, UInt64.max]) func aServerCannotAcknowledgeMoreThanWasWritten(number: UInt64) throws {
+        let server = try ScriptedSession()
+        server.open(acknowledged: number)
+        #expect(server.engine.acknowledgedSequence == 0)
+        try server.engine.write { try $0.insert(ScriptedSession.user(1, age: 0), ofClass: 0) }
+        #expect(server.engine.acknowledgedSequence <= 1)
+    }
+}

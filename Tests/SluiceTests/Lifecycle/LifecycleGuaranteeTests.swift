@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Sluice
 import SluiceTesting
@@ -6,7 +5,7 @@ import Synchronization
 import Testing
 
 #if SLUICE_MACROS
-    /// The guarantees of handlers, waits, snapshots and settings (rows P8, P20, O41, O53, O60, I13, S19).
+    /// The guarantees of handlers, waits, snapshots and settings (rows P8, P20, O53, O60, I13, S19).
     @Suite(.timeLimit(.minutes(10))) struct LifecycleGuaranteeTests {
         private let server: TestServer
         private let alice: Store
@@ -31,50 +30,6 @@ import Testing
             #expect(remote.receivedAt > remote.acceptedAt)
         }
 
-        /// Counts calls, and the calls that began while another was running.
-        private final class Doorkeeper: Sendable {
-            private let inside = Atomic<Int>(0)
-            private let calls = Atomic<Int>(0)
-            private let meetings = Atomic<Int>(0)
-
-            var callCount: Int { calls.load(ordering: .sequentiallyConsistent) }
-            var meetingCount: Int { meetings.load(ordering: .sequentiallyConsistent) }
-
-            func pass(_ body: () -> Void) {
-                if inside.add(1, ordering: .sequentiallyConsistent).oldValue > 0 {
-                    meetings.add(1, ordering: .sequentiallyConsistent)
-                }
-                body()
-                calls.add(1, ordering: .sequentiallyConsistent)
-                inside.subtract(1, ordering: .sequentiallyConsistent)
-            }
-        }
-
-        @Test func allHandlersOfAStoreRunOneAtATime() async throws {
-            let door = Doorkeeper()
-            let last = AsyncStream.makeStream(of: Bool.self)
-            let tokens = try (0..<8).map { number in
-                try alice.objects(Vehicle.self).filter("price >= $0", Double(number)).observe { change in
-                    door.pass {
-                        // Long enough for another handler to begin meanwhile.
-                        for _ in 0..<20 { _ = change.vins }
-                        if change.vins.contains("last") { last.continuation.yield(true) }
-                    }
-                }
-            }
-            for number in 0..<20 {
-                try await alice.write { try $0.insert(Vehicle(vin: "v\(number)", price: 10, plate: "")) }
-            }
-            try await alice.write { try $0.insert(Vehicle(vin: "last", price: 10, plate: "")) }
-            var count = 0
-            for await _ in last.stream {
-                count += 1
-                if count == tokens.count { break }
-            }
-            #expect(door.meetingCount == 0 && door.callCount >= 2 * tokens.count)
-            for token in tokens { token.stop() }
-        }
-
         @Test func aHandlerForRefusedWritesIsCalledWithWhatWasRefused() async {
             let heard = AsyncStream.makeStream(of: WriteRejection.self)
             let token = alice.onWriteRejected { heard.continuation.yield($0) }
@@ -90,21 +45,21 @@ import Testing
         }
 
         @Test func aStoppedHandlerForRejectedWritesIsNotCalledAndTheNextOneGetsWhatItMissed() async {
-            let queue = DispatchQueue(label: "test")
-            let center = RejectionCenter(queue: queue)
+            let calls = HandlerSequence(.pool(HandlerPool()))
+            let center = RejectionCenter(calls, GateGroup())
             let first = Mutex<[String]>([])
             let second = Mutex<[String]>([])
-            func reject(_ reason: String) {
+            func reject(_ reason: String) async {
                 center.report(WriteRejection(object: nil, reason: .init(.writeRejected, reason), rejectedValues: [:]))
-                queue.sync {}
+                await calls.pass()
             }
             let token = center.add { rejection in first.withLock { $0.append(rejection.reason.message) } }
-            reject("a")
+            await reject("a")
             token.stop()
-            reject("b")
+            await reject("b")
             let other = center.add { rejection in second.withLock { $0.append(rejection.reason.message) } }
-            queue.sync {}
-            reject("c")
+            await calls.pass()
+            await reject("c")
             #expect(first.withLock { $0 } == ["a"])
             #expect(second.withLock { $0 } == ["b", "c"])
             other.stop()

@@ -123,9 +123,9 @@ import Testing
             WriteRejection(object: nil, reason: .init(.writeRejected, "no"), rejectedValues: ["n": .int(number)])
         }
 
-        @Test func theFirstHandlerGetsWhatCameBeforeItUpToALimit() {
-            let queue = DispatchQueue(label: "test")
-            let center = RejectionCenter(queue: queue)
+        @Test func theFirstHandlerGetsWhatCameBeforeItUpToALimit() async {
+            let calls = HandlerSequence(.pool(HandlerPool()))
+            let center = RejectionCenter(calls, GateGroup())
             for number in 1...1_005 { center.report(rejection(Int64(number))) }
             nonisolated(unsafe) var first: [Value?] = []
             nonisolated(unsafe) var second: [Value?] = []
@@ -134,7 +134,7 @@ import Testing
                 center.add { second.append($0.rejectedValues["n"]) },
             ]
             center.report(rejection(2_000))
-            queue.sync {}
+            await calls.pass()
             #expect(first == (6...1_005).map { .int($0) } + [.int(2_000)])
             #expect(second == [.int(2_000)])
             for token in tokens { token.stop() }

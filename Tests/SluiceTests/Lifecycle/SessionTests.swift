@@ -99,9 +99,7 @@ import Testing
             try session.pause()
             try session.resume()
             try await changes(of: alice) { $0.activity == .idle }
-            // The handlers of a store share a queue, so that one of now is told after what the stopped one would be.
-            var later = Told(session)
-            await later.take { $0.old == nil }
+            try await server.settled()
             #expect(count.withLock { $0 } == told)
         }
 

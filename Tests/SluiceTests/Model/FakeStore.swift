@@ -46,11 +46,22 @@ final class FakeStore: LinkResolving {
             onExcludedAccess: isVerbose ? log : nil)
     }
 
-    func fetch(_ object: Identity) throws -> Row? { state.withLock { $0.here[object] } }
+    func fetch(_ object: Identity, as element: any ResultElement.Type) throws -> BoundRow? {
+        try state.withLock { $0.here[object] }.map {
+            BoundRow($0, try binding(of: element, className: object.className))
+        }
+    }
 
-    func isPresent(_ object: Identity) throws -> Bool { try fetch(object) != nil }
+    func isPresent(_ object: Identity) throws -> Bool { state.withLock { $0.here[object] } != nil }
 
-    func backlinks(to object: Identity, className: String, property: String) throws -> [Row] {
+    func backlinks(
+        to object: Identity, className: String, property: String, as element: any ResultElement.Type
+    ) throws -> [BoundRow] {
+        let binding = try binding(of: element, className: className)
+        return linking(to: object, className: className, property: property).map { BoundRow($0, binding) }
+    }
+
+    private func linking(to object: Identity, className: String, property: String) -> [Row] {
         guard let classIndex = schema.index(of: className), let position = schema[classIndex].index(of: property)
         else { return [] }
         let here = state.withLock { $0.here }
@@ -66,15 +77,17 @@ final class FakeStore: LinkResolving {
     }
 
     func backlinkCount(to object: Identity, className: String, property: String) throws -> Int {
-        try backlinks(to: object, className: className, property: property).count
+        linking(to: object, className: className, property: property).count
     }
 
-    func resolve(_ object: Identity, timeout: Duration?) async throws -> Row {
+    func resolve(
+        _ object: Identity, as element: any ResultElement.Type, timeout: Duration?
+    ) async throws -> BoundRow {
         let row = state.withLock { state in
             if let row = state.remote.removeValue(forKey: object) { state.here[object] = row }
             return state.here[object]
         }
         guard let row else { throw ModelError(.notFound, "the server has no such \(object.className)") }
-        return row
+        return BoundRow(row, try binding(of: element, className: object.className))
     }
 }

@@ -15,6 +15,8 @@ final class Observations {
     private var index: ObserverIndex
     private var lastNumber: UInt64 = 0
     private(set) var work = ObservationWork()
+    /// What to do once the prompt observers of a subscription know that it is complete.
+    private var handledWaiters: [(subscription: Subscription, body: () -> Void)] = []
 
     init(
         _ storage: any ClientStorage, _ session: SyncSession, _ active: ActiveSubscriptions, options: ClientOptions,
@@ -37,7 +39,7 @@ final class Observations {
     ///
     /// - Parameters:
     ///   - reportsPending: whether an event reports that writes of an object begin or cease to be pending.
-    ///   - isPrompt: whether the consumer is the store's own queue of callbacks.
+    ///   - isPrompt: whether the consumer is called on a thread of the store's own.
     ///   - end: called when the store is closed.
     ///   - deliver: called with each event. ``consumerIsReady(_:)`` says that the consumer has handled it.
     /// - Returns: the number of the observation.
@@ -50,7 +52,8 @@ final class Observations {
         lastNumber += 1
         overruled.replace(of: lastNumber, with: try reader.overruled())
         let observer = Observer(
-            id: lastNumber, subscription: subscription, reportsPending: reportsPending, isPrompt: isPrompt,
+            id: lastNumber, subscription: subscription, schema: storage.schema, reportsPending: reportsPending,
+            isPrompt: isPrompt,
             freshness: { [active, session] in
                 if subscription.isLocal { return subscription.isCached ? .cached(since: nil) : .confirmed }
                 let isCurrent = session.isActive && !active.awaitsCatchUp && subscription.isComplete
@@ -66,6 +69,7 @@ final class Observations {
     /// - Returns: its subscription; nil if the observation has ended before.
     func end(_ id: UInt64) -> Subscription? {
         overruled.removeAll(of: id)
+        defer { tellHandled() }
         return index.remove(id)?.subscription
     }
 
@@ -77,14 +81,32 @@ final class Observations {
             overruled.removeAll(of: observer.id)
             observer.end()
         }
+        tellHandled()
     }
 
     /// Says that the consumer of an observation has handled its last event.
-    func consumerIsReady(_ id: UInt64) { index[id]?.consumerIsReady(now: now()) }
+    func consumerIsReady(_ id: UInt64) {
+        index[id]?.consumerIsReady(now: now())
+        tellHandled()
+    }
 
-    /// Whether every prompt observer of a complete subscription has handled an event that says that it is complete.
-    func haveHandledComplete(_ subscription: UInt64) -> Bool {
-        index.observers(of: subscription).allSatisfy { id in
+    /// Calls `body` once every prompt observer of a subscription has handled an event that says that it is complete, or
+    /// it is not complete.
+    func whenHandledComplete(_ subscription: Subscription, _ body: @escaping () -> Void) {
+        handledWaiters.append((subscription, body))
+        tellHandled()
+    }
+
+    private func tellHandled() {
+        guard !handledWaiters.isEmpty else { return }
+        let due = handledWaiters.filter { haveHandledComplete($0.subscription) }
+        handledWaiters.removeAll { haveHandledComplete($0.subscription) }
+        for waiter in due { waiter.body() }
+    }
+
+    private func haveHandledComplete(_ subscription: Subscription) -> Bool {
+        guard subscription.status.state == .complete else { return true }
+        return index.observers(of: subscription.record.id).allSatisfy { id in
             guard let observer = index[id], observer.isPrompt, !observer.isOver else { return true }
             return observer.hasHandledComplete
         }
@@ -98,7 +120,7 @@ final class Observations {
         let observers = index.all
         index = ObserverIndex(overruled)
         for observer in observers {
-            observer.hasOldRows = true
+            observer.adopt(storage.schema)
             index.insert(observer, schema: storage.schema)
         }
     }
@@ -113,11 +135,13 @@ final class Observations {
     func publishStatus() {
         let concerned = active.takeChanged().flatMap { index.observers(of: $0.record.id) }
         for id in concerned.sorted() { index[id]?.receive([], origin: .local, now: now()) }
+        tellHandled()
     }
 
     /// Reports to the observers concerned what a committed transaction changed. An observer whose results cannot be
     /// read gets an error as its last event; the transaction stays committed.
     func publish(_ transaction: StoreTransaction, origin: ChangeOrigin) {
+        defer { tellHandled() }
         let changed = active.takeChanged()
         guard !index.isEmpty else { return }
         do { try publish(transaction, changed, origin: origin) } catch {
@@ -129,6 +153,7 @@ final class Observations {
         let message = (error as? StorageError)?.message ?? "\(error)"
         log?(.error, "results could not be read", [("error", message)])
         observer.fail(SyncError(.storage, message))
+        tellHandled()
     }
 
     private func publish(_ transaction: StoreTransaction, _ changed: [Subscription], origin: ChangeOrigin) throws {
@@ -170,7 +195,7 @@ final class Observations {
             if isAnswered, keptCount == count { return edits }
             edits = []
         }
-        observer.hasOldRows = false
+        observer.willRenewRows()
         var kept: Set<ObjectRef> = []
         // Most are in memory as they are, and are not read twice at a time.
         try reader.forEachEntryWithStanding { entry in

@@ -22,7 +22,7 @@ final class Observer {
     /// Whether the consumer has handled an event with the state ``SubscriptionState/complete``, and none after it with
     /// another state.
     private(set) var hasHandledComplete = false
-    /// Whether the consumer is the store's own queue of callbacks, where nothing but a handler delays an event.
+    /// Whether the consumer is called on a thread of the store's own, where nothing but its handler delays an event.
     let isPrompt: Bool
     /// Whether the results are what the server says.
     private let freshness: () -> Freshness
@@ -36,7 +36,7 @@ final class Observer {
     }
 
     init(
-        id: UInt64, subscription: Subscription, reportsPending: Bool, isPrompt: Bool,
+        id: UInt64, subscription: Subscription, schema: Schema, reportsPending: Bool, isPrompt: Bool,
         freshness: @escaping () -> Freshness, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void
     ) {
         self.isPrompt = isPrompt
@@ -46,7 +46,8 @@ final class Observer {
         self.end = end
         self.deliver = deliver
         results = ResultEditor(
-            ResultList(order: SortOrder(subscription.query.sort), limit: subscription.query.limit),
+            ResultList(
+                schema: schema, order: SortOrder(subscription.query.sort), limit: subscription.query.limit),
             ignoring: subscription.query.exclusions.excludedRootProperties, reportsPending: reportsPending)
         pool = ResultPool(subscription.query)
     }
@@ -57,7 +58,16 @@ final class Observer {
     }
 
     /// Whether the results in memory may have the values of a schema before.
-    var hasOldRows = false
+    private(set) var hasOldRows = false
+
+    /// Goes on with a schema that has changed.
+    func adopt(_ schema: Schema) {
+        hasOldRows = true
+        results.adopt(schema)
+    }
+
+    /// Notes that the values of the present schema are on their way.
+    func willRenewRows() { hasOldRows = false }
 
     /// The number of results in memory, including those beyond the limit, after the edits that wait; nil where stages
     /// choose among more than them. O(edits that wait).

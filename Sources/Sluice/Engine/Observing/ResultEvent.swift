@@ -19,7 +19,7 @@ extension ResultEvent {
     /// Makes the only event of an observation that could not begin.
     init(failure: SyncError) {
         self.init(
-            list: ResultList(order: SortOrder([]), limit: nil), change: ResultChange(), removed: [],
+            list: ResultList(schema: Schema(), order: SortOrder([]), limit: nil), change: ResultChange(), removed: [],
             status: SubscriptionStatus(state: .error, error: failure), remote: nil, isInitial: true,
             freshness: .cached(since: nil))
     }

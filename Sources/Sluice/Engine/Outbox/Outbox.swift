@@ -63,7 +63,9 @@ final class Outbox {
     var uploaded: TransferAmount { uploads.acknowledged }
 
     /// The highest sequence that the server is known to have.
-    var acknowledgedSequence: UInt64 { max(acknowledgements.sequence, retiredSequence) }
+    ///
+    /// A server may say that it has more than was ever written.
+    var acknowledgedSequence: UInt64 { min(max(acknowledgements.sequence, retiredSequence), storage.lastSequence) }
 
     /// Why the server accepts no uploads in this session; nil if it does.
     var problem: SyncError? { uploads.problem }

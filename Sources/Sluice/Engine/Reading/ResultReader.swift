@@ -30,6 +30,9 @@ struct ResultReader {
 
     private var query: Query { judge.query }
 
+    /// The classes as of the state that is read.
+    var schema: Schema { reader.schema }
+
     private func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
         try judge.includes(row, object, of: subscription, in: state)
     }
@@ -169,8 +172,10 @@ struct ResultReader {
     func results() throws -> ResultList {
         let order = SortOrder(query.sort)
         let entries = try entriesWithStanding()
-        guard query.stages.isEmpty else { return ResultList(order: order, limit: nil, entries: staged(entries)) }
-        return ResultList(order: order, limit: query.limit, entries: entries)
+        guard query.stages.isEmpty else {
+            return ResultList(schema: schema, order: order, limit: nil, entries: staged(entries))
+        }
+        return ResultList(schema: schema, order: order, limit: query.limit, entries: entries)
     }
 
     /// The results that the query's stages leave, in order.
