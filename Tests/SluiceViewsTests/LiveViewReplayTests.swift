@@ -65,7 +65,9 @@ import Testing
                 isOfObject
                 ? "OBJECT(\(Identity(className: name, key: object.key).objectID))" : world.queryText()
             guard let query = try? TestSchema.query(text).read(in: world.generator.pick(contexts)) else { continue }
-            let view = LiveView(query, schema: source.schema, overscan: world.generator.pick([nil, 0, 1, 3]))
+            let shape = ViewShape(
+                query.form, in: query.context, schema: source.schema, affectedCountMax: [1_000, 0, 2][Int(seed % 3)])
+            let view = LiveView(query, shape: shape, overscan: world.generator.pick([nil, 0, 1, 3]))
             try view.activate(in: source)
             views.append(view)
         }

@@ -43,7 +43,9 @@ import Testing
         func add(_ plain: Query, step: Int) throws {
             let query = plain.read(in: world.generator.pick(contexts))
             let overscan = world.generator.pick([nil, 0, 1, 3])
-            let view = LiveView(query, schema: source.schema, overscan: overscan)
+            let shape = ViewShape(
+                query.form, in: query.context, schema: source.schema, affectedCountMax: [1_000, 0, 2][Int(seed % 3)])
+            let view = LiveView(query, shape: shape, overscan: overscan)
             try view.activate(in: source)
             let mirror = try ViewMirror(
                 view, source, context: "seed \(seed), from step \(step): \(query) in \(query.context)")

@@ -4,12 +4,12 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// Subscriptions that wait for what their readers gain and lose, since finding it takes longer than a commit may.
+/// Subscriptions that wait for what they gain and lose, since finding it takes longer than a commit may.
 ///
-/// The life of a move: a commit changes what a reader may read (``append(_:before:_:)``), the difference is found on a
-/// snapshot, one commit's moves at a time (``begin(_:)``, ``finish(_:)``), and is sent in pages like any other
-/// (``DifferenceRun``). A move whose subscription has ended or has moved on meanwhile is dropped. Only the database's
-/// queue uses this.
+/// The life of a move: a commit changes what a reader may read, or so many results that their view was set aside
+/// (``append(_:before:_:)``), the difference is found on a snapshot, one commit's moves at a time (``begin(_:)``,
+/// ``finish(_:)``), and is sent in pages like any other (``DifferenceRun``). A move whose subscription has ended or has
+/// moved on meanwhile is dropped. Only the database's queue uses this.
 final class ContextMoves {
     struct Move {
         /// The subscription at its new view.
@@ -21,6 +21,11 @@ final class ContextMoves {
         let isDivided: Bool
         /// The classes of which the new context is known whole; nil if these are all.
         let classes: Set<Int>?
+
+        /// The same move, for which something else is to be found.
+        func asking(_ request: ContextReading.Request) -> Move {
+            Move(subscription: subscription, run: run, request: request, isDivided: false, classes: classes)
+        }
 
         /// Whether the subscription still waits for it.
         var isAwaited: Bool {

@@ -3,22 +3,31 @@ internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
 
-/// What readers gain and lose whose rights have changed, while it is found beside the writer.
+/// What readers gain and lose whose rights have changed, or whose views a commit has changed in many objects, while it
+/// is found beside the writer.
 ///
 /// A view that holds nothing is compared by what the conditions of the two contexts differ in. Readers who lose the same
 /// alternatives lose the same objects, but for what each still has by another alternative: so these objects are found and
 /// encoded once, and for each reader only what it keeps of them is looked up. Other views follow the change of context
-/// as one commit (``ContextTurn``).
+/// as one commit (``ContextTurn``). A view whose context stays is made anew (``LiveView/renewed(since:in:)``), once for
+/// all who have it.
 ///
 /// What commits have changed since the state that the readers have is judged object by object, as it was then: the
 /// others are now as they were.
 final class ContextReading: SnapshotReading {
     struct Request {
         /// The view in the former context at the state that the reader has, which nobody else uses.
+        ///
+        /// With the same query as ``query`` it may also be a view that could not follow, and is at no state.
         let former: LiveView
         /// The query in the new context.
         let query: Query
         let shape: ViewShape
+        /// What was found to differ before, ascending.
+        var earlier: [ObjectRef] = []
+
+        /// Whether the reader may read what it might before.
+        var isOfSameContext: Bool { former.query.key == query.key }
 
         /// Whether the conditions on the queried class alone say what is gained and lost.
         ///
@@ -36,10 +45,10 @@ final class ContextReading: SnapshotReading {
     enum Outcome {
         /// - departures: what leaves.
         /// - kept: what of it does not leave here.
-        /// - settling: what is sent as it is then, or leaves.
-        case divided(departures: DeparturePages?, kept: Set<ObjectRef>, settling: Set<ObjectRef>)
-        /// The view in the new context at the state that was read, and what may differ.
-        case turned(LiveView, Set<ObjectRef>)
+        /// - settling: what is sent as it is then, or leaves, ascending.
+        case divided(departures: DeparturePages?, kept: Set<ObjectRef>, settling: [ObjectRef])
+        /// The view in the new context at the state that was read, and what may differ, ascending.
+        case turned(LiveView, [ObjectRef])
         /// It is too much, or was not found.
         case unknown
     }
@@ -64,6 +73,8 @@ final class ContextReading: SnapshotReading {
     private(set) var outcomes: [Outcome] = []
     private var departures: [Key: DeparturePages] = [:]
     private var turns: [ContextKey: ContextTurn] = [:]
+    /// What was found for views whose contexts stay, by the former view.
+    private var renewed: [ObjectIdentifier: Outcome] = [:]
 
     /// The lists of departures, each encoded once.
     var lists: [DeparturePages] { Array(departures.values) }
@@ -91,13 +102,18 @@ final class ContextReading: SnapshotReading {
                 continue
             }
             do {
-                outcomes.append(
-                    isDivided
-                        ? try divide(request, in: snapshot, source, before: before)
-                        : try turn(request, in: source, before: before))
+                if request.isOfSameContext {
+                    outcomes.append(try renew(request, in: source))
+                } else {
+                    outcomes.append(
+                        isDivided
+                            ? try divide(request, in: snapshot, source, before: before)
+                            : try turn(request, in: source, before: before))
+                }
             } catch is UnturnableView { outcomes.append(.unknown) }
         }
         turns = [:]
+        renewed = [:]
     }
 
     // MARK: By alternatives
@@ -131,7 +147,7 @@ final class ContextReading: SnapshotReading {
             settling.formUnion(try refs(matching: query, gained, in: snapshot))
         }
         room -= kept.count + settling.count
-        return .divided(departures: leaving, kept: kept, settling: settling)
+        return .divided(departures: leaving, kept: kept, settling: settling.sorted())
     }
 
     /// The objects that a query's readers may have had, and that are not as they were, by themselves or by what lies on
@@ -186,6 +202,19 @@ final class ContextReading: SnapshotReading {
             }
         }
         room -= objects.count
-        return .turned(made.view, objects)
+        return .turned(made.view, objects.sorted())
+    }
+
+    // MARK: In the same context
+
+    private func renew(_ request: Request, in source: CommitSource) throws -> Outcome {
+        let key = ObjectIdentifier(request.former)
+        if let known = renewed[key] { return known }
+        let (view, objects) = try request.former.renewed(since: commit, in: source)
+        let all = request.earlier.isEmpty ? objects : objects.union(request.earlier)
+        let outcome: Outcome = all.count <= room ? .turned(view, all.sorted()) : .unknown
+        room -= all.count
+        renewed[key] = outcome
+        return outcome
     }
 }

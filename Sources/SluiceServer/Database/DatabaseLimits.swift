@@ -75,6 +75,17 @@ package struct DatabaseLimits: Sendable {
     /// The maximum number of steps for updating the views of one session after a commit. A view that would exceed
     /// it ends.
     package var upkeepStepCountMax = 20_000_000
+    /// The number of steps in which the views of all sessions may follow one commit before others are served, and how many
+    /// more for each object that it has changed. A view that takes more is brought up to date beside the writer, and its
+    /// subscribers are sent the difference in pages.
+    package var followStepCountMax = 100_000
+    package var followStepCountPerChange = 100
+    /// The number of these steps that each view may take, whatever the others have taken: about what it costs the writer
+    /// to do without.
+    package var followStepCountMin = 2_000
+    /// A window judges so many possible results one by one that read what a commit has changed elsewhere. With more it is
+    /// read anew.
+    package var affectedRootCountMax = 1_000
     /// The number of steps in which one commit may find what readers gain and lose with it. What takes more is found
     /// beside the writer and sent in pages.
     package var contextStepCountMax = 20_000
@@ -117,6 +128,9 @@ package struct DatabaseLimits: Sendable {
     package var automaticIndexes = AutomaticIndexes.Limits()
 
     package init() {}
+
+    /// The number of steps in which the views may follow a commit that has changed so many objects.
+    func followStepCount(changeCount: Int) -> Int { followStepCountMax + changeCount * followStepCountPerChange }
 
     /// Sets the quotas that each database keeps.
     mutating func apply(_ quotas: Quotas) {

@@ -86,21 +86,26 @@ extension DatabaseEngine {
             ? AuthorVeil(group, in: database.storage) { [subscriptions] in subscriptions[$0] } : nil
         var publication = Publication(group, database, veil: veil)
         let moves = leave(changes, group.delta, &publication)
-        let failures = hub.follow(group.delta) { view, delta in
+        // What this process observes is told with the commit, and a database in memory has one connection.
+        let mayBeLate: ((SharedView) -> Bool)? =
+            database.storage.canBeReadAside ? { [observers] in !observers.has($0) } : nil
+        let stragglers = hub.follow(group.delta, where: mayBeLate) { view, delta in
             bootstraps.note(delta, of: view)
             self.moves.noteDepartures(delta, of: view)
             try observers.note(delta, of: view, in: group, over: database.storage)
             if view.hasSubscriptions { try publication.add(delta, of: view) }
         }
-        for (view, error) in failures { giveUp(view, because: error) }
+        for (view, error) in stragglers.failures { giveUp(view, because: error) }
+        let late = stragglers.late.map { setAside($0, &publication) }
         let (waiting, restarts) = arrive(moves)
         let allAreOpen = sessions.count == openCount
         outbox.append(publication.frames { allAreOpen || sessions[$0] != nil })
         encodedBlockCount += publication.encodedCount
-        restart(restarts)
+        restart(restarts, because: Self.changedRights)
+        restart(late.flatMap(\.restarts), because: Self.wideChange)
         // The versions of a group ascend by one.
         let before = group.authors.first.map { $0.version - 1 } ?? group.delta.version
-        self.moves.append(waiting, before: before, group.delta)
+        self.moves.append(waiting + late.flatMap(\.waiting), before: before, group.delta)
         findDifferences()
         hub.dropIdleAtoms()
         withdraw(after: group.delta)

@@ -98,10 +98,15 @@ extension DatabaseEngine {
         }
     }
 
+    /// Whether a subscription's client takes differences in pages.
+    private func takesMovesInPages(_ subscription: ViewSubscription) -> Bool {
+        sessions[subscription.session]?.takesMovesInPages ?? false
+    }
+
     /// Whether a subscription's client takes differences in pages, and its view is not too large to be copied for others
     /// that stay.
     private func canMoveBeside(_ subscription: ViewSubscription) -> Bool {
-        guard sessions[subscription.session]?.takesMovesInPages ?? false else { return false }
+        guard takesMovesInPages(subscription) else { return false }
         let view = subscription.view
         return view.live.linkedCount <= database.limits.copiedMemberCountMax || view.subscriptions.count == 1
     }
@@ -118,7 +123,9 @@ extension DatabaseEngine {
             case .anew: restarts.append(move)
             case _ where !subscription.subscriber.has(subscription): break
             case .turned(let live): arrive(subscription, at: hub[move.query.key] ?? insert(live))
-            case .beside(let former, let target): waiting.append(wait(subscription, former, target))
+            case .beside(let former, let target):
+                let isDivided = ContextReading.Request.isDivided(former, target)
+                waiting.append(wait(subscription, former, target, isDivided: isDivided))
             }
         }
         return (waiting, restarts)
@@ -126,8 +133,9 @@ extension DatabaseEngine {
 
     /// Has a subscription wait for a difference that is found beside the writer. Where its new view holds nothing, it
     /// follows that from now on.
-    private func wait(_ subscription: ViewSubscription, _ former: LiveView, _ target: LiveView) -> ContextMoves.Move {
-        let isDivided = ContextReading.Request.isDivided(former, target)
+    private func wait(
+        _ subscription: ViewSubscription, _ former: LiveView, _ target: LiveView, isDivided: Bool
+    ) -> ContextMoves.Move {
         let waiting: ViewSubscription
         if isDivided {
             target.activateWithoutReading()
@@ -140,7 +148,7 @@ extension DatabaseEngine {
         return .init(
             subscription: waiting, run: bootstraps.beginWaiting(waiting),
             request: .init(former: former, query: target.query, shape: target.shape), isDivided: isDivided,
-            classes: target.query.context.classes(reachedBy: target.query))
+            classes: target.query.context.isEverything ? nil : target.query.context.classes(reachedBy: target.query))
     }
 
     @discardableResult
@@ -151,10 +159,49 @@ extension DatabaseEngine {
         return arrived
     }
 
+    /// Sets a view aside that takes longer to follow a commit than others may be kept waiting. It is brought up to date
+    /// beside the writer. Until then its subscriptions are not complete, and their clients are told so with the commit.
+    ///
+    /// - Returns: the subscriptions that wait for their differences, and those that are sent everything anew.
+    func setAside(
+        _ view: SharedView, _ publication: inout Publication
+    ) -> (waiting: [ContextMoves.Move], restarts: [ContextMove]) {
+        let (former, target) = (view.live.copyForReading(), hub.unmade(view.query))
+        var waiting: [ContextMoves.Move] = []
+        var restarts: [ContextMove] = []
+        for subscription in view.subscriptions {
+            let isSwitched = subscription.isComplete && takesMovesInPages(subscription)
+            if subscription.isComplete { publication.interrupt(subscription, isSwitched ? .resumed : .bootstrap) }
+            view.remove(subscription)
+            if isSwitched {
+                waiting.append(wait(subscription, former, target, isDivided: false))
+            } else {
+                restarts.append(ContextMove(subscription: subscription, query: view.query, way: .anew))
+            }
+        }
+        removeView(view)
+        return (waiting, restarts)
+    }
+
+    /// Why a session ends whose subscription must begin anew, if it is not known any more what it was sent.
+    static let changedRights = SessionEnd(.permissionDenied, "what the user may read has changed", action: .retry)
+    static let wideChange = SessionEnd(
+        .overloaded, "a commit has changed more of a query's results than the server keeps", action: .retry)
+
     // MARK: Beside the writer
 
     /// Begins to find what readers gain and lose, as far as it is not being found already.
     func findDifferences() { restart(moves.begin(replays)) }
+
+    /// How a view of an earlier version was brought up to date.
+    private enum CatchUp {
+        /// It is, and these objects may differ from what clients of the earlier version have.
+        case current(Set<ObjectRef>)
+        /// It takes longer than others may be kept waiting, because of these changes.
+        case late(CommitDelta)
+        /// Too much has changed meanwhile.
+        case impossible
+    }
 
     /// Continues with what readers gain and lose.
     ///
@@ -162,12 +209,23 @@ extension DatabaseEngine {
     func finishMoves(_ preparation: QueryPreparation) -> Bool {
         guard let found = moves.finish(preparation) else { return false }
         encodedBlockCount += UInt64(found.listCount)
+        // Subscriptions of one view share what was found.
+        var caughtUp: [ObjectIdentifier: CatchUp] = [:]
         for (move, outcome) in found.outcomes where move.isAwaited {
             switch outcome {
             case .divided(let departures, let kept, let settling):
                 move.run.begin(departures, keeping: kept, settling: settling)
             case .turned(let live, let objects):
-                if !arrive(move, at: live, asOf: found.version, objects) { restart([move]) }
+                let known = caughtUp[ObjectIdentifier(live)] ?? catchUp(live, from: found.version)
+                caughtUp[ObjectIdentifier(live)] = known
+                switch known {
+                case .current(let more): arrive(move, at: live, objects, and: more)
+                case .late(let commit):
+                    let request = ContextReading.Request(
+                        former: live, query: live.query, shape: live.shape, earlier: objects)
+                    moves.append([move.asking(request)], before: found.version, commit)
+                case .impossible: restart([move])
+                }
             case .unknown:
                 restart([move])
             }
@@ -175,35 +233,48 @@ extension DatabaseEngine {
         return true
     }
 
-    /// Lets a subscription arrive at a view of an earlier version, which is brought up to date.
-    ///
-    /// - Parameter objects: what may differ from what the client has.
-    /// - Returns: false if too much has changed meanwhile.
-    private func arrive(
-        _ move: ContextMoves.Move, at live: LiveView, asOf version: UInt64, _ objects: Set<ObjectRef>
-    ) -> Bool {
-        let storage = database.storage
+    /// Lets a view of an earlier version follow what was changed since, as far as that takes no longer than following a
+    /// commit may.
+    private func catchUp(_ live: LiveView, from version: UInt64) -> CatchUp {
+        let (storage, limits) = (database.storage, database.limits)
         do {
-            var objects = objects
-            guard live.shape.isSame(under: storage.schema),
-                let commit = try replays.changes(since: version, countMax: database.limits.contextChangeCountMax)
-            else { return false }
-            try database.limitingWork(for: nil, stepCountMax: database.limits.upkeepStepCountMax) { _ in
-                let before = OldStateSource(commit, over: storage, schema: storage.schema)
-                objects.formUnion(try live.apply(commit, in: storage, before: before)?.objects ?? [])
-                for change in commit.changes where try live.member(change.object, in: storage) != nil {
-                    objects.insert(change.object)
-                }
+            guard live.shape.isSame(under: storage.schema) else { return .impossible }
+            guard version < storage.version else { return .current([]) }
+            guard let commit = try replays.changes(since: version, countMax: limits.contextChangeCountMax) else {
+                return .impossible
             }
-            bootstraps.end(move.subscription)
-            let arrived = arrive(move.subscription, at: hub[live.query.key] ?? insert(live))
-            bootstraps.go(on: arrived, with: move.run)
-            move.run.begin(nil, keeping: [], settling: objects)
-            return true
+            let stepCountMax = max(
+                limits.followStepCount(changeCount: commit.changeCount), limits.followStepCountMin)
+            do {
+                return try database.limitingWork(for: nil, stepCountMax: stepCountMax) { _ in
+                    let before = OldStateSource(commit, over: storage, schema: storage.schema)
+                    var objects = try live.apply(commit, in: storage, before: before)?.objects ?? []
+                    for change in commit.changes where try live.member(change.object, in: storage) != nil {
+                        objects.insert(change.object)
+                    }
+                    return .current(objects)
+                }
+            } catch let error as StorageError where error.code == .interrupted {
+                live.forgetJudge()
+                return .late(commit)
+            }
         } catch {
-            database.noteFailure("a subscription begins anew, since its reader's rights changed", error, at: .debug)
-            return false
+            database.noteFailure(
+                "a subscription begins anew, since it could not be brought up to date", error, at: .debug)
+            return .impossible
         }
+    }
+
+    /// Lets a subscription arrive at a view of the present state.
+    ///
+    /// - Parameter objects: what may differ from what the client has, ascending; with `more`.
+    private func arrive(_ move: ContextMoves.Move, at live: LiveView, _ objects: [ObjectRef], and more: Set<ObjectRef>)
+    {
+        bootstraps.end(move.subscription)
+        let arrived = arrive(move.subscription, at: hub[live.query.key] ?? insert(live))
+        bootstraps.go(on: arrived, with: move.run)
+        move.run.begin(nil, keeping: [], settling: objects)
+        move.run.touch(more)
     }
 
     private func restart(_ moves: [ContextMoves.Move]) {
@@ -215,20 +286,22 @@ extension DatabaseEngine {
                 subscription.view.remove(subscription)
                 if !subscription.view.hasSubscriptions { removeView(subscription.view) }
                 return ContextMove(subscription: subscription, query: query ?? subscription.view.query, way: .anew)
-            })
+            }, because: Self.changedRights)
     }
 
     // MARK: Anew
 
     /// Begins subscriptions anew in their new contexts. What the client was sent of an interrupted bootstrap, it is told
     /// to forget.
-    func restart(_ moves: [ContextMove]) {
+    ///
+    /// - Parameter reason: why a session ends of which it is not known what it was sent.
+    func restart(_ moves: [ContextMove], because reason: SessionEnd) {
         for move in moves {
             let former = move.subscription
             guard former.subscriber.has(former) else { continue }
             guarding(former.session) {
                 guard let sent = former.receiver.map({ $0.sentObjects }) ?? [] else {
-                    throw SessionEnd(.permissionDenied, "what the user may read has changed", action: .retry)
+                    throw reason
                 }
                 let comparison = former.comparison
                 subscriptionEnded(former)

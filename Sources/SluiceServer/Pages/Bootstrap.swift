@@ -105,6 +105,12 @@ struct Bootstrap {
         settlingRound += 1
     }
 
+    /// Begins the first round with objects that are known to differ, ascending. Nothing has to be read besides.
+    mutating func settle(_ objects: [ObjectRef]) {
+        settling = objects[...]
+        settlingRound = 1
+    }
+
     /// Takes out what is to be read next, for a reading beside the writer. What was compared with the client's members
     /// is moved and not copied.
     mutating func takeReading() -> Bootstrap {

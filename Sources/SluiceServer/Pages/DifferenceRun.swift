@@ -42,13 +42,13 @@ final class DifferenceRun {
     /// - Parameters:
     ///   - departures: what leaves; nil if that is not known together with others.
     ///   - kept: what of it does not leave here.
-    ///   - objects: what is sent as it is then, or leaves.
-    func begin(_ departures: DeparturePages?, keeping kept: Set<ObjectRef>, settling objects: Set<ObjectRef>) {
+    ///   - objects: what is sent as it is then, or leaves, ascending.
+    func begin(_ departures: DeparturePages?, keeping kept: Set<ObjectRef>, settling objects: [ObjectRef]) {
         self.departures = departures.flatMap { $0.count > 0 ? Departures(pages: $0, kept: kept) : nil }
         remaining.roots = .done
         remaining.leaving = []
         remaining.expectedCount = (departures?.count ?? 0) + objects.count
-        touch(objects)
+        remaining.settle(objects)
     }
 
     var isReading: Bool { changedMeanwhile != nil }

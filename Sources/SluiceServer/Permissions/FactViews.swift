@@ -83,13 +83,13 @@ final class FactViews {
     /// - Throws: ``StorageError`` when a result could not be found.
     func follow(_ commit: CommitDelta) throws -> Set<Query.Key> {
         var changed: Set<Query.Key> = []
-        let failures = hub.follow(commit) { view, delta in
+        let stragglers = hub.follow(commit) { view, delta in
             guard !delta.entered.isEmpty || !delta.left.isEmpty, let key = keys[ObjectIdentifier(view)] else { return }
             for object in delta.entered { facts[key]?.results.insert(object.object.key) }
             for departure in delta.left { facts[key]?.results.remove(departure.object.key) }
             changed.insert(key)
         }
-        if let failure = failures.first { throw failure.error }
+        if let failure = stragglers.failures.first { throw failure.error }
         return changed
     }
 

@@ -18,13 +18,16 @@ final class ViewHub {
     private var notedClasses: Set<Int> = []
     /// How many views had to work out what commits change for them.
     private(set) var concernedCount: UInt64 = 0
+    /// How many steps views have taken to follow commits.
+    private(set) var followedStepCount = 0
 
     private var storage: any ServerStorage { database.storage }
 
     init(_ database: Database) {
         self.database = database
         index = ViewIndex(schema: database.storage.schema)
-        shapes = ViewShapes(schema: database.storage.schema)
+        shapes = ViewShapes(
+            schema: database.storage.schema, affectedCountMax: database.limits.affectedRootCountMax)
     }
 
     var all: some Collection<SharedView> { slots.lazy.compactMap { $0 } }
@@ -117,7 +120,7 @@ final class ViewHub {
         slots = []
         numbers = HashedNumbers()
         index = ViewIndex(schema: storage.schema)
-        shapes = ViewShapes(schema: storage.schema)
+        shapes = ViewShapes(schema: storage.schema, affectedCountMax: database.limits.affectedRootCountMax)
         atoms = AtomTable()
     }
 
@@ -139,27 +142,42 @@ final class ViewHub {
 
     // MARK: Commits
 
+    /// The views that have not followed a commit.
+    struct Stragglers {
+        /// Those that could not, or for which the caller failed, with the reasons.
+        var failures: [(view: SharedView, error: any Error)] = []
+        /// Those that take longer than the commit may keep others waiting.
+        var late: [SharedView] = []
+    }
+
     /// Lets the views follow a commit that the database has just made.
     ///
-    /// - Parameter body: called with each view that has changed, and with its change.
-    /// - Returns: the views that could not follow, or for which `body` threw, with the reasons.
+    /// - Parameters:
+    ///   - mayBeLate: whether a view may be brought up to date later instead; nil if none may.
+    ///   - body: called with each view that has changed, and with its change.
+    /// - Returns: the views that have not followed it. They are at no state, or at that before the commit, and must be
+    ///   removed.
     func follow(
-        _ commit: CommitDelta, _ body: (SharedView, ViewDelta) throws -> Void
-    ) -> [(view: SharedView, error: any Error)] {
+        _ commit: CommitDelta, where mayBeLate: ((SharedView) -> Bool)? = nil,
+        _ body: (SharedView, ViewDelta) throws -> Void
+    ) -> Stragglers {
         let source = CommitSource(commit, over: storage)
         let before = OldStateSource(commit, over: source, schema: storage.schema)
-        var failures: [(view: SharedView, error: any Error)] = []
-        var spent: [SessionID: Int] = [:]
+        var stragglers = Stragglers()
+        var upkeep = Upkeep(database.limits, commit, isHurried: mayBeLate != nil)
         #if SLUICE_CHECK
             var deltas: [ObjectIdentifier: ViewDelta] = [:]
-            defer { check(after: commit, reporting: deltas, except: failures.map(\.view)) }
+            defer {
+                check(
+                    after: commit, reporting: deltas, except: stragglers.failures.map(\.view) + stragglers.late)
+            }
         #endif
-        for (view, told) in concerned(by: commit, in: source, before: before) {
+        for (view, told) in concerned(by: commit, in: source, before: before, &upkeep) {
             let live = view.live
             do {
                 let delta =
                     try told
-                    ?? limitingUpkeep(of: view, spending: &spent) {
+                    ?? limitingUpkeep(of: view, &upkeep, mayBeLate: mayBeLate?(view) ?? false) {
                         concernedCount += 1
                         defer { index.update(live) }
                         return try live.apply(commit, in: source, before: before)
@@ -170,24 +188,47 @@ final class ViewHub {
                 #endif
                 view.noteChange()
                 try body(view, delta)
+            } catch is TakesTooLong {
+                stragglers.late.append(view)
             } catch {
-                failures.append((view, error))
+                stragglers.failures.append((view, error))
             }
         }
-        return failures
+        return stragglers
+    }
+
+    /// Says that a view takes longer to follow a commit than others may be kept waiting.
+    private struct TakesTooLong: Error {}
+
+    /// The steps that views have taken to follow one commit, and those that they may still take.
+    private struct Upkeep {
+        var spent: [SessionID: Int] = [:]
+        private var stepCountLeft: Int
+        private let stepCountMin: Int
+
+        /// - Parameter isHurried: whether views may be late.
+        init(_ limits: DatabaseLimits, _ commit: CommitDelta, isHurried: Bool) {
+            stepCountLeft = isHurried ? limits.followStepCount(changeCount: commit.changeCount) : .max
+            stepCountMin = limits.followStepCountMin
+        }
+
+        /// The steps that the next view may take before others are served.
+        var allowance: Int { max(stepCountLeft, stepCountMin) }
+
+        mutating func note(_ stepCount: Int) { stepCountLeft -= min(stepCount, stepCountLeft) }
     }
 
     /// The views that a commit may change, each with what its atoms have told of the commit if that is all. If the index
     /// cannot be read, these are all views: each of them then fails by itself, or follows the commit.
     private func concerned(
-        by commit: CommitDelta, in source: CommitSource, before: OldStateSource
+        by commit: CommitDelta, in source: CommitSource, before: OldStateSource, _ upkeep: inout Upkeep
     ) -> [(view: SharedView, told: ViewDelta?)] {
         do {
             var changes = AtomChanges()
             var found: [Int] = []
             for number in try index.numbers(for: commit, in: source, before: before) {
                 if let atom = atoms[number] {
-                    follow(commit, atom, in: source, before: before, &changes)
+                    follow(commit, atom, in: source, before: before, &changes, &upkeep)
                 } else {
                     found.append(number)
                 }
@@ -208,13 +249,18 @@ final class ViewHub {
     /// Works out once what a commit changes for all who hold an atom.
     private func follow(
         _ commit: CommitDelta, _ atom: Atom, in source: CommitSource, before: OldStateSource,
-        _ changes: inout AtomChanges
+        _ changes: inout AtomChanges, _ upkeep: inout Upkeep
     ) {
         guard !atom.holders.isEmpty else { return }
         concernedCount += 1
         do {
-            let delta = try database.limitingWork(for: nil, stepCountMax: database.limits.upkeepStepCountMax) { _ in
-                defer { index.update(atom.live) }
+            let stepCountMax = min(database.limits.upkeepStepCountMax, upkeep.allowance)
+            let delta = try database.limitingWork(for: nil, stepCountMax: stepCountMax) { work in
+                defer {
+                    upkeep.note(work.stepCount)
+                    followedStepCount += work.stepCount
+                    index.update(atom.live)
+                }
                 return try atom.live.apply(commit, in: source, before: before)
             }
             if let delta { changes.add(delta, of: atom) }
@@ -224,25 +270,33 @@ final class ViewHub {
         }
     }
 
-    /// Updates a view within the steps that one of its sessions has left. It is charged to the session that was charged
-    /// least.
+    /// Updates a view within the steps that one of its sessions has left, and that the commit has left for all. It is
+    /// charged to the session that was charged least.
+    ///
+    /// - Throws: ``TakesTooLong`` if the view may be late and the commit has no steps left.
     private func limitingUpkeep(
-        of view: SharedView, spending spent: inout [SessionID: Int], _ body: () throws -> ViewDelta?
+        of view: SharedView, _ upkeep: inout Upkeep, mayBeLate: Bool, _ body: () throws -> ViewDelta?
     ) throws -> ViewDelta? {
         let limits = database.limits
         // Most views of most commits take no steps.
-        let payer = spent.isEmpty ? nil : payer(of: view, spent)
-        let left = limits.upkeepStepCountMax - (payer.flatMap { spent[$0] } ?? 0)
+        let payer = upkeep.spent.isEmpty ? nil : payer(of: view, upkeep.spent)
+        let left = max(
+            limits.upkeepStepCountMax - (payer.flatMap { upkeep.spent[$0] } ?? 0), limits.viewUpkeepStepCountMin)
+        let hurry = mayBeLate ? upkeep.allowance : .max
         var stepCount = 0
         defer {
-            if stepCount > 0, let payer = payer ?? self.payer(of: view, spent) {
-                spent[payer, default: 0] += stepCount
+            upkeep.note(stepCount)
+            followedStepCount += stepCount
+            if stepCount > 0, let payer = payer ?? self.payer(of: view, upkeep.spent) {
+                upkeep.spent[payer, default: 0] += stepCount
             }
         }
-        return try database.limitingWork(for: nil, stepCountMax: max(left, limits.viewUpkeepStepCountMin)) { work in
-            defer { stepCount = work.stepCount }
-            return try body()
-        }
+        do {
+            return try database.limitingWork(for: nil, stepCountMax: min(left, hurry)) { work in
+                defer { stepCount = work.stepCount }
+                return try body()
+            }
+        } catch let error as StorageError where error.code == .interrupted && hurry <= left { throw TakesTooLong() }
     }
 
     /// The session that a view's work is charged to.

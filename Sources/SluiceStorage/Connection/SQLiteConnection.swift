@@ -23,6 +23,9 @@ final class SQLiteConnection {
     private let cellTables = CellTableModule()
     /// Rows that are to be written before any other statement runs; nil if there are none.
     var unwritten: (any UnwrittenRows)?
+    /// The pages that the write-ahead log had after the last commit; 0 unless it is bounded.
+    private(set) var loggedPageCount = 0
+    private var loggedPageCountMax = Int.max
     /// The first error of a write since the transaction began.
     private(set) var writeFailure: StorageError?
     /// Prepared statements that nobody uses at the moment.
@@ -83,7 +86,23 @@ final class SQLiteConnection {
         try execute("PRAGMA foreign_keys = OFF")
         try execute("PRAGMA temp_store = MEMORY")
         try execute("PRAGMA cache_size = -\(cacheSize / 1024)")
-        try execute("PRAGMA wal_autocheckpoint = 4000")
+    }
+
+    /// Keeps checkpoints out of commits until the write-ahead log has so many pages; see ``LogCheckpointer``. From then on
+    /// each commit moves pages into the file, as far as no reader prevents it.
+    func boundLog(to pageCount: Int) {
+        loggedPageCountMax = pageCount
+        sqlite3_wal_hook(
+            handle,
+            { context, handle, _, pageCount in
+                guard let context else { return SQLITE_OK }
+                let connection = Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue()
+                connection.loggedPageCount = Int(pageCount)
+                if connection.loggedPageCount >= connection.loggedPageCountMax {
+                    sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+                }
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// Sets whether commits are synced; between transactions.

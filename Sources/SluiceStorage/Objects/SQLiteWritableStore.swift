@@ -10,6 +10,10 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     /// Held while the store is open; nil in memory.
     let file: OpenFile?
     private var committedSchema: Schema
+    /// Keeps the write-ahead log short beside the commits; nil in memory, and where nothing can be written.
+    private(set) var checkpointer: LogCheckpointer?
+    /// By how many pages the write-ahead log grows before it is moved into the file. Tests use fewer.
+    package var loggedPageCount = 4_000 { didSet { makeCheckpointer() } }
 
     init(_ connection: SQLiteConnection, file: OpenFile?) throws {
         self.connection = connection
@@ -19,6 +23,14 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         try ObjectTables.makeRoomForIdentities(
             in: committedSchema, on: connection, areUnknown: Self.mayHaveEditedLists)
         super.init(try ObjectTables(connection, schema: committedSchema), isReadOnly: false)
+        makeCheckpointer()
+    }
+
+    private func makeCheckpointer() {
+        checkpointer?.close()
+        guard let file, file.obstacle == nil, let path = connection.path else { return }
+        connection.boundLog(to: 10 * loggedPageCount)
+        checkpointer = LogCheckpointer(path: path, after: loggedPageCount)
     }
 
     /// Whether a file of a version that knew no identities of list elements may have lists that have some elsewhere.
@@ -64,6 +76,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         guard connection.handle != nil else { return }
         rollback()
         tables.close()
+        checkpointer?.close()
         try? checkFile()
         if failure != nil { connection.keepLogOnClose() }
         connection.close()
@@ -127,6 +140,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
             throw error
         }
         committedSchema = tables.schema
+        checkpointer?.note(connection.loggedPageCount, every: loggedPageCount)
         didCommit()
     }
 

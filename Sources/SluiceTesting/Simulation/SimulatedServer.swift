@@ -113,6 +113,12 @@ final class SimulatedServer {
         limits.shareStepCountMax = options.shareStepCountMax
         limits.turnStepCountMax = 3 * options.shareStepCountMax
         limits.contextStepCountMax = options.contextStepCountMax
+        limits.followStepCountMax = options.followStepCountMax
+        if options.followStepCountMax < 1_000 {
+            limits.followStepCountPerChange = 0
+            limits.followStepCountMin = 0
+            limits.affectedRootCountMax = 1
+        }
         limits.server.pageCreditMax = 2
         limits.sharedPageByteCount = options.sharedPageByteCount
         limits.objectCountBeside = options.objectCountBeside

@@ -114,6 +114,9 @@ package struct SimulationOptions: Sendable {
     /// In how many steps a commit may find what readers gain and lose with it; with none, all of it is found beside the
     /// writer, in a database that is a file.
     package var contextStepCountMax = 20_000
+    /// In how many steps views may follow a commit; what takes more is brought up to date beside the writer, in a database
+    /// that is a file. With none, that is each view that reads anything.
+    package var followStepCountMax = 100_000
     /// The largest error of the clients' clocks, in microseconds.
     package var clockSkewMax: Int64 = 0
     /// Whether the last client declares no classes and learns the schema from the server.
@@ -209,6 +212,11 @@ package struct SimulationPlan: Sendable {
             // Many changes of rights are found beside the writer, which takes a file.
             if seed % 12 < 8 { options.usesFiles = true }
             options.contextStepCountMax = seed % 8 == 3 ? 0 : 100
+        }
+        // Nor this: in every fifth seed many views are brought up to date beside the writer.
+        if seed % 5 == 2 {
+            options.usesFiles = true
+            options.followStepCountMax = seed % 2 == 0 ? 0 : 300
         }
         self.options = options
         var actions: [SimulationAction] = []

@@ -9,7 +9,8 @@ extension LiveView {
     ///   - source: the state after the group.
     ///   - before: the state before the group, shared by all views.
     /// - Returns: what changed for the clients of the view; nil if nothing did.
-    /// - Throws: what the source throws; the view must then be activated again.
+    /// - Throws: what the source throws. The view is then as it was if it is still active; else it is at no state, and
+    ///   must be activated again.
     package func apply(
         _ commit: CommitDelta, in source: any ViewSource, before: OldStateSource
     ) throws -> ViewDelta? {
@@ -25,10 +26,14 @@ extension LiveView {
     ) throws -> ViewDelta? {
         guard shape.concerns(commit) else { return nil }
         let plan = plan
+        // What holds the results of stages changes while it reads, and a closure while it is followed.
+        if case .stages = self.roots { isActive = false }
         let roots = try self.roots.apply(commit, judge, in: source, before: before)
+        isActive = false
         let changesLinked = closure != nil && commit.classes.contains(where: plan.reaches)
         if roots.isEmpty, !changesLinked {
             closure?.beginStep()
+            isActive = true
             return nil
         }
         try closure?.apply(commit, roots: roots, changesLinked: changesLinked, in: source, before: before)
@@ -41,6 +46,7 @@ extension LiveView {
                 try addLinked(of: closure, roots, commit, to: &builder, in: source)
             }
         }
+        isActive = true
         return builder.finish()
     }
 

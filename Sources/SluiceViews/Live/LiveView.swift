@@ -14,7 +14,7 @@ package final class LiveView {
     /// Whether the view is at the current state; see ``activate(in:)``.
     package internal(set) var isActive = false
     /// How many rows beyond the limit a window holds; -1 for the usual number.
-    private let overscan: Int32
+    let overscan: Int32
     var roots = RootState.matches
     /// The objects that links lead to; nil if the query follows no links.
     var closure: LinkClosure?
@@ -83,7 +83,7 @@ package final class LiveView {
     }
 
     /// Frees the memory of the evaluator until it is needed again.
-    func forgetJudge() { knownJudge = nil }
+    package func forgetJudge() { knownJudge = nil }
 
     /// Whether the view keeps anything in memory: a window or linked objects.
     package var holdsMembers: Bool { query.isPartial || plan.followsLinks }

@@ -39,8 +39,40 @@ final class RootJudge: Sendable {
 
     /// The objects of the queried class that a commit may make roots, or no roots any more, or move.
     func affected(by commit: CommitDelta, in source: any ObjectSource) throws -> AffectedRoots {
-        guard !shape.dependents.isEmpty else { return .none }
-        return AffectedRoots(try shape.dependents.roots(affectedBy: commit, in: source))
+        try affected(by: commit, in: source, atMost: .max) ?? .none
+    }
+
+    /// Does the same, unless changes of other objects concern more than `countMax`; then the result is nil.
+    func affected(
+        by commit: CommitDelta, in source: any ObjectSource, atMost countMax: Int
+    ) throws -> AffectedRoots? {
+        guard !shape.dependents.isEmpty else { return AffectedRoots.none }
+        return try shape.dependents.roots(affectedBy: commit, in: source, atMost: countMax).map(AffectedRoots.init)
+    }
+
+    /// The changes between the roots that were held before a commit and those that were read after it.
+    ///
+    /// - Complexity: O(held roots + changes), and following the paths of those that differ.
+    func changes(
+        from former: [ObjectRef], to now: [ObjectRef], _ commit: CommitDelta, in source: any ObjectSource,
+        before: any ObjectSource
+    ) throws -> [RootChange] {
+        let (were, are) = (Set(former), Set(now))
+        let differing = former.filter { !are.contains($0) } + now.filter { !were.contains($0) }
+        let causes = try shape.dependents.causes(of: differing, in: commit, source, before: before)
+        var changes = try differing.map { object in
+            let row = try source.row(object)
+            let root = MovedRoot(
+                wasMember: were.contains(object), isPresent: row != nil,
+                matches: try row.map { try matches($0, in: source) } ?? false)
+            return RootChange(
+                object: object, wasRoot: root.wasMember, isRoot: !root.wasMember, reason: root.reason,
+                causes: causes[object] ?? [])
+        }
+        for change in commit.changes where were.contains(change.object) && are.contains(change.object) {
+            changes.append(RootChange(object: change.object, wasRoot: true, isRoot: true, reason: .window))
+        }
+        return changes
     }
 
     /// Calls `body` with the possible roots that a commit may move, and with the other changed objects of the queried

@@ -18,7 +18,9 @@ struct StagedRoots {
     init(_ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
         let query = judge.query
         if let first = query.leading(schema: judge.shape.schema), let limit = first.limit {
-            let shape = ViewShape(first.form, in: first.context, schema: judge.shape.schema)
+            let shape = ViewShape(
+                first.form, in: first.context, schema: judge.shape.schema,
+                affectedCountMax: judge.shape.affectedCountMax)
             let leadingJudge = RootJudge(first, shape: shape)
             let window = try Window(limit: limit, leadingJudge, overscan: overscan, in: source)
             for key in window.members {
@@ -57,7 +59,13 @@ struct StagedRoots {
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
     ) throws -> [RootChange] {
         let query = judge.query
-        let affected = try judge.affected(by: commit, in: source)
+        // Without a leading limit everything that matches is held, and reading that anew may take longer.
+        let countMax = leading == nil ? Int.max : judge.shape.affectedCountMax
+        guard let affected = try judge.affected(by: commit, in: source, atMost: countMax) else {
+            let former = members
+            self = try StagedRoots(judge, overscan: nil, in: source)
+            return try judge.changes(from: former, to: members, commit, in: source, before: before)
+        }
         let (oldMembers, oldSet) = (members, memberSet)
         let leadingChanges = try followLeading(commit, in: source, before: before)
         var moved: [ObjectRef: MovedRoot] = [:]

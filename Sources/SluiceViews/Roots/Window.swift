@@ -37,7 +37,8 @@ final class Window {
         order = WindowOrder(judge.query, judge.shape)
         usualSurplus = overscan ?? Self.usualSurplus(limit: limit)
         surplus = usualSurplus
-        try fill(judge, in: source)
+        let (read, wanted) = try rows(beyond: 0, surplus: surplus, judge, in: source)
+        append(read, wanted: wanted)
     }
 
     /// How many rows beyond the limit a window usually holds.
@@ -112,27 +113,26 @@ final class Window {
 
     // MARK: Reading
 
-    /// Reads the rows after the boundary. Fewer rows than asked for mean that the source has no more.
-    private func fill(_ judge: RootJudge, in source: any ViewSource) throws {
-        let wanted = Self.capacity(limit: limit, surplus: surplus) - rows.count
+    /// Reads the rows after the boundary: as many as a window lacks that holds `count` rows.
+    ///
+    /// - Returns: fewer than wanted if the source has no more.
+    private func rows(
+        beyond count: Int, surplus: Int, _ judge: RootJudge, in source: any ViewSource
+    ) throws -> (read: [WindowEntry], wanted: Int) {
+        let wanted = Self.capacity(limit: limit, surplus: surplus) - count
         var read: [WindowEntry] = []
         read.reserveCapacity(min(wanted, 64))
         try source.rows(matching: judge.query, after: boundary.map(order.position), limit: wanted) { row in
             read.append(WindowEntry(try place(of: row, judge, in: source)))
             return read.count < wanted
         }
-        rows.append(read)
-        boundary = read.count < wanted ? nil : rows.last
+        return (read, wanted)
     }
 
-    /// Reads more rows if there are fewer than the limit and the source may have more.
-    ///
-    /// - Returns: whether it has read.
-    private func refill(_ judge: RootJudge, in source: any ViewSource) throws -> Bool {
-        guard boundary != nil, rows.count < limit else { return false }
-        surplus = min(surplus * 2, max(Self.surplusMax, usualSurplus))
-        try fill(judge, in: source)
-        return true
+    /// Adds the rows that were read after the boundary.
+    private func append(_ read: [WindowEntry], wanted: Int) {
+        rows.append(read)
+        boundary = read.count < wanted ? nil : rows.last
     }
 
     /// Drops rows far beyond the limit.
@@ -146,43 +146,27 @@ final class Window {
 
     // MARK: Following commits
 
-    /// Moves a row to another place.
-    ///
-    /// - Parameters:
-    ///   - index: the index of the row, if it is held.
-    ///   - new: where it belongs now; nil if nowhere.
-    /// - Returns: whether the row is held now.
-    private func move(_ index: Int?, to new: inout WindowPlace?) -> Bool {
-        if let index {
-            if new != nil {
-                let old = rows[index]
-                new?.tie = old.tie
-                if let new, old.rank == new.rank, order.compare(old.values, new.values) == 0 { return true }
-            }
-            rows.remove(at: index)
-        }
-        guard var place = new else { return false }
-        defer { new = place }
-        if let boundary, order.compare(boundary, &place) < 0 { return false }
-        rows.insert(WindowEntry(place), at: rows.find(&place, order).index)
-        return true
-    }
-
     /// An object that a commit has placed anew.
     private struct Placed {
         let object: ObjectRef
         let root: MovedRoot
+        /// The index of the row that the window has held; nil if it held none.
+        let index: Int?
         /// Where it belongs; nil if nowhere.
         var place: WindowPlace?
-        /// Whether the window held it there before it read from the source.
-        let isHeld: Bool
+        /// Whether the window holds it there, whatever it reads from the source.
+        var isHeld = false
     }
 
     /// Follows a commit group; see ``RootState/apply(_:_:in:before:)``.
+    ///
+    /// The window changes once everything is read, so that one that could not follow is as it was before the group.
     func apply(
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
     ) throws -> [RootChange] {
-        let affected = try judge.affected(by: commit, in: source)
+        guard let affected = try judge.affected(by: commit, in: source, atMost: judge.shape.affectedCountMax) else {
+            return try readAnew(commit, judge, in: source, before: before)
+        }
         let oldLast = last
         var placed: [Placed] = []
         var unmoved: [(object: ObjectRef, entry: WindowEntry)] = []
@@ -194,13 +178,19 @@ final class Window {
             }
             let matches = try new.map { try judge.matches($0, in: source) } ?? false
             guard matches || index != nil else { return }
-            var place = try matches ? new.map { try self.place(of: $0, judge, in: source) } : nil
-            let root = MovedRoot(
-                wasMember: index.map { isWithin(rows[$0], oldLast) } ?? false, isPresent: new != nil, matches: matches)
-            let isHeld = move(index, to: &place)
-            placed.append(Placed(object: object, root: root, place: place, isHeld: isHeld))
+            let root = MovedRoot(wasMember: index.map { $0 < limit } ?? false, isPresent: new != nil, matches: matches)
+            let place = try matches ? new.map { try self.place(of: $0, judge, in: source) } : nil
+            placed.append(Placed(object: object, root: root, index: index, place: place))
         }
-        let isRefilled = try refill(judge, in: source)
+        let (removed, added) = moves(of: &placed)
+        let heldCount = rows.count - removed.count + added.count
+        let isRefilled = boundary != nil && heldCount < limit
+        let wider = isRefilled ? min(surplus * 2, max(Self.surplusMax, usualSurplus)) : surplus
+        let refill = try isRefilled ? rows(beyond: heldCount, surplus: wider, judge, in: source) : nil
+
+        rows.replace(removed, by: added, order)
+        surplus = wider
+        if let refill { append(refill.read, wanted: refill.wanted) }
         defer { trim() }
 
         let newLast = last
@@ -224,6 +214,43 @@ final class Window {
         for (object, entry) in unmoved where isWithin(entry, oldLast) && isWithin(entry, newLast) {
             changes.append(RootChange(object: object, wasRoot: true, isRoot: true, reason: .window))
         }
+        return changes
+    }
+
+    /// The rows that are to be removed, and those to be added. A row whose place stays is neither, and one beyond the
+    /// boundary is not added.
+    private func moves(of placed: inout [Placed]) -> (removed: [Int], added: [WindowEntry]) {
+        var removed: [Int] = []
+        var added: [WindowEntry] = []
+        for position in placed.indices {
+            let index = placed[position].index
+            if let index, let place = placed[position].place {
+                let old = rows[index]
+                placed[position].place?.tie = old.tie
+                placed[position].isHeld = old.rank == place.rank && order.compare(old.values, place.values) == 0
+                if placed[position].isHeld { continue }
+            }
+            if let index { removed.append(index) }
+            guard var place = placed[position].place else { continue }
+            placed[position].isHeld = boundary.map { order.compare($0, &place) >= 0 } ?? true
+            placed[position].place = place
+            if placed[position].isHeld { added.append(WindowEntry(place)) }
+        }
+        return (removed, added)
+    }
+
+    /// Reads the window anew, since a group concerns more possible roots than are judged one by one.
+    private func readAnew(
+        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
+    ) throws -> [RootChange] {
+        let anew = try Window(limit: limit, judge, overscan: usualSurplus, in: source)
+        let classIndex = judge.query.classIndex
+        let changes = try judge.changes(
+            from: members.map { ObjectRef(classIndex, $0) }, to: anew.members.map { ObjectRef(classIndex, $0) }, commit,
+            in: source, before: before)
+        rows = anew.rows
+        boundary = anew.boundary
+        surplus = usualSurplus
         return changes
     }
 

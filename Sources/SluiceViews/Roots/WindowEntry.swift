@@ -84,6 +84,16 @@ struct WindowOrder {
         return id(of: entry.key) < id(of: place.key) ? -1 : 1
     }
 
+    /// Sorts rows. The number that decides between equal values is made once for each.
+    func sorted(_ entries: [WindowEntry]) -> [WindowEntry] {
+        let decided = entries.map { entry in
+            var place = WindowPlace(entry)
+            if place.tie == 0 { place.tie = id(of: entry.key).high }
+            return WindowEntry(place)
+        }
+        return decided.sorted { compare($0, $1) < 0 }
+    }
+
     func position(of entry: WindowEntry) -> SortPosition {
         SortPosition(values: order.all(entry.values), id: id(of: entry.key))
     }

@@ -48,14 +48,46 @@ struct WindowRows {
         ranks.insert(contentsOf: entries.reversed().lazy.map(\.rank), at: 0)
     }
 
+    /// Removes rows and adds others. O(rows before them) for a few, and O(rows + n log n) for n of them.
+    ///
+    /// - Parameters:
+    ///   - indices: the rows to remove, each once.
+    ///   - entries: the rows to add, in any order.
+    mutating func replace(_ indices: [Int], by entries: [WindowEntry], _ order: WindowOrder) {
+        guard indices.count + entries.count > Self.fewCount else {
+            for index in indices.sorted(by: >) { remove(at: index) }
+            for entry in entries {
+                var place = WindowPlace(entry)
+                let index = find(&place, order).index
+                insert(WindowEntry(place), at: index)
+            }
+            return
+        }
+        let removed = Set(indices)
+        let added = order.sorted(entries)
+        var rest = added[...]
+        var merged: [WindowEntry] = []
+        merged.reserveCapacity(count - removed.count + added.count)
+        for (index, entry) in self.entries.enumerated() where !removed.contains(index) {
+            while let next = rest.first, order.compare(next, entry) < 0 { merged.append(rest.removeFirst()) }
+            merged.append(entry)
+        }
+        merged += rest
+        stored = merged.reversed()
+        ranks = stored.map(\.rank)
+    }
+
+    /// So many rows are moved one by one.
+    private static let fewCount = 8
+
     /// Adds a row. O(rows before it).
-    mutating func insert(_ entry: WindowEntry, at index: Int) {
+    private mutating func insert(_ entry: WindowEntry, at index: Int) {
         stored.insert(entry, at: stored.count - index)
         ranks.insert(entry.rank, at: ranks.count - index)
     }
 
     /// Removes a row. O(rows before it).
-    mutating func remove(at index: Int) {
+    private mutating func remove(at index: Int) {
         stored.remove(at: stored.count - 1 - index)
         ranks.remove(at: ranks.count - 1 - index)
     }

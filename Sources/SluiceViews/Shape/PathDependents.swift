@@ -82,4 +82,58 @@ package struct PathDependents: Sendable {
         }
         return reached
     }
+
+    /// The positions in the commit of the changes that some roots read, found from the roots: what
+    /// ``roots(affectedBy:in:)`` says of them.
+    ///
+    /// - Parameters:
+    ///   - source: the state after the group.
+    ///   - before: the state before it.
+    /// - Complexity: that of following each path from each root, and O(changes).
+    func causes(
+        of roots: [ObjectRef], in commit: CommitDelta, _ source: any ObjectSource, before: any ObjectSource
+    ) throws -> [ObjectRef: [Int]] {
+        var causes: [ObjectRef: [Int]] = [:]
+        for path in paths where commit.classes.contains(path.targetClass) {
+            var positions: [ObjectRef: Int] = [:]
+            for (position, change) in commit.changes.enumerated()
+            where change.object.classIndex == path.targetClass && change.concerns(path.properties) {
+                positions[change.object] = position
+            }
+            guard !positions.isEmpty else { continue }
+            for root in roots {
+                let ends = try Self.objects(from: root, by: path.links, in: source, before: before)
+                let found = ends.compactMap { positions[$0] }
+                if !found.isEmpty { causes[root, default: []] += found.sorted() }
+            }
+        }
+        return causes
+    }
+
+    /// The objects to which a chain of links leads from one. Backlinks are followed in both states.
+    private static func objects(
+        from root: ObjectRef, by links: [QueryDependencies.Link], in source: any ObjectSource,
+        before: any ObjectSource
+    ) throws -> Set<ObjectRef> {
+        var reached: Set<ObjectRef> = [root]
+        for link in links {
+            var next: Set<ObjectRef> = []
+            for object in reached {
+                guard link.isBacklink else {
+                    try source.row(object)?.forEachLink(in: link.property) {
+                        next.insert(ObjectRef(link.targetClass, $0))
+                    }
+                    continue
+                }
+                for state in [before, source] {
+                    try state.backlinks(to: object, fromClass: link.classIndex, property: link.property) { key in
+                        next.insert(ObjectRef(link.classIndex, key))
+                        return true
+                    }
+                }
+            }
+            reached = next
+        }
+        return reached
+    }
 }

@@ -33,9 +33,15 @@ package final class ViewShape: Sendable {
 
     /// What the reader of one of the views may read; that of the others differs in constants at most.
     let context: ReadContext
+    /// A window of this shape judges so many possible roots one by one that read what a commit has changed elsewhere. It
+    /// shows few of more, and finds these in its order.
+    let affectedCountMax: Int
 
-    /// - Parameter schema: the schema that the form and the context were checked against.
-    init(_ form: QueryForm, in context: ReadContext, schema: Schema) {
+    /// - Parameters:
+    ///   - schema: the schema that the form and the context were checked against.
+    ///   - affectedCountMax: how many possible roots a window judges one by one because of changes elsewhere.
+    init(_ form: QueryForm, in context: ReadContext, schema: Schema, affectedCountMax: Int = 1_000) {
+        self.affectedCountMax = affectedCountMax
         self.form = form
         self.context = context
         self.schema = schema
@@ -73,7 +79,7 @@ package final class ViewShape: Sendable {
 
     /// Whether views of this shape hold and send the same under a schema that has grown.
     package func isSame(under schema: Schema) -> Bool {
-        let grown = ViewShape(form, in: context, schema: schema)
+        let grown = ViewShape(form, in: context, schema: schema, affectedCountMax: affectedCountMax)
         return grown.plan == plan && grown.watchedProperties == watchedProperties
     }
 

@@ -13,9 +13,15 @@ package struct ViewShapes {
     private var entries: [String: Entry] = [:]
     /// With more entries, those without views are dropped.
     private var countMax = 64
+    private let affectedCountMax: Int
 
-    /// - Parameter schema: the schema of all views.
-    package init(schema: Schema) { self.schema = schema }
+    /// - Parameters:
+    ///   - schema: the schema of all views.
+    ///   - affectedCountMax: how many possible roots a window judges one by one because of changes elsewhere.
+    package init(schema: Schema, affectedCountMax: Int = 1_000) {
+        self.schema = schema
+        self.affectedCountMax = affectedCountMax
+    }
 
     /// Takes a schema that has grown. The shapes that are the same under it stay.
     ///
@@ -40,7 +46,7 @@ package struct ViewShapes {
             entries = entries.filter { $0.value.shape != nil }
             countMax = max(64, entries.count * 2)
         }
-        let shape = ViewShape(query.form, in: query.context, schema: schema)
+        let shape = ViewShape(query.form, in: query.context, schema: schema, affectedCountMax: affectedCountMax)
         entries[key] = Entry(shape: shape)
         return shape
     }

@@ -97,11 +97,11 @@ import Testing
             version += 1
             let commit = CommitDelta(changes: deltas, version: version)
             var told: [ObjectIdentifier: ViewDelta] = [:]
-            let failures = hub.follow(commit) { view, delta in
+            let stragglers = hub.follow(commit) { view, delta in
                 #expect(told[ObjectIdentifier(view)] == nil, "a view tells of a commit twice")
                 told[ObjectIdentifier(view)] = delta
             }
-            #expect(failures.isEmpty)
+            #expect(stragglers.failures.isEmpty)
             return (commit, told)
         }
 
