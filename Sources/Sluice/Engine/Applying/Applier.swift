@@ -22,7 +22,7 @@ struct Applier {
         guard let map = schema.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
         var misled: [Subscription] = []
         var isUnveiled = false
-        let concerned = try transactions.run(ChangeOrigin(messages, now: now())) {
+        let concerned = try transactions.run(ChangeOrigin(messages, to: storage.syncState?.clientID, now: now())) {
             transaction in
             let frame = FrameApplier(self, map: map, transaction)
             try frame.catchUp(messages)
@@ -79,23 +79,33 @@ extension [ServerMessage] {
 }
 
 extension ChangeOrigin {
-    /// The authors of all changes in a frame; rows without an author count as a snapshot.
-    fileprivate init(_ messages: [ServerMessage], now: Timestamp) {
+    /// The authors of all changes in a frame; rows without an author count as a snapshot. A client's own commits are not
+    /// remote, unless they are all that explains a change.
+    ///
+    /// - Parameter client: the number of the client that receives them.
+    fileprivate init(_ messages: [ServerMessage], to client: UInt64?, now: Timestamp) {
         var authors: [Remote.Author] = []
+        var own: [Remote.Author] = []
         var seen: Set<UInt64> = []
         var snapshotAt: Timestamp?
         for message in messages {
             switch message {
             case .commit(let commit):
                 for author in commit.blocks.flatMap(\.content.authors) where seen.insert(author.version).inserted {
-                    authors.append(Remote.Author(author))
+                    // The server itself has the number 0, and so has a client that was given none.
+                    if author.clientID == client, author.clientID > 0 {
+                        own.append(Remote.Author(author))
+                    } else {
+                        authors.append(Remote.Author(author))
+                    }
                 }
-                if authors.isEmpty { snapshotAt = snapshotAt ?? commit.header.acceptedAt }
+                if authors.isEmpty, own.isEmpty { snapshotAt = snapshotAt ?? commit.header.acceptedAt }
             case .page: snapshotAt = snapshotAt ?? now
             case .complete(let complete): snapshotAt = complete.acceptedAt
             default: break
             }
         }
+        if authors.isEmpty, snapshotAt == nil { authors = own }
         self = .remote(authors.isEmpty ? [.snapshot(acceptedAt: snapshotAt ?? now)] : authors)
     }
 }
