@@ -12,7 +12,7 @@ struct HolderTests {
         var dormant: Set<UInt64> = []
 
         func holders(of object: ObjectRef) -> Set<UInt64> {
-            Set(members.keys.filter { members[$0, default: []].union(staged[$0] ?? []).contains(object) })
+            Set(members.keys.filter { members[$0]?.contains(object) ?? false || staged[$0]?.contains(object) ?? false })
         }
     }
 
