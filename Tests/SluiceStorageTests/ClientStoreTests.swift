@@ -196,16 +196,39 @@ struct ClientStoreTests {
         #expect(!storage.isStaging(id))
         #expect(try members(of: id, in: storage) == [Garage.carRef("C")])
         #expect(try members(of: id, .linked, in: storage) == [Garage.carRef("B")])
-        try storage.write {
-            try storage.beginStaging(id)
-            try storage.stageMember(Garage.carRef("A"), role: .root, in: id)
-            try storage.discardStaging(id)
-        }
-        #expect(try members(of: id, in: storage) == [Garage.carRef("C")])
         #expect(try storage.unheldObjects(ofClass: Garage.car) == [Garage.carRef("A")])
         try storage.write { try storage.removeSubscription(id) }
         #expect(storage.subscriptions.isEmpty)
         #expect(try storage.unheldObjects(ofClass: Garage.car).count == 3)
+    }
+
+    @Test(arguments: [false, true]) func whatWasStagedStaysWithItsSubscription(isBeginAnew: Bool) throws {
+        let folder = try TemporaryFolder()
+        let location = StorageLocation.file(folder.file("store"))
+        var id: UInt64 = 0
+        do {
+            let storage = try Garage.client(location)
+            try storage.write {
+                for name in ["A", "B", "C"] { try storage.insert(Garage.car(name), ofClass: Garage.car) }
+                id = try storage.addSubscription(Self.record("q")).id
+                for name in ["A", "B"] { try storage.addMember(Garage.carRef(name), role: .root, to: id) }
+                #expect(try !storage.abandonStaging(id))
+                try storage.beginStagingCopy(id)
+                try storage.unstageMember(Garage.carRef("A"), role: .root, in: id)
+                #expect(try !storage.abandonStaging(id))
+                #expect(storage.subscriptions.map(\.hasHoles) == [false])
+                try storage.beginStaging(id)
+                try storage.stageMember(Garage.carRef("B"), role: .linked, in: id)
+                try storage.stageMember(Garage.carRef("C"), role: .root, in: id)
+                if isBeginAnew { try storage.beginStaging(id) } else { #expect(try storage.abandonStaging(id)) }
+            }
+        }
+        let storage = try SQLiteClientStorage.open(location)
+        #expect(storage.isStaging(id) == isBeginAnew)
+        #expect(storage.subscriptions.map(\.hasHoles) == [true])
+        #expect(try members(of: id, in: storage) == [Garage.carRef("A"), Garage.carRef("C")])
+        #expect(try members(of: id, .linked, in: storage) == [Garage.carRef("B")])
+        #expect(try storage.exclusiveMembers(of: id).count == 3)
     }
 
     @Test func evictionLeavesHolesInDormantSubscriptionsWhichProtectNothing() throws {

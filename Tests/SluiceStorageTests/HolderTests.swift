@@ -12,7 +12,7 @@ struct HolderTests {
         var dormant: Set<UInt64> = []
 
         func holders(of object: ObjectRef) -> Set<UInt64> {
-            Set(members.keys.filter { members[$0, default: []].union(staged[$0] ?? []).contains(object) })
+            Set(members.keys.filter { members[$0]?.contains(object) ?? false || staged[$0]?.contains(object) ?? false })
         }
     }
 
@@ -70,7 +70,11 @@ struct HolderTests {
         case 3:
             try storage.beginStaging(id)
             for object in some { try storage.stageMember(object, role: .linked, in: id) }
+            oracle.members[id]?.formUnion(oracle.staged[id] ?? [])
             oracle.staged[id] = Set(some)
+        case 4 where storage.isStaging(id) && Bool.random(using: &random):
+            try storage.abandonStaging(id)
+            oracle.members[id]?.formUnion(oracle.staged.removeValue(forKey: id) ?? [])
         case 4 where storage.isStaging(id):
             _ = try storage.finishStaging(id)
             oracle.members[id] = oracle.staged.removeValue(forKey: id) ?? []

@@ -92,13 +92,14 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     /// - Precondition: there is no subscription and nothing in the outbox.
     func evictAll() throws
 
-    /// Stores those rows of a batch whose objects are present here, unless they are later here, and those of whose
-    /// objects nothing is known, not even a ghost or a tombstone; and makes them members. Costs less for each row than
-    /// storing one by one.
+    /// Stores those rows of a batch whose objects are present here, unless they are later here, and with a role those of
+    /// whose objects nothing is known, not even a ghost or a tombstone; and makes them members. Costs less for each row
+    /// than storing one by one.
     ///
     /// - Parameters:
     ///   - positions: the rows of the batch to store, ascending.
-    ///   - role: what the objects are from now on, in place of the other role; nil leaves memberships as they are.
+    ///   - role: what the objects are from now on, in place of the other role; nil if the rows are what has changed of
+    ///     objects, which leaves memberships as they are and makes no new object.
     ///   - subscriptions: the subscriptions that have them, in the staged membership while a bootstrap is staged.
     ///   - isObserved: whether to return what the rows were before, and who became a member.
     func store(
@@ -170,7 +171,7 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     func removeMember(_ object: ObjectRef, role: MemberRole, from subscription: UInt64) throws -> Bool
 
     /// Begins to stage a membership for a bootstrap, empty and beside the current one. What was staged before is
-    /// dropped.
+    /// abandoned (``abandonStaging(_:)``).
     func beginStaging(_ subscription: UInt64) throws
     /// Begins to stage a copy of the current membership.
     func beginStagingCopy(_ subscription: UInt64) throws
@@ -184,8 +185,13 @@ package protocol ClientStorage: ClientReading, ObjectWriting, Sendable {
     ///
     /// - Returns: the former members that are no longer members in any role.
     func finishStaging(_ subscription: UInt64) throws -> [ObjectRef]
-    /// Drops the staged membership.
-    func discardStaging(_ subscription: UInt64) throws
+    /// Ends a staging that goes on no more, if there is one. What was staged is here because of the subscription, and so
+    /// becomes a member, in the role in which it was staged; other members stay. A membership that has gained members in
+    /// this way has holes (``SubscriptionRecord/hasHoles``).
+    ///
+    /// - Returns: whether the membership has changed.
+    @discardableResult
+    func abandonStaging(_ subscription: UInt64) throws -> Bool
 
     /// The members, staged ones included, that no other active subscription has as members or staged members.
     func exclusiveMembers(of subscription: UInt64) throws -> [ObjectRef]

@@ -136,6 +136,29 @@ struct Memberships: Sendable {
         changed = changed.filter { $0.place.subscription != subscription || onlyStaged && !$0.place.isStaged }
     }
 
+    /// Adds the staged rows of a subscription to its members, in the roles in which they are staged, and drops the staged
+    /// bitmaps. The caller deletes the stored ones of these.
+    ///
+    /// - Returns: whether the members have changed.
+    mutating func mergeStaged(_ subscription: UInt64) -> Bool {
+        var isChanged = false
+        for staged in places(of: subscription) where staged.isStaged {
+            var rows: [Int64] = []
+            bitmap(staged).forEach { row in
+                rows.append(row)
+                return true
+            }
+            var place = staged
+            place.isStaged = false
+            if !insert(rows, at: place).isEmpty { isChanged = true }
+            // An object has one role.
+            place.role = staged.role == .root ? .linked : .root
+            if !remove(rows, at: place).isEmpty { isChanged = true }
+        }
+        drop(subscription, onlyStaged: true)
+        return isChanged
+    }
+
     /// Replaces the bitmaps of a subscription by the staged ones. All changes must be stored before, and the caller
     /// does the same to what is stored.
     mutating func replaceByStaged(_ subscription: UInt64) {

@@ -29,6 +29,10 @@ extension SQLiteClientStorage {
                 present.positions, present.rows, batch.classIndex, role, subscriptions, areNew: false, isObserved,
                 &outcome)
         }
+        guard role != nil else {
+            try update()
+            return outcome
+        }
         // What became of the last rows says what is worth trying first.
         if table.expectsPresent {
             try update()

@@ -31,7 +31,7 @@ extension SQLiteClientStorage {
         for record in state.subscriptions.all where !current.contains(record.id) { try noteHole(in: record.id) }
     }
 
-    private func noteHole(in subscription: UInt64) throws {
+    func noteHole(in subscription: UInt64) throws {
         guard var record = state.subscriptions[subscription], !record.hasHoles else { return }
         record.hasHoles = true
         state.subscriptions[subscription] = record

@@ -65,7 +65,7 @@ extension SQLiteClientStorage {
     package func isStaging(_ subscription: UInt64) -> Bool { state.staging[subscription] ?? false }
 
     package func beginStaging(_ subscription: UInt64) throws {
-        try discardStaging(subscription)
+        try abandonStaging(subscription)
         try setStaging(true, subscription)
     }
 
@@ -80,13 +80,16 @@ extension SQLiteClientStorage {
         try run(sql, subscription)
     }
 
-    package func discardStaging(_ subscription: UInt64) throws {
+    @discardableResult
+    package func abandonStaging(_ subscription: UInt64) throws -> Bool {
         try requireTransaction()
         _ = try requireSubscription(subscription)
-        state.members.drop(subscription, onlyStaged: true)
-        holders.noteDepartures(subscription: subscription)
+        guard isStaging(subscription) else { return false }
+        let isChanged = state.members.mergeStaged(subscription)
         try run("DELETE FROM _members WHERE subscription = ? AND staged = 1", subscription)
         try setStaging(false, subscription)
+        if isChanged { try noteHole(in: subscription) }
+        return isChanged
     }
 
     package func finishStaging(_ subscription: UInt64) throws -> [ObjectRef] {

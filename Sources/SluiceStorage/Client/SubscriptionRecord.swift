@@ -26,8 +26,9 @@ package struct SubscriptionRecord: Hashable, Sendable {
     package var updatedAt: Timestamp
     /// Whether nobody observes it; its membership then protects no objects.
     package var isDormant: Bool
-    /// Whether a member was removed from this store although the server still includes it, so that the membership is
-    /// incomplete and must not be resumed by version alone.
+    /// Whether the membership is not the one of its version, and must not be resumed by version alone: a member was
+    /// removed from this store although the server still includes it, or what a bootstrap had brought was added before
+    /// the bootstrap was complete.
     package var hasHoles: Bool
 
     package init(

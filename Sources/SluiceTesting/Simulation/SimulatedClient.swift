@@ -25,6 +25,9 @@ final class SimulatedClient {
     private let random: () -> UInt64
     private let problems: ProblemLog
     private var opened: (storage: any ClientStorage, engine: ClientEngine)?
+    /// The objects that may be here although no subscription has them: those that were written here, that somebody waited
+    /// for, or whose dormant subscription the store has forgotten.
+    var cached: Set<ObjectRef> = []
     private(set) var observations: [ObservationMirror] = []
     var holds: [Hold] = []
     /// Queries that stay in sync without an observer.
@@ -46,6 +49,8 @@ final class SimulatedClient {
     var lossCount = 0
     var connection: UInt64?
     var isReachable = true
+    /// Whether the client does not read what arrives.
+    var isPaused = false
     var wantsSync = true
     /// How many times the client was restarted. Timers of an earlier life are ignored.
     private(set) var life = 0
@@ -199,6 +204,7 @@ final class SimulatedClient {
         let before = storage.lastSequence
         let outcome = Result { try engine.write(body) }
         try storage.forEachOutboxChangeset(after: before) { changeset in
+            cached.formUnion(changeset.operations.map(\.object))
             ledger.append(
                 Write(
                     sequence: changeset.sequence,

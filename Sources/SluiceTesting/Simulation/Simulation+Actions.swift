@@ -63,6 +63,11 @@ extension Simulation {
                 })
         case .backUp: try backUp()
         case .putBack: try putBack()
+        case .pauseReading: client.isPaused = true
+        case .goOnReading: try goOnReading(client)
+        case .replace: try replace(client, &generator)
+        case .stopAmidPages: try stopAmidPages(client, &generator)
+        case .stopAmidCommit: try stopAmidCommit(client, &generator)
         case .trimLog: try server.trimLog(keepingVersions: UInt64(generator.below(6)))
         }
     }
@@ -83,7 +88,7 @@ extension Simulation {
 
     /// Picks one of the simulation's queries and parses it with the client's schema; nil if the client lacks a class or
     /// property of it.
-    private func query(of client: SimulatedClient, _ generator: inout SeededGenerator) -> Query? {
+    func query(of client: SimulatedClient, _ generator: inout SeededGenerator) -> Query? {
         try? Query.parse(generator.pick(queryTexts), schema: client.engine.schema)
     }
 
@@ -108,7 +113,11 @@ extension Simulation {
 
     private func stopToken(_ client: SimulatedClient, _ generator: inout SeededGenerator) throws {
         guard !client.observations.isEmpty else { return }
-        let mirror = client.removeObservation(at: generator.below(client.observations.count))
+        try stopToken(client, at: generator.below(client.observations.count), &generator)
+    }
+
+    func stopToken(_ client: SimulatedClient, at position: Int, _ generator: inout SeededGenerator) throws {
+        let mirror = client.removeObservation(at: position)
         let keeps = generator.chance(25)
         let purges = generator.chance(60)
         note("  stops \(mirror.query) keeping: \(keeps) purging: \(purges)")

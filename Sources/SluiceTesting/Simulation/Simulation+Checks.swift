@@ -38,6 +38,7 @@ extension Simulation {
             try naming(client) { try mirror.check(storage.results(of: mirror.query)) }
         }
         try checkOutbox(client)
+        try checkHolding(client)
     }
 
     private func check(
@@ -141,8 +142,14 @@ extension Simulation {
         let outbox = try outbox(of: client)
         let before = try presentObjects(client)
         let wasStaging = own.map { storage.isStaging($0.id) } ?? false
+        let known = try storage.subscriptions.map { (id: $0.id, members: try heldAlone(by: $0, client)) }
         let ownMembers = try own.map { try members(of: $0, client) } ?? []
         try body()
+        // What a subscription leaves behind of which the store keeps no record.
+        let remembered = Set(storage.subscriptions.map(\.id))
+        for record in known where !remembered.contains(record.id) && !(purging && record.id == own?.id) {
+            client.cached.formUnion(record.members)
+        }
         try carryOutActions(of: client)
         let after = try presentObjects(client)
         // With the last subscription nothing is waited for any more, so the transaction that ends it may take acknowledged
@@ -175,7 +182,7 @@ extension Simulation {
         }
     }
 
-    private func members(of record: SubscriptionRecord, _ client: SimulatedClient) throws -> Set<ObjectRef> {
+    func members(of record: SubscriptionRecord, _ client: SimulatedClient) throws -> Set<ObjectRef> {
         var members: Set<ObjectRef> = []
         for role in MemberRole.allCases {
             try client.storage.forEachMember(of: record.id, role: role) { object in
@@ -186,7 +193,7 @@ extension Simulation {
         return members
     }
 
-    private func presentObjects(_ client: SimulatedClient) throws -> Set<ObjectRef> {
+    func presentObjects(_ client: SimulatedClient) throws -> Set<ObjectRef> {
         var objects: Set<ObjectRef> = []
         for classIndex in client.storage.schema.classes.indices {
             try client.storage.forEachRow(ofClass: classIndex) { row in

@@ -223,7 +223,10 @@ package final class Simulation {
     func deliver(
         _ generator: inout SeededGenerator, crashingServer: Bool = false, crashingClient: Bool = false
     ) throws -> Bool {
-        let deliveries = network.deliveries
+        let deliveries = network.deliveries.filter { connection, direction in
+            guard direction == .toClient, let index = network.connections[connection]?.client else { return true }
+            return !clients[index].isPaused
+        }
         let workCount = server.hasWork ? 1 : 0
         guard deliveries.count + workCount > 0 else { return false }
         clock.now += Int64(1 + generator.below(5_000))
@@ -292,6 +295,25 @@ package final class Simulation {
         }
     }
 
+    /// Has a client read everything at once that waits for it.
+    func deliverTogether(to client: SimulatedClient) throws {
+        guard let connection = client.connection else { return }
+        var frames: [[UInt8]] = []
+        while case .frame(let frame)? = network.connections[connection]?.toClient.first {
+            _ = network.takeFirst(.toClient, of: connection)
+            if plan.options.putsBackupsBack { try client.noteAcknowledgements(in: frame) }
+            frames.append(frame)
+        }
+        guard !frames.isEmpty else { return }
+        noteMessages { [frames] in
+            let messages = frames.map { Self.describe(.frame($0), as: ServerMessage.self) }
+            return "  client \(client.index) takes together \(messages.joined(separator: " | "))"
+        }
+        client.step = frames.allSatisfy { Self.step(of: .received($0)) == .content } ? .content : .other
+        client.engine.receive(frames)
+        try carryOutActions(of: client)
+    }
+
     private static func describe<Message: WireMessage>(_ item: SimulatedNetwork.Item, as type: Message.Type) -> String {
         guard case .frame(let frame) = item else { return "\(item)" }
         let messages = (try? Frame.decode(frame, as: type)) ?? []
@@ -342,6 +364,7 @@ package final class Simulation {
             client.impersonated = nil
             client.engine.handle(.credentials(credentials(of: client)))
             client.isReachable = true
+            client.isPaused = false
             client.wantsSync = true
             for mirror in client.observations { mirror.isLagging = false }
             try handle(.start, of: client)

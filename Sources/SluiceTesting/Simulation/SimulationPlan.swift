@@ -54,6 +54,12 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case serverWrite
         /// The server's file is copied, and the last copy is put back while the server is down.
         case backUp, putBack
+        /// The client does not read what arrives, and later reads all of it at once.
+        case pauseReading, goOnReading
+        /// An object is deleted, and in a later transaction one with its key is created.
+        case replace
+        /// A client stops a query while pages of it are on their way, or a commit that changes what it has.
+        case stopAmidPages, stopAmidCommit
     }
 
     package var kind: Kind
@@ -313,6 +319,9 @@ package struct SimulationPlan: Sendable {
                     kind: .evolve, client: generator.below(options.clientCount), seed: generator.next())
                 actions.insert(action, at: generator.below(actions.count + 1))
             }
+        }
+        if Self.interrupts(seed) {
+            Self.insertInterruptions(into: &actions, seed: seed, options, writerCount: writerCount)
         }
         self.actions = actions
     }

@@ -32,6 +32,8 @@ final class HandDrivenSync {
 
     private struct Client {
         var isOffline = false
+        /// What has arrived and is not read yet; nil while everything is read at once.
+        var unread: [[UInt8]]?
         /// The bytes of the uploads, and of what the server has sent.
         var sentByteCount = 0
         var receivedByteCount = 0
@@ -106,6 +108,22 @@ final class HandDrivenSync {
         clients[client].isOffline = false
         clients[client].engine.handle(.reconnect)
     }
+
+    /// Has a client read nothing from now on.
+    func pause(_ client: Int) { clients[client].unread = [] }
+
+    /// Has a client read what has arrived meanwhile, and everything that comes.
+    ///
+    /// - Parameter isTogether: whether it reads everything at once, else frame by frame.
+    func goOn(_ client: Int, isTogether: Bool) {
+        let unread = clients[client].unread ?? []
+        clients[client].unread = nil
+        if isTogether { return clients[client].engine.receive(unread) }
+        for frame in unread { clients[client].engine.receive([frame]) }
+    }
+
+    /// How many frames a client has not read.
+    func unreadCount(_ client: Int) -> Int { clients[client].unread?.count ?? 0 }
 
     func sentByteCount(_ client: Int) -> Int { clients[client].sentByteCount }
 
@@ -191,6 +209,7 @@ final class HandDrivenSync {
             deliver(engine.handle([.closed(id(index, session))], now: now))
         }
         clients[index].connection = nil
+        if clients[index].unread != nil { clients[index].unread = [] }
     }
 
     private func deliver(_ actions: [DatabaseAction]) {
@@ -208,6 +227,10 @@ final class HandDrivenSync {
         guard clients[index].connection != nil else { return }
         if frame.count > limits.frameByteCount { violations.append("a frame of \(frame.count) bytes") }
         clients[index].receivedByteCount += frame.count
+        guard clients[index].unread == nil else {
+            clients[index].unread?.append(frame)
+            return
+        }
         clients[index].engine.handle(.received(frame))
     }
 }

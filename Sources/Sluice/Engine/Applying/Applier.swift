@@ -14,30 +14,35 @@ struct Applier {
     let options: ClientOptions
     let now: () -> Timestamp
 
-    /// Applies the content of frames in one transaction.
+    /// Applies the content of frames in one transaction, step by step: commits that come together leave what they would
+    /// leave one by one.
     ///
     /// - Returns: the subscriptions whose state or progress changed.
     func apply(_ messages: [ServerMessage]) throws -> [Subscription] {
         guard let map = schema.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
         var misled: [Subscription] = []
         var isUnveiled = false
-        let concerned = try transactions.run(ChangeOrigin(messages, to: storage.syncState?.clientID, now: now())) { transaction in
+        let concerned = try transactions.run(ChangeOrigin(messages, to: storage.syncState?.clientID, now: now())) {
+            transaction in
             let frame = FrameApplier(self, map: map, transaction)
             try frame.catchUp(messages)
-            // The images in these messages already include everything that they acknowledge.
-            outbox.note(messages)
-            for message in messages {
-                switch message {
-                case .page(let page): try frame.apply(page)
-                case .complete(let complete): try frame.apply(complete)
-                case .commit(let commit): try frame.apply(commit)
-                case .withdrawn(let withdrawn): try frame.apply(withdrawn)
-                case .context(let context): isUnveiled = try turn(context, map, transaction) || isUnveiled
-                default: break
+            for step in messages.steps {
+                transaction.beginStep()
+                // The images in these messages already include everything that they acknowledge.
+                outbox.note(step)
+                for message in step {
+                    switch message {
+                    case .page(let page): try frame.apply(page)
+                    case .complete(let complete): try frame.apply(complete)
+                    case .commit(let commit): try frame.apply(commit)
+                    case .withdrawn(let withdrawn): try frame.apply(withdrawn)
+                    case .context(let context): isUnveiled = try turn(context, map, transaction) || isUnveiled
+                    default: break
+                    }
                 }
+                try frame.finish()
+                try outbox.retire(transaction)
             }
-            try frame.finish()
-            try outbox.retire(transaction)
             misled = frame.misled
             return Array(frame.concerned.values)
         }
@@ -53,6 +58,23 @@ struct Applier {
         _ context: ServerMessage.Context, _ map: SchemaMap, _ transaction: StoreTransaction
     ) throws -> Bool {
         try ReadingContext(storage).turn(context, active, HiddenValues(storage, images, map, transaction))
+    }
+}
+
+extension [ServerMessage] {
+    /// The messages in steps, of which each but the last ends with a commit of its own version. What comes before a
+    /// commit, or after the last one, belongs to its step.
+    fileprivate var steps: [ArraySlice<ServerMessage>] {
+        let ends = indices.filter { index in
+            if case .commit(let commit) = self[index] { !commit.header.isContinued } else { false }
+        }
+        var steps: [ArraySlice<ServerMessage>] = []
+        var start = startIndex
+        for end in ends.dropLast() {
+            steps.append(self[start...end])
+            start = end + 1
+        }
+        return steps + [self[start...]]
     }
 }
 
@@ -81,8 +103,9 @@ extension ChangeOrigin {
             default: break
             }
         }
-        let others = authors.filter { $0.clientID != client }
-        if !authors.isEmpty {
+        // The server itself has the number 0, and so has a client that was given none.
+        let others = authors.filter { $0.clientID != client || $0.clientID == 0 }
+        if !others.isEmpty || !authors.isEmpty && snapshotAt == nil {
             self = .remote((others.isEmpty ? authors : others).map(Remote.Author.init))
         } else if isBootstrap {
             self = .remote([.snapshot([.create], acceptedAt: snapshotAt ?? now)])

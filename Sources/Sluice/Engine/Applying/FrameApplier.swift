@@ -15,7 +15,10 @@ final class FrameApplier {
     private(set) var concerned: [UInt64: Subscription] = [:]
     /// The subscriptions that the server completed relying on members that are here no longer.
     private(set) var misled: [Subscription] = []
+    /// What has left a subscription in this step, and is still to be looked at.
     var departed: [(object: ObjectRef, reason: RemovalReason)] = []
+    /// Those among it that were deleted or may not be read any more.
+    var gone: Set<ObjectRef> = []
     /// The version that complete subscriptions are at: that of the last commit. Pages of the frame may be of a later
     /// one, whose commit comes behind them.
     private var commitVersion: UInt64
@@ -59,17 +62,11 @@ final class FrameApplier {
         }
     }
 
-    /// Removes the objects that no subscription holds any more after these messages.
+    /// Ends a step: removes the objects that no subscription holds any more after its messages.
     func finish() throws {
-        for (object, reason) in departed {
-            if reason == .deleted || reason == .permission, try !storage.hasPending(object) {
-                // A deletion applies at once, even if other subscriptions that hold the object learn of it later. So
-                // does the loss of the right to read it.
-                if !keeps(object, reason) { try objectImages.evict(object, reason: reason, transaction) }
-            } else {
-                try dropIfUnheld(object, reason: reason)
-            }
-        }
+        for (object, reason) in departed { try remove(object, because: reason) }
+        departed = []
+        gone = []
         for subscription in completed {
             for target in subscription.linkTargets.union(subscription.writtenTargets)
             where try holdings.isMissed(target, by: subscription) {
@@ -85,6 +82,9 @@ final class FrameApplier {
         where try !storage.hasPending(target) && !holdings.isCompletelySynced(target) && !keeps(target, .unknown) {
             try objectImages.evict(target, reason: .unknown, transaction)
         }
+        linkTargets = []
+        bootstrapped = []
+        completed = []
     }
 
     /// Shows the last images of members of subscriptions that are complete now and sent no newer ones: these are right.
@@ -102,6 +102,7 @@ final class FrameApplier {
 
     func apply(_ page: ServerMessage.Page) throws {
         let subscriptions = subscriptions(page.subscriptions)
+        guard !subscriptions.isEmpty else { return }
         for subscription in subscriptions {
             concerned[subscription.record.id] = subscription
             subscription.arrivedCount += page.content.objects.count + page.content.departures.count
@@ -129,10 +130,9 @@ final class FrameApplier {
     /// resume.
     private func bootstrap(_ subscription: Subscription) throws {
         guard subscription.record.state != .bootstrapping || subscription.isCompared else { return }
-        if subscription.isCompared || !storage.isStaging(subscription.record.id) {
-            try storage.beginStaging(subscription.record.id)
-        }
+        if subscription.isCompared { try subscription.abandonStaging(in: storage, transaction) }
         subscription.endStaging()
+        if !storage.isStaging(subscription.record.id) { try storage.beginStaging(subscription.record.id) }
         subscription.isMoving = false
         subscription.record.state = .bootstrapping
         try storage.updateSubscription(subscription.record)
@@ -164,7 +164,7 @@ final class FrameApplier {
         if complete.kind == .bootstrap || storage.isStaging(id) {
             for object in try storage.finishStaging(id) {
                 transaction.noteMembership(object, of: id, reason: subscription.departureReasons[object] ?? .unknown)
-                departed.append((object, .unknown))
+                depart(object, because: .unknown)
             }
             bootstrapped.append(subscription)
         } else if subscription.record.hasHoles {
@@ -210,10 +210,8 @@ final class FrameApplier {
     func apply(_ commit: ServerMessage.Commit) throws {
         for block in commit.blocks {
             let subscriptions = subscriptions(block.subscriptions)
-            try apply(block.content, to: subscriptions)
-            // What was on its way to a subscription that has ended brings no targets here, so that their absence says
-            // nothing.
             guard !subscriptions.isEmpty else { continue }
+            try apply(block.content, to: subscriptions)
             try forEachLinkTarget(block.content) { linkTargets.insert($0) }
         }
         guard !commit.header.isContinued else { return }
@@ -243,6 +241,8 @@ final class FrameApplier {
 
     // MARK: Blocks
 
+    /// The subscriptions that content is for. What was on its way to those that have ended since is for nobody: it is not
+    /// stored, and nothing is made of what it leaves out.
     private func subscriptions(_ wireIDs: [UInt64]) -> [Subscription] {
         wireIDs.compactMap(applier.requests.subscription)
     }
@@ -253,7 +253,7 @@ final class FrameApplier {
                 throw SyncError(.protocolViolation, "an unknown class")
             }
             for subscription in subscriptions { try leave(object, departure, subscription) }
-            departed.append((object, departure.reason))
+            depart(object, because: departure.reason)
         }
         for group in block.objects.groups {
             guard let classIndex = map.classIndex(fromServer: group.classIndex),
@@ -263,11 +263,12 @@ final class FrameApplier {
                 classIndex: classIndex, classSchema: storage.schema[classIndex], properties: properties,
                 server: applier.schema.server[group.classIndex], serverProperties: group.properties)
             let notes = Dictionary(grouping: group.notes, by: \.row)
+            try removeGone(group, ofClass: classIndex)
             for row in try storeTogether(group, images, of: classIndex, to: subscriptions) {
                 let object = ObjectRef(classIndex, group.keys[row])
                 let isApplied = try apply(
                     images, object, version: group.versions[row], values: group.values(at: row),
-                    notes: notes[row] ?? [], isLikelyNew: group.role != .member)
+                    notes: notes[row] ?? [], isWhole: group.role != .member)
                 if !isApplied { mislead(subscriptions) }
                 if group.role == .member { continue }
                 for subscription in subscriptions {
@@ -275,41 +276,6 @@ final class FrameApplier {
                 }
             }
         }
-    }
-
-    /// Stores the rows of a group together, as far as their objects are present without pending writes or unknown.
-    ///
-    /// - Returns: the rows that must be looked at one by one, ascending.
-    private func storeTogether(
-        _ group: ObjectGroup, _ images: ServerImages, of classIndex: Int, to subscriptions: [Subscription]
-    ) throws -> [Int] {
-        let all = Array(0..<group.count)
-        guard group.count >= applier.options.bulkRowCountMin, let batch = images.batch(of: group) else { return all }
-        var others = all
-        // What is said of lists beside their values is stored one by one.
-        var alone = Set(group.notes.map(\.row)).sorted()
-        if !alone.isEmpty {
-            let isAlone = Set(alone)
-            others = all.filter { !isAlone.contains($0) }
-        }
-        var pending: [Int] = []
-        if storage.outboxCount > 0 || !objectImages.unconfirmed.isEmpty || !storage.keptObjects.isEmpty {
-            pending = try others.filter { row in
-                let object = ObjectRef(classIndex, group.keys[row])
-                return try objectImages.differs(object)
-            }
-            let isPending = Set(pending)
-            if !pending.isEmpty { others = others.filter { !isPending.contains($0) } }
-        }
-        let role: MemberRole? =
-            switch group.role {
-            case .root: .root
-            case .linked: .linked
-            case .member: nil
-            }
-        let leftOut = try transaction.store(batch, at: others, as: role, of: subscriptions.map(\.record.id))
-        alone += pending
-        return alone.isEmpty ? leftOut : (alone + leftOut).sorted()
     }
 
     private func join(_ object: ObjectRef, _ role: MemberRole, _ subscription: Subscription) throws {
@@ -344,57 +310,10 @@ final class FrameApplier {
         try noteAbsence(of: object, because: departure.reason)
     }
 
-    /// Removes an object that no subscription holds any more, unless it has pending writes or this store keeps it.
-    private func dropIfUnheld(_ object: ObjectRef, reason: RemovalReason) throws {
-        guard try !storage.hasPending(object), try !storage.isHeld(object, excluding: nil), !keeps(object, reason)
-        else { return }
-        try objectImages.evict(object, reason: reason, transaction)
-    }
-
-    /// Has subscriptions start anew, since the server relies on lists that are not here.
+    /// Has subscriptions start anew, since the server relies on objects or lists that are not here.
     private func mislead(_ subscriptions: [Subscription]) {
         for subscription in subscriptions where !misled.contains(where: { $0 === subscription }) {
             misled.append(subscription)
         }
-    }
-
-    /// - Parameter isLikelyNew: whether the object is probably not here, so that an insertion is worth trying first.
-    /// - Returns: false, without an effect, if the server sent edits of a list that is not here.
-    private func apply(
-        _ images: ServerImages, _ object: ObjectRef, version: UInt64, values: ArraySlice<Value>, notes: [ListNote],
-        isLikelyNew: Bool
-    ) throws -> Bool {
-        if try objectImages.differs(object) {
-            objectImages.regain(object)
-            transaction.noteServerImage(object)
-            let base: Row? = if case .row(let row)? = try storage.baseImage(of: object) { row } else { nil }
-            if let base, base.version > version { return true }
-            guard
-                let image = images.overlay(base, key: object.key, version: version, values: values, notes: notes)
-            else { return false }
-            try storage.setBaseImage(.row(image), of: object)
-            let shown = try objectImages.replayed(image, of: object)
-            // Shown first as it is on the server, because a member must have a row here, even if only a deleted one.
-            if shown == nil { try transaction.show(image, of: object) }
-            try transaction.show(shown, of: object)
-            try objectImages.confirm(object)
-            return true
-        }
-        func overlay(_ row: Row?) -> Row? {
-            images.overlay(row, key: object.key, version: version, values: values, notes: notes)
-        }
-        if isLikelyNew, let row = overlay(nil), try transaction.insert(row, of: object) { return true }
-        guard let current = try storage.row(object) else {
-            guard let row = overlay(nil) else { return false }
-            try transaction.insert(row, of: object)
-            return true
-        }
-        guard current.version <= version else { return true }
-        guard let row = overlay(current) else { return false }
-        // It came with another query already.
-        if row.isIdentical(to: current) { return true }
-        try transaction.update(
-            row, of: object, changed: images.carried, replacing: current, edits: images.listEdits(notes))
-        return true
     }
 }

@@ -153,7 +153,7 @@ final class Outbox {
     // MARK: What the server says
 
     /// Notes what messages acknowledge and reject, before the images that they bring are shown.
-    func note(_ messages: [ServerMessage]) {
+    func note(_ messages: some Sequence<ServerMessage>) {
         for case .commit(let commit) in messages {
             if let acknowledged = commit.header.acknowledged { note(acknowledged: acknowledged) }
         }
@@ -167,7 +167,7 @@ final class Outbox {
         uploads.noteAcknowledged(sequence)
     }
 
-    private var canRetire: Bool { !active.awaitsCatchUp && acknowledgements.sequence > 0 && !isEmpty }
+    private var canRetire: Bool { !active.awaitsCatchUp && acknowledgements.sequence > retiredSequence && !isEmpty }
 
     /// Removes acknowledged changesets, in the open transaction.
     func retire(_ transaction: StoreTransaction) throws {

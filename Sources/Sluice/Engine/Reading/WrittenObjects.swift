@@ -36,7 +36,7 @@ final class OpenTransactionState: ObjectStanding {
 
     func baseImage(of object: ObjectRef) throws -> BaseImage? {
         if let image = try base.baseImage(of: object) { return image }
-        guard try written.hasWritten(object), !base.hasPending(object) else { return nil }
+        guard written.hasWritten(object), try !base.hasPending(object) else { return nil }
         return written.formerRow(of: object).map { .row($0) } ?? BaseImage.none
     }
 

@@ -89,6 +89,8 @@ final class ActiveSubscriptions {
                 continue
             }
             subscription.hasStaleRequest = true
+            // What it tells the server next is not what it had at its version.
+            subscription.record.hasHoles = true
         }
     }
 

@@ -108,6 +108,15 @@ final class Subscription {
         }
     }
 
+    /// Ends the staging of a membership that goes on no more, in the open transaction, if there is one.
+    func abandonStaging(in storage: any ClientStorage, _ transaction: StoreTransaction) throws {
+        endStaging()
+        guard try storage.abandonStaging(record.id) else { return }
+        record.hasHoles = true
+        // Results that cannot be judged here go by the members.
+        transaction.noteRebuild(record.id, rereads: false)
+    }
+
     /// Drops the state that belongs to the staging of a membership.
     func endStaging() {
         isCompared = false

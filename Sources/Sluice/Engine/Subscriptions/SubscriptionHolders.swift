@@ -160,7 +160,7 @@ final class SubscriptionHolders {
     // MARK: Dormant memberships
 
     private func putToSleep(_ record: inout SubscriptionRecord) throws {
-        if record.state == .bootstrapping { try storage.discardStaging(record.id) }
+        try storage.abandonStaging(record.id)
         record.isDormant = true
         // The members stay right at the store's present version.
         if record.state == .complete {
@@ -182,10 +182,8 @@ final class SubscriptionHolders {
                 // Its holders had it until their process ended, which nobody noted.
                 record.updatedAt = now()
                 if record.state == .complete { record.version = storage.syncState?.version ?? record.version }
-                if record.state == .bootstrapping {
-                    record.state = .pending
-                    try storage.discardStaging(record.id)
-                }
+                if record.state == .bootstrapping { record.state = .pending }
+                try storage.abandonStaging(record.id)
                 try storage.updateSubscription(record)
             }
         }
@@ -209,8 +207,8 @@ final class SubscriptionHolders {
         try transactions.run(.local) { transaction in
             var count = 0
             let classes = storage.schema.classes.indices
-            if storage.subscriptionCount == 0, storage.outboxCount == 0, storage.keptObjects.isEmpty,
-                !storage.schema.hasLocalClasses
+            if storage.subscriptionCount == 0, storage.outboxCount == 0, try !storage.hasBaseImages,
+                storage.keptObjects.isEmpty, !storage.schema.hasLocalClasses
             {
                 for classIndex in classes { count += try storage.count(ofClass: classIndex) }
                 try storage.evictAll()

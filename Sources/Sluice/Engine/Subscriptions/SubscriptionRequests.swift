@@ -65,11 +65,9 @@ final class SubscriptionRequests {
 
     private func pause(_ subscription: Subscription) {
         subscription.record.state = .pending
-        subscription.progress = 0
-        subscription.endStaging()
         faults.recording("a bootstrap could not be put off") {
-            try transactions.run(.local) { _ in
-                try discardStaging(of: subscription)
+            try transactions.run(.local) { transaction in
+                try abandonStaging(of: subscription, transaction)
                 try storage.updateSubscription(subscription.record)
             }
         }
@@ -87,19 +85,18 @@ final class SubscriptionRequests {
     func requestAnew(_ subscription: Subscription) throws {
         guard let number = subscription.wireID else { return }
         try demote(subscription, to: .pending)
-        try transactions.run(.local) { _ in try discardStaging(of: subscription) }
+        try transactions.run(.local) { try abandonStaging(of: subscription, $0) }
         subscription.record.version = 0
         let message = try message(for: subscription)
         session.send([.unsubscribe(session: session.number, subscription: number), message])
         waiters.notify(of: subscription)
     }
 
-    /// Forgets what has arrived of a bootstrap that goes on no more, in the open transaction: it is no part of the next.
-    private func discardStaging(of subscription: Subscription) throws {
-        guard storage.isStaging(subscription.record.id) else { return }
-        subscription.endStaging()
+    /// Ends a bootstrap that goes on no more, in the open transaction. What has arrived of it is no part of the next, and
+    /// stays with the subscription until the server says otherwise or the subscription ends.
+    private func abandonStaging(of subscription: Subscription, _ transaction: StoreTransaction) throws {
         subscription.progress = 0
-        try storage.discardStaging(subscription.record.id)
+        try subscription.abandonStaging(in: storage, transaction)
     }
 
     /// Ends a subscription in the session.
@@ -115,7 +112,7 @@ final class SubscriptionRequests {
         subscription.error = SyncError(SyncError.Code(error.code), error.message)
         subscription.record.state = .failed
         try transactions.run(.local) { transaction in
-            try discardStaging(of: subscription)
+            try abandonStaging(of: subscription, transaction)
             if error.code == .permissionDenied { try forgetMembers(of: subscription, transaction) }
             try storage.updateSubscription(subscription.record)
             transaction.noteRebuild(subscription.record.id)
@@ -203,10 +200,11 @@ final class SubscriptionRequests {
         let id = subscription.record.id
         subscription.hasStaleRequest = false
         try demote(subscription, to: .bootstrapping)
-        try transactions.run(.local) { _ in try storage.beginStagingCopy(id) }
-        subscription.endStaging()
+        try transactions.run(.local) { transaction in
+            try abandonStaging(of: subscription, transaction)
+            try storage.beginStagingCopy(id)
+        }
         subscription.isCompared = true
-        subscription.progress = 0
         try sendMembers(of: subscription, number)
         waiters.notify(of: subscription)
     }

@@ -20,7 +20,7 @@ final class StoreTransaction: TransactionTarget {
     private(set) var membershipChanges: [UInt64: Set<ObjectRef>] = [:]
     /// Why members left their subscriptions, by subscription.
     private(set) var departureReasons: [UInt64: [ObjectRef: RemovalReason]] = [:]
-    /// Objects for which the server sent a new state in this transaction.
+    /// Objects for which the server sent a new state in this step of the transaction.
     private(set) var serverImages: Set<ObjectRef> = []
     /// Subscriptions whose results must be found again, because they became complete or stopped being so.
     private(set) var rebuilt: Set<UInt64> = []
@@ -42,6 +42,9 @@ final class StoreTransaction: TransactionTarget {
         self.storage = storage
         self.isObserved = isObserved
     }
+
+    /// Begins a step: what the server says from now on is of a later state.
+    func beginStep() { serverImages = [] }
 
     /// Reads the object as the transaction sees it.
     func row(_ object: ObjectRef) throws -> Row? { try storage.row(object) }
