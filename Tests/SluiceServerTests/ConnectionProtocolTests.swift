@@ -19,11 +19,11 @@ struct ConnectionProtocolTests {
         try actions.map { action in
             switch action {
             case .open(let session, let database, _, _, _): return "open \(session) \(database)"
-            case .deliver(let session, let database, let messages, _):
+            case .deliver(let session, let database, _, let messages, _):
                 return "deliver \(session) \(database) \(messages.count)"
             case .authenticate(let session, _, let isRenewal): return "authenticate \(session) \(isRenewal)"
             case .renewed(let session, let database, _): return "renewed \(session) \(database)"
-            case .forget(let session, let database): return "forget \(session) \(database)"
+            case .forget(let session, let database, _): return "forget \(session) \(database)"
             case .expel(_, let reason): return "expel: \(reason)"
             case .close(let reason): return "close: \(reason)"
             case .send(let frame):
