@@ -106,15 +106,26 @@ struct PasswordTests {
         #expect(throttle.begin(["user victim"], now: now) != nil)
     }
 
-    @Test func workersTakeNoMoreThanTheyMay() {
+    @Test func eachTryThatWorkersTakeIsAnsweredOnceWhateverBecomesOfIt() async {
         let workers = PasswordWorkers(waitingCountMax: 3)
-        let gate = Mutex(())
-        let done = Gathered<Int>()
-        gate.withLock { _ in
-            for index in 0..<3 {
-                #expect(workers.run { gate.withLock { _ in done.append(index) } })
+        let answers = await withTaskGroup(of: PasswordAnswer.self) { group in
+            for index in 0..<40 {
+                let wait = LoginWait()
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        if index % 7 == 3 { wait.end() }
+                        workers.add(
+                            PasswordTry(
+                                isUser: index % 2 == 0, wait: wait,
+                                compare: { index % 4 == 0 },
+                                answer: { continuation.resume(returning: $0) }))
+                    }
+                }
             }
-            #expect(!workers.run { done.append(9) })
+            var answers: [PasswordAnswer] = []
+            for await answer in group { answers.append(answer) }
+            return answers
         }
+        #expect(answers.count == 40)
     }
 }

@@ -19,7 +19,7 @@ struct ConnectionProtocolTests {
         try actions.map { action in
             switch action {
             case .open(let session, let database, _, _, _): return "open \(session) \(database)"
-            case .deliver(let session, let database, let messages, _):
+            case .deliver(let session, let database, _, let messages, _):
                 return "deliver \(session) \(database) \(messages.count)"
             case .authenticate(let session, _, let isRenewal): return "authenticate \(session) \(isRenewal)"
             case .renewed(let session, let database, _): return "renewed \(session) \(database)"

@@ -203,15 +203,16 @@ struct CostlyQueryTests {
     }
 
     @Test func sessionsHaveTheirTurnsOneAfterTheOther() {
-        var queue = SessionQueue<Int>()
+        var queue = FairQueue<Int>()
+        var clock = FairClock()
         let sessions = (1...3).map { SessionID(connection: $0, session: 1) }
-        for number in 1...3 { queue.append(number, of: sessions[0]) }
-        queue.append(4, of: sessions[1])
-        queue.append(5, of: sessions[2])
-        queue.append(6, of: sessions[2])
+        for number in 1...3 { queue.append(number, of: sessions[0], .session(sessions[0])) }
+        queue.append(4, of: sessions[1], .session(sessions[1]))
+        queue.append(5, of: sessions[2], .session(sessions[2]))
+        queue.append(6, of: sessions[2], .session(sessions[2]))
         queue.removeAll(of: sessions[2]) { $0 == 5 }
         var order: [Int] = []
-        while let next = queue.next(where: { _ in true }) { order.append(next) }
+        while let next = queue.next(by: &clock, where: { _ in true }) { order.append(next) }
         #expect(order == [1, 4, 6, 2, 3] && queue.isEmpty)
     }
 

@@ -66,7 +66,7 @@ struct DigestRoundsTests {
     @Test func aSubscriptionIsRemovedWithoutALookAtTheOthers() throws {
         let view = try #require(try Self.views(1).first)
         let subscriber = Subscriber(
-            SessionID(connection: 1, session: 1), userID: nil, access: .everything, pageCredit: 1)
+            SessionID(connection: 1, session: 1), holder: .address("1"), access: .everything, pageCredit: 1)
         let all = (0..<50 as Range<UInt64>).map { ViewSubscription(id: $0, subscriber: subscriber, view: view) }
         for subscription in all { view.add(subscription) }
         var left = Set(all.map(\.id))

@@ -104,7 +104,7 @@ struct MailboxTests {
             turns += 1
             takeTurn()
         }
-        #expect(taken == sent && !mailbox.isFull)
+        #expect(taken == sent && (1...3).allSatisfy { !mailbox.isFull(for: .session(Self.session($0))) })
     }
 
     @Test func aClosedSessionIsSeenBehindItsBacklog() {
@@ -113,5 +113,69 @@ struct MailboxTests {
         #expect(!mailbox.closes(Self.session(1)))
         mailbox.add(.closed(Self.session(1)), byteCount: 0)
         #expect(mailbox.closes(Self.session(1)) && !mailbox.closes(Self.session(2)))
+    }
+
+    // MARK: Users
+
+    @Test(arguments: [2, 8, 32]) func aUserHasOneShareOnHoweverManyConnections(connectionCount: UInt64) {
+        var mailbox = Mailbox()
+        for session in 1...connectionCount {
+            mailbox.add(Self.uploads(1..<5_001, of: session), byteCount: 1, of: .user("eve"))
+        }
+        mailbox.add(Self.uploads(1..<5_001, of: 100), byteCount: 1, of: .user("ada"))
+        let turn = mailbox.takeTurn()
+        let eve = (1...connectionCount).reduce(0) { $0 + Self.taken(turn, of: $1).count }
+        let ada = Self.taken(turn, of: 100).count
+        #expect(abs(ada - eve) <= Mailbox.shareOperationCountMax, "\(ada) and \(eve)")
+        // Within a user's share, the connections take turns.
+        var firsts: Set<UInt64> = []
+        for session in 1...connectionCount where !Self.taken(turn, of: session).isEmpty { firsts.insert(session) }
+        for _ in 0..<Int(connectionCount) {
+            let turn = mailbox.takeTurn()
+            for session in 1...connectionCount where !Self.taken(turn, of: session).isEmpty { firsts.insert(session) }
+        }
+        #expect(firsts.count == Int(connectionCount))
+    }
+
+    /// Transactions of one operation cost more than their operations, so a turn has few of them.
+    @Test func aTurnHasFewTransactionsHoweverSmallTheyAre() {
+        var mailbox = Mailbox()
+        mailbox.add(Self.uploads(1..<100_001, of: 1), byteCount: 1)
+        #expect(Self.taken(mailbox.takeTurn(), of: 1).count <= 2_000)
+    }
+
+    @Test(arguments: [1, 4, 16]) func aUserWhoFillsTheMailboxPausesNobodyElse(connectionCount: UInt64) {
+        var mailbox = Mailbox()
+        for round in 0..<600 {
+            for session in 1...connectionCount {
+                guard !mailbox.isFull(for: .user("eve")) else { break }
+                mailbox.add(
+                    Self.uploads(round * 10..<round * 10 + 10, of: session), byteCount: 100_000, of: .user("eve"))
+            }
+        }
+        #expect(mailbox.isFull(for: .user("eve")) && !mailbox.isFull(for: .user("ada")))
+        mailbox.add(Self.uploads(1..<2, of: 100), byteCount: 100, of: .user("ada"))
+        #expect(!mailbox.isFull(for: .user("ada")))
+        #expect(Self.taken(mailbox.takeTurn(), of: 100) == [1])
+        while !mailbox.isEmpty { _ = mailbox.takeTurn() }
+        #expect(!mailbox.isFull(for: .user("eve")))
+    }
+
+    /// All together: more users than there is room for, each with as much as it may have.
+    @Test func whatAllHaveTogetherIsBoundedAndWhoHasLittleGoesOn() {
+        var mailbox = Mailbox()
+        var byteCount = 0
+        for round in 0..<400 {
+            for number in 0..<40 {
+                let holder = Holder.address("\(number)")
+                guard !mailbox.isFull(for: holder) else { continue }
+                byteCount += 100_000
+                mailbox.add(
+                    Self.uploads(round..<round + 1, of: UInt64(number) + 1), byteCount: 100_000, of: holder)
+            }
+        }
+        #expect(byteCount <= Mailbox.totalByteCountMax + 40 * 200_000)
+        mailbox.add(Self.uploads(1..<2, of: 100), byteCount: 100, of: .user("ada"))
+        #expect(!mailbox.isFull(for: .user("ada")) && mailbox.isFull(for: .address("7")))
     }
 }

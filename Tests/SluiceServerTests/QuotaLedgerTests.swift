@@ -29,7 +29,10 @@ struct QuotaLedgerTests {
     }
 
     @Test func withoutQuotasNothingIsRefusedOrDelayed() {
-        let ledger = QuotaLedger(Quotas())
+        let ledger = Self.ledger {
+            $0.connectionCountMaxPerAddress = nil
+            $0.sessionCountMaxPerUser = nil
+        }
         let places = (0..<1_000).map { _ in (ledger.connect(from: "a"), ledger.open(by: .user("a"))) }
         #expect(places.allSatisfy { $0.0 != nil && $0.1 != nil })
         #expect(ledger.charge(1_000_000_000, to: .user("a"), now: Self.time(0)) == 0)

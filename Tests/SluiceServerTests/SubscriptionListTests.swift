@@ -15,7 +15,7 @@ import Testing
         ])
         let view = SharedView(LiveView(try Query.parse("Plane", schema: schema), schema: schema))
         let subscriber = Subscriber(
-            SessionID(connection: 1, session: 1), userID: nil, access: .everything, pageCredit: 1)
+            SessionID(connection: 1, session: 1), holder: .address("1"), access: .everything, pageCredit: 1)
         var list = SubscriptionList()
         var all: [UInt64: ViewSubscription] = [:]
         var next: UInt64 = 0

@@ -47,32 +47,33 @@ package final class Authenticator: Sendable {
     ///
     /// - Parameters:
     ///   - address: where the client is, without its port.
+    ///   - wait: whether the client still waits.
     ///   - completion: called once, on any thread, perhaps at once.
     package func identify(
-        _ credentials: [Credential], from address: String,
+        _ credentials: [Credential], from address: String, _ wait: LoginWait = LoginWait(),
         completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         let presented = credentials.isEmpty ? [.anonymous] : credentials
-        attempt(presented.prefix(Self.credentialCountMax), from: address, .refused, completion)
+        attempt(presented.prefix(Self.credentialCountMax), from: address, wait, .refused, completion)
     }
 
     private func attempt(
-        _ credentials: ArraySlice<Credential>, from address: String, _ refusal: LoginRefusal,
+        _ credentials: ArraySlice<Credential>, from address: String, _ wait: LoginWait, _ refusal: LoginRefusal,
         _ completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         guard let credential = credentials.first else { return completion(.failure(refusal)) }
-        check(credential, from: address) { [self] result in
+        check(credential, from: address, wait) { [self] result in
             switch result {
             case .success: completion(result)
             case .failure(let error):
                 // What may help later is worth more than what never will.
-                attempt(credentials.dropFirst(), from: address, error == .refused ? refusal : error, completion)
+                attempt(credentials.dropFirst(), from: address, wait, error == .refused ? refusal : error, completion)
             }
         }
     }
 
     private func check(
-        _ credential: Credential, from address: String,
+        _ credential: Credential, from address: String, _ wait: LoginWait,
         _ completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         let refuse: @Sendable () -> Void = { [self] in askOwner(credential, completion) }
@@ -83,7 +84,7 @@ package final class Authenticator: Sendable {
             completion(.success(Admission(LoginIdentity(userID: nil, method: .sharedSecret))))
         case .password(let name, let password):
             guard methods.hasUsers, let directory = methods.directory else { return refuse() }
-            directory.logIn(name: name, password: password, from: address) { Self.pass($0, completion, refuse) }
+            directory.logIn(name: name, password: password, from: address, wait) { Self.pass($0, completion, refuse) }
         case .session(let token):
             guard methods.hasUsers, let directory = methods.directory else { return refuse() }
             directory.logIn(token: token) { Self.pass($0, completion, refuse) }

@@ -61,9 +61,10 @@ package final class UserDirectory: Sendable {
     ///
     /// - Parameters:
     ///   - address: where the try comes from, for the throttle.
+    ///   - wait: whether the client still waits. A try for which nobody does is not made.
     ///   - completion: called once, on any thread.
     package func logIn(
-        name: String, password: [UInt8], from address: String,
+        name: String, password: [UInt8], from address: String, _ wait: LoginWait = LoginWait(),
         completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         // Names are of any length as they come; those of users are not.
@@ -72,27 +73,43 @@ package final class UserDirectory: Sendable {
         if let wait = throttle.withLock({ $0.begin(keys, now: now()) }) {
             return completion(.failure(.later(milliseconds: (wait + 999) / 1_000, reason: .tooManyTries)))
         }
-        let isQueued = workers.run { [self] in
-            let result = Result { () throws -> Admission? in try check(name, password) }
-            switch result {
-            case .success(let admission?):
-                throttle.withLock { $0.succeeded(account: account, address: keys[1]) }
-                completion(.success(admission))
-            case .success(nil): completion(.failure(.refused))
-            case .failure:
-                throttle.withLock { $0.takeBack(keys) }
-                completion(.failure(.later(milliseconds: 1_000, reason: .unavailable)))
-            }
+        let later: @Sendable (LoginRefusal.Reason) -> Void = { [self] reason in
+            throttle.withLock { $0.takeBack(keys) }
+            completion(.failure(.later(milliseconds: 1_000, reason: reason)))
         }
-        guard !isQueued else { return }
-        throttle.withLock { $0.takeBack(keys) }
-        completion(.failure(.later(milliseconds: 1_000, reason: .busy)))
+        queue.async { [self] in
+            let user: UserRecord?
+            do {
+                user = UserName.problem(with: name) == nil ? try file.withLock { try $0.user(name) } : nil
+            } catch { return later(.unavailable) }
+            let hash = user.flatMap { PasswordHash($0.password) }
+            workers.add(
+                PasswordTry(
+                    isUser: user != nil, wait: wait,
+                    // That of nobody takes as long, and no password is right for it.
+                    compare: { [nobody] in (hash ?? nobody)?.matches(password) ?? false && hash != nil },
+                    answer: { [self] answer in
+                        switch answer {
+                        case .right:
+                            do {
+                                guard let user, let hash, let admission = try admit(user, hash, password) else {
+                                    return completion(.failure(.refused))
+                                }
+                                throttle.withLock { $0.succeeded(account: account, address: keys[1]) }
+                                completion(.success(admission))
+                            } catch { later(.unavailable) }
+                        case .wrong: completion(.failure(.refused))
+                        case .displaced, .abandoned: later(.busy)
+                        }
+                    }))
+        }
     }
 
-    private func check(_ name: String, _ password: [UInt8]) throws -> Admission? {
-        let user = UserName.problem(with: name) == nil ? try file.withLock { try $0.user(name) } : nil
-        let isRight = (user.flatMap { PasswordHash($0.password) } ?? nobody)?.matches(password) ?? false
-        guard isRight, let user, let hash = PasswordHash(user.password) else { return nil }
+    /// Admits a user whose password is right.
+    ///
+    /// - Returns: nil if the user was removed or changed meanwhile.
+    private func admit(_ user: UserRecord, _ hash: PasswordHash, _ password: [UInt8]) throws -> Admission? {
+        let name = user.name
         let renewed = hash.parameters == parameters ? nil : PasswordHash(of: password, parameters: parameters)
         let token = SessionToken()
         let time = now().microseconds

@@ -3,11 +3,12 @@ internal import SluiceServer
 /// The options of `serve` that say how much one user, one address or one database may take.
 enum QuotaOptions {
     static let options: [OptionDescription] = [
-        .value("max-connections-per-address", "N", "connections at a time from one address"),
-        .value("max-sessions-per-user", "N", "open sessions of one user"),
+        .value("max-connections-per-address", "N", "connections at a time from one address; 10000 by default"),
+        .value("max-sessions-per-user", "N", "open sessions of one user; 10000 by default"),
         .value("max-subscriptions-per-user", "N", "subscriptions of one user in one database"),
         .value("max-operations-per-second", "N", "operations that one user uploads in a second; faster ones wait"),
         .value("max-waiting-bytes-per-user", "SIZE", "bytes that wait to be sent to one user, such as 16M"),
+        .value("max-databases", "N", "databases of the server; 1000 by default"),
         .value("max-database-size", "SIZE", "the size of a database's file, such as 10G"),
         .value("max-classes", "N", "classes of a database"),
         .value("max-properties", "N", "properties of all classes of a database"),
@@ -15,11 +16,14 @@ enum QuotaOptions {
 
     /// Sets what the options say.
     static func apply(_ arguments: ParsedArguments, to quotas: inout Quotas) throws(CommandError) {
-        quotas.connectionCountMaxPerAddress = try count(arguments, "max-connections-per-address")
-        quotas.sessionCountMaxPerUser = try count(arguments, "max-sessions-per-user")
+        if let count = try count(arguments, "max-connections-per-address") {
+            quotas.connectionCountMaxPerAddress = count
+        }
+        if let count = try count(arguments, "max-sessions-per-user") { quotas.sessionCountMaxPerUser = count }
         quotas.subscriptionCountMaxPerUser = try count(arguments, "max-subscriptions-per-user")
         quotas.operationRateMaxPerUser = try count(arguments, "max-operations-per-second")
         quotas.queueByteCountMaxPerUser = try size(arguments, "max-waiting-bytes-per-user")
+        if let count = try count(arguments, "max-databases") { quotas.databaseCountMax = count }
         quotas.databaseByteCountMax = try size(arguments, "max-database-size")
         quotas.classCountMax = try count(arguments, "max-classes")
         quotas.propertyCountMax = try count(arguments, "max-properties")

@@ -35,7 +35,10 @@ final class Bootstraps {
     var sharedPageByteCount: Int { shared.byteCount }
 
     /// Whether some subscription could be sent a page now, or have one read.
-    var hasWork: Bool { receiving.awaited.contains(where: canServe) }
+    var hasWork: Bool { receiving.hasAwaited(where: canServe) }
+
+    /// Whether some subscription is sent pages.
+    var isAwaited: Bool { receiving.count > 0 }
 
     private func canServe(_ subscription: ViewSubscription) -> Bool {
         subscription.canTakePage && (readers.hasRoom || !subscription.needsReading(limits))
@@ -61,6 +64,7 @@ final class Bootstraps {
     /// - Returns: nil if the preparation is of another kind.
     func finish(_ preparation: QueryPreparation) -> ReadingResult? {
         guard let reading = readers.finish(preparation) else { return nil }
+        turn.noteReading(preparation.stepCount, for: reading.subscription.subscriber.holder)
         var error: (any Error)?
         if case .failed(let reason) = preparation.outcome { error = reason }
         switch reading.page {
@@ -175,15 +179,16 @@ final class Bootstraps {
         var frames: [DatabaseAction] = []
         var outgoing = OutgoingPages()
         readers.receiverCount = receiving.count
-        for subscription in receiving.awaited where canServe(subscription) {
+        for subscription in receiving.awaited(by: turn.clock) where canServe(subscription) {
             guard turn.stepCountLeft > 0 else { break }
-            guard turn.allowance(of: subscription.session) > 0 else { continue }
+            guard turn.allowance(of: subscription.subscriber.holder) > 0 else { continue }
+            turn.clock.serve(subscription.subscriber.holder)
             sent.append(subscription)
             do {
                 if let receiver = subscription.receiver {
                     try sendShared(to: subscription, receiver, &outgoing, &frames, now: now)
                 } else {
-                    frames += try turn.charging(subscription.session) {
+                    frames += try turn.charging(subscription.subscriber) {
                         try sendOwn(to: subscription, within: $0, now: now)
                     }
                 }
@@ -232,18 +237,18 @@ final class Bootstraps {
     ) throws -> [DatabaseAction] {
         guard case .own(let run)? = subscription.pages else { return [] }
         if let departures = run.takeDepartures() {
-            turn.note(limits.sharedPageStepCount, for: subscription.session)
+            turn.note(limits.sharedPageStepCount, for: subscription.subscriber.holder)
             if !departures.isShared { ownDeparturePageCount += 1 }
             return frames(of: [departures.page], for: subscription, run, now: now)
         }
         let pages: [EncodedPage]
         if let page = run.takePage() {
-            turn.note(limits.sharedPageStepCount, for: subscription.session)
+            turn.note(limits.sharedPageStepCount, for: subscription.subscriber.holder)
             pages = [page]
         } else {
             guard let blocks = try read(run, for: subscription, within: work) else { return [] }
             let rowCount = blocks.reduce(0) { $0 + $1.objects.count }
-            turn.note(rowCount * limits.sentRowStepCount, for: subscription.session)
+            turn.note(rowCount * limits.sentRowStepCount, for: subscription.subscriber.holder)
             pages = blocks.map { EncodedPage($0, progress: run.remaining.progress) }
         }
         if run.isComplete {
@@ -265,7 +270,7 @@ final class Bootstraps {
             let wasUnlisted = run.remaining.isUnlisted
             let reader = PageReader(
                 storage: storage, live: subscription.view.live, limits: limits, work: work,
-                stepCountMax: turn.allowance(of: subscription.session))
+                stepCountMax: turn.allowance(of: subscription.subscriber.holder))
             defer { if run.remaining.isUnlisted, !wasUnlisted { unlisted.append(subscription) } }
             return try reader.read(&run.remaining, isLast: isLast(run))
         }

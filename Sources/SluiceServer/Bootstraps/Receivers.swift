@@ -1,4 +1,5 @@
-/// The subscriptions that are sent pages. Sessions take turns, and so do the subscriptions of each.
+/// The subscriptions that are sent pages. Users take turns by a clock, and so do the sessions of each, one after the
+/// other, and the subscriptions of each session.
 ///
 /// A session whose client must take earlier pages first is passed over as a whole.
 struct Receivers {
@@ -17,12 +18,28 @@ struct Receivers {
     /// All subscriptions, session by session.
     var all: some Sequence<ViewSubscription> { order.lazy.flatMap { lines[$0]?.subscriptions ?? [] } }
 
-    /// Those of sessions that may be sent pages now, in the order of their turns.
-    var awaited: some Sequence<ViewSubscription> {
-        order.lazy.flatMap { session -> [ViewSubscription] in
-            guard let line = lines[session], line.subscriber.pageCredit > 0 else { return [] }
-            return line.subscriptions
+    /// Whether some subscription of a session that may be sent pages now meets a condition.
+    func hasAwaited(where condition: (ViewSubscription) -> Bool) -> Bool {
+        lines.values.contains { $0.subscriber.pageCredit > 0 && $0.subscriptions.contains(where: condition) }
+    }
+
+    /// Those of sessions that may be sent pages now, in the order of their turns: first those of the users who have had
+    /// least.
+    ///
+    /// - Complexity: O(n log n) for the sessions.
+    func awaited(by clock: FairClock) -> some Sequence<ViewSubscription> {
+        var sessions: [Holder: [SessionID]] = [:]
+        var holders: [(place: Int, start: Int, holder: Holder)] = []
+        for session in order {
+            guard let line = lines[session], line.subscriber.pageCredit > 0, !line.subscriptions.isEmpty else {
+                continue
+            }
+            let holder = line.subscriber.holder
+            if sessions[holder] == nil { holders.append((holders.count, clock.start(of: holder), holder)) }
+            sessions[holder, default: []].append(session)
         }
+        holders.sort { ($0.start, $0.place) < ($1.start, $1.place) }
+        return holders.lazy.flatMap { sessions[$0.holder] ?? [] }.flatMap { lines[$0]?.subscriptions ?? [] }
     }
 
     mutating func append(_ subscription: ViewSubscription) {

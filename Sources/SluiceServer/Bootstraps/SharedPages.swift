@@ -94,7 +94,7 @@ final class SharedPages {
             case .stale:
                 try refreshPage(of: run, receiver, subscription)
             case .encoded(let page):
-                turn.note(limits.sharedPageStepCount, for: subscription.session)
+                turn.note(limits.sharedPageStepCount, for: subscription.subscriber.holder)
                 receiver.take(page)
                 if !page.isEmpty || receiver.hasAll { return true }
             }
@@ -148,7 +148,7 @@ final class SharedPages {
     /// - Returns: whether the run has grown or is complete.
     private func readPage(of run: PageRun, _ receiver: PageReceiver, _ subscription: ViewSubscription) throws -> Bool {
         let count = run.pages.count
-        try turn.charging(subscription.session) { work in
+        try turn.charging(subscription.subscriber) { work in
             let reader = reader(of: subscription, within: work, isLast: isLast(receiver))
             try run.readPage { try reader.read(&$0)[0] }
         }
@@ -162,7 +162,7 @@ final class SharedPages {
     private func refreshPage(
         of run: PageRun, _ receiver: PageReceiver, _ subscription: ViewSubscription
     ) throws {
-        try turn.charging(subscription.session) { work in
+        try turn.charging(subscription.subscriber) { work in
             let reader = reader(of: subscription, within: work)
             try run.refresh(receiver.next) { try reader.read($0, $1) }
         }
@@ -175,11 +175,11 @@ final class SharedPages {
     ) -> PageReader {
         PageReader(
             storage: database.storage, live: subscription.view.live, limits: limits, work: work,
-            stepCountMax: isLast ? .max : turn.allowance(of: subscription.session))
+            stepCountMax: isLast ? .max : turn.allowance(of: subscription.subscriber.holder))
     }
 
     private func noteRead(_ page: Int, of run: PageRun, for subscription: ViewSubscription) {
-        turn.note(run.pages[page].objects.count * limits.sentRowStepCount, for: subscription.session)
+        turn.note(run.pages[page].objects.count * limits.sentRowStepCount, for: subscription.subscriber.holder)
         cache.makeRoom(after: run)
     }
 

@@ -78,7 +78,8 @@ final class Committer {
         uploads = []
         operationCount = 0
         do {
-            try database.becomeDurable()
+            // A database has its file from its first class on. Without one there is nothing that an upload could change,
+            // so whoever may not declare classes makes no files.
             let committed = try pipeline.commit(group, now: now, following: publish)
             counts.note(committed)
             for (classIndex, count) in committed.metCounts.sorted(by: { $0.key < $1.key }) {

@@ -287,10 +287,24 @@ struct GroupPreparation {
                 leavesListsBehind: writeGuard == nil && policies == nil))
     }
 
+    /// The steps without the rejections that would be dropped at once, since later ones of the same client follow.
+    private var storedSteps: [JournalStep] {
+        guard rejections.count > Self.rejectionCountMax else { return steps }
+        var counts: [UInt64: Int] = [:]
+        let kept = steps.reversed().filter { step in
+            guard case .rejection(let client, _, _) = step else { return true }
+            counts[client, default: 0] += 1
+            return counts[client, default: 0] <= Self.rejectionCountMax
+        }
+        return kept.reversed()
+    }
+
+    private static let rejectionCountMax = SQLiteServerStorage.rejectionCountMax
+
     /// The result. Read it once, after the last upload.
     func prepared(workerID: String?) -> PreparedGroup {
         let group = JournalGroup(
-            baseVersion: storage.version, acceptedAt: now, workerID: workerID, steps: steps)
+            baseVersion: storage.version, acceptedAt: now, workerID: workerID, steps: storedSteps)
         var known = known
         known.before = objects.before
         return PreparedGroup(

@@ -40,7 +40,8 @@ extension ConnectionProtocol {
                 .open(session: session, database: current.database, open, outcome.user, byteCount: byteCount))
             if !held.isEmpty {
                 actions.append(
-                    .deliver(session: session, database: current.database, held, byteCount: heldByteCount))
+                    .deliver(
+                        session: session, database: current.database, outcome.user, held, byteCount: heldByteCount))
             }
             return actions
         case (.opening(let open, _, _, _), .failure(let error)):
@@ -107,8 +108,8 @@ extension ConnectionProtocol {
     /// Ends all sessions, since the connection has ended or will.
     package mutating func disconnected(because reason: String) -> [Action] {
         defer { sessionLogins = [:] }
-        return sessionLogins.sorted { $0.key < $1.key }.filter(\.value.isOpen).map {
-            .forget(session: $0.key, database: $0.value.database, reason: reason)
+        return sessionLogins.sorted { $0.key < $1.key }.compactMap { session, login in
+            login.user.map { .forget(session: session, database: login.database, $0, reason: reason) }
         }
     }
 
@@ -118,10 +119,10 @@ extension ConnectionProtocol {
     }
 
     private mutating func end(_ session: UInt64, _ code: ErrorCode, _ message: String) -> [Action] {
-        guard let current = sessionLogins.removeValue(forKey: session) else { return [] }
+        guard let current = sessionLogins.removeValue(forKey: session), let user = current.user else { return [] }
         let failure = ServerMessage.Failure(session: session, code: code, message: message, action: .stop)
         return [
-            .forget(session: session, database: current.database, reason: message),
+            .forget(session: session, database: current.database, user, reason: message),
             .send(Frame.encode(ServerMessage.error(failure))),
         ]
     }

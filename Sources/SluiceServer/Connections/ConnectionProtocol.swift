@@ -14,10 +14,10 @@ package struct ConnectionProtocol: Sendable {
         /// Tells the database that the user of a session has proved again who it is, or that other claims are known
         /// about the user now.
         case renewed(session: UInt64, database: String, User)
-        /// Passes messages to the database of a session. The byte count is their share of the frame's memory.
-        case deliver(session: UInt64, database: String, [ClientMessage], byteCount: Int)
-        /// Tells the database that a session has ended, and the log why.
-        case forget(session: UInt64, database: String, reason: String)
+        /// Passes messages of a user to the database of a session. The byte count is their share of the frame's memory.
+        case deliver(session: UInt64, database: String, User, [ClientMessage], byteCount: Int)
+        /// Tells the database that a session of a user has ended, and the log why.
+        case forget(session: UInt64, database: String, User, reason: String)
         /// Closes the connection after this frame, or at once where other frames wait before it: they are no longer the
         /// peer's to have.
         case expel([UInt8], reason: String)
@@ -59,10 +59,10 @@ package struct ConnectionProtocol: Sendable {
         var actions: [Action] = []
         var pending: (session: UInt64, messages: [ClientMessage])?
         func flush() {
-            if let batch = pending, let database = sessionLogins[batch.session]?.database {
+            if let batch = pending, let login = sessionLogins[batch.session], let user = login.user {
                 actions.append(
                     .deliver(
-                        session: batch.session, database: database, batch.messages,
+                        session: batch.session, database: login.database, user, batch.messages,
                         byteCount: batch.messages.count * byteCountOfMessage))
             }
             pending = nil
@@ -125,9 +125,9 @@ package struct ConnectionProtocol: Sendable {
         sessionLogins = [:]
         return sessions.flatMap { number, login -> [Action] in
             let moved = self.moved(number, login.database, to: server)
-            let forget = Action.forget(
-                session: number, database: login.database, reason: "it was handed over to another server")
-            return login.isOpen ? [forget, moved] : [moved]
+            guard let user = login.user else { return [moved] }
+            let reason = "it was handed over to another server"
+            return [.forget(session: number, database: login.database, user, reason: reason), moved]
         }
     }
 
@@ -138,6 +138,11 @@ package struct ConnectionProtocol: Sendable {
             return .send(Frame.encode(ServerMessage.error(failure)))
         }
         return .send(Frame.encode(ServerMessage.moved(.init(session: session, url: "\(server)/\(database)"))))
+    }
+
+    /// Counts a session until it has ended, in whatever way. One that has ended does not count.
+    package mutating func keep(_ place: QuotaLedger.Place, for session: UInt64) {
+        sessionLogins[session]?.place = place
     }
 
     /// Records that the database has ended a session.

@@ -19,6 +19,8 @@ struct SessionLogin: Sendable {
 
     let database: String
     var phase: Phase
+    /// What the session counts as, until it has ended.
+    var place: QuotaLedger.Place?
 
     /// The user; nil while nobody is known to be it.
     var user: User? {

@@ -81,7 +81,7 @@ final class Database {
         let isAbandoned = isAbandoned
         // The interval is small enough to count shares of a turn accurately.
         let limit = WorkLimit(
-            stepCountMax: stepCountMax ?? limits.queryStepCountMax, interval: limits.shareStepCountMax / 16
+            stepCountMax: stepCountMax ?? limits.queryStepCountMax, interval: limits.shareStepCountMax / 64
         ) { isAbandoned(session) }
         return try storage.withWorkLimit(limit) { try body(limit) }
     }

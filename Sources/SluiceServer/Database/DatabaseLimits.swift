@@ -41,12 +41,14 @@ package struct DatabaseLimits: Sendable {
     /// The maximum number of steps in which a query may make a view or list its roots. A query that needs more than
     /// a share of a turn runs beside the writer, and only other such queries wait for it.
     package var queryStepCountMax = 100_000_000
-    /// The number of steps that one turn takes to start subscriptions and to send pages, before the events that
+    /// The number of steps that one turn takes to start subscriptions, and as many to send pages, before the events that
     /// have arrived meanwhile have their turn. Work that has begun is finished, so a turn may exceed this by one
     /// object.
-    package var turnStepCountMax = 3_000_000
-    /// The number of these steps for one session.
-    package var shareStepCountMax = 1_000_000
+    package var turnStepCountMax = 1_500_000
+    /// The number of these steps for one user, over all sessions.
+    package var shareStepCountMax = 500_000
+    /// What starting a subscription costs in steps, besides those of its query.
+    package var startStepCount = 1_000
     /// How many pages of a database may be read at the same time beside its writer; with 0 the writer reads them.
     package var pageReaderCount = 2
     /// How many pages follow each other in one such reading, except the first of a run, and how many may wait for

@@ -38,6 +38,8 @@ package final class QueryPreparation: @unchecked Sendable {
     private let isAbandoned: () -> Bool
     private let isCancelled = Atomic(false)
     private(set) var outcome = Outcome.none
+    /// The steps that the work has taken.
+    private(set) var stepCount = 0
 
     /// - Parameter isAbandoned: whether nobody waits for the work any more; may be called on any thread.
     init(
@@ -53,9 +55,12 @@ package final class QueryPreparation: @unchecked Sendable {
 
     /// Does the work. Returns when it is done, has failed or was cancelled.
     package func run() {
-        defer { snapshot.close() }
         let limit = WorkLimit(stepCountMax: stepCountMax) { [self] in
             isCancelled.load(ordering: .relaxed) || isAbandoned()
+        }
+        defer {
+            stepCount = limit.stepCount
+            snapshot.close()
         }
         do {
             // Checked first, because a short query ends before its work limit checks.

@@ -307,7 +307,7 @@ extension DatabaseEngine {
                 subscriptionEnded(former)
                 if sent.isEmpty, comparison == nil { return requestAnew(move) }
                 do {
-                    let view = try turn.charging(former.session) { _ in try sharedView(of: move.query) }
+                    let view = try turn.charging(former.subscriber) { _ in try sharedView(of: move.query) }
                     let subscription = ViewSubscription(id: former.id, subscriber: former.subscriber, view: view)
                     former.subscriber.subscriptions.replace(by: subscription)
                     view.add(subscription)
@@ -318,7 +318,7 @@ extension DatabaseEngine {
                     }
                     try recall(sent, from: subscription)
                     resumer.noteStartAnew()
-                    try turn.charging(former.session) { try bootstraps.beginAnew(subscription, within: $0) }
+                    try turn.charging(former.subscriber) { try bootstraps.beginAnew(subscription, within: $0) }
                     // The client goes on with the membership that it has begun to stage.
                     subscription.receiver?.noteEarlier(sent)
                     listRoots()

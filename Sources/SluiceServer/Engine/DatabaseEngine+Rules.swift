@@ -50,7 +50,7 @@ extension DatabaseEngine {
         }
     }
 
-    /// Answers a question. Every user may ask about oneself, so what that takes is of the session's share of the turn:
+    /// Answers a question. Every user may ask about oneself, so what that takes is of the user's share of the turn:
     /// a rule may be costly, and there may be many questions in one message.
     func answer(
         _ request: ClientMessage.ReportRequest, _ session: ServerSession, _ subscriber: Subscriber
@@ -65,14 +65,14 @@ extension DatabaseEngine {
             guard subscriber.access.has(.reports) else { return request.refusal }
         default: return try reports.answer(request, to: subscriber.access) { facts }
         }
-        guard turn.allowance(of: session.id) > 0 else {
+        guard turn.allowance(of: subscriber.holder) > 0 else {
             return request.failure(
-                .overloaded, "the session asks more at once than its share of the server's work; ask again")
+                .overloaded, "the user asks more at once than a user's share of the server's work; ask again")
         }
         let asked = AccessReports(database: database, rules: permissions.rules, reports: reports)
         let stepCountMax = request.topic == .privileges ? database.limits.shareStepCountMax : nil
         do {
-            return try turn.charging(session.id, stepCountMax: stepCountMax) { _ in
+            return try turn.charging(subscriber, stepCountMax: stepCountMax) { _ in
                 try asked.answer(request, as: subscriber.access, rights: rights(of: session, subscriber))
             }
         } catch let error as StorageError where error.endsQueryAlone {

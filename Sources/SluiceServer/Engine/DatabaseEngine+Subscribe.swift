@@ -19,7 +19,8 @@ extension DatabaseEngine {
         let session = subscriber.session
         do {
             let query = try subscriptions.query(
-                of: request, by: subscriber, waitingCount: starter.waitingCount(of: session))
+                of: request, by: subscriber, waitingCount: starter.waitingCount(of: session),
+                userWaitingCount: starter.waitingCount(of: subscriber.holder))
             let start = SubscriptionStart(request: request, query: query, subscriber: subscriber)
             if try starter.mustWait(subscriber) || !begin(start, with: &resumed, now: now) { starter.append(start) }
         } catch let refusal as Subscriptions.Refusal {
@@ -47,13 +48,14 @@ extension DatabaseEngine {
     private func begin(
         _ start: SubscriptionStart, with resumed: inout Resumption, now: Timestamp
     ) throws -> Bool {
-        let allowance = turn.allowance(of: start.session)
+        let allowance = turn.allowance(of: start.subscriber.holder)
         guard allowance > 0 else { return false }
+        turn.note(database.limits.startStepCount, for: start.subscriber.holder)
         var start = start
         do {
             try start.bindToReader()
-            guard let view = try turn.attempting(for: start.session, { try sharedView(of: start.query) }) else {
-                // With less than its full share in this turn, the session may succeed in its next turn.
+            guard let view = try turn.attempting(for: start.subscriber, { try sharedView(of: start.query) }) else {
+                // With less than its full share in this turn, it may succeed in the next turn.
                 guard allowance >= database.limits.shareStepCountMax else { return false }
                 starter.append(.view(start))
                 return true
@@ -104,10 +106,10 @@ extension DatabaseEngine {
         switch work {
         case .view(var start):
             try start.bindToReader()
-            let view = try turn.charging(work.session) { _ in try sharedView(of: start.query) }
+            let view = try turn.charging(work.subscriber) { _ in try sharedView(of: start.query) }
             try begin(start, with: view, now: now)
         case .roots(let subscription):
-            let roots = try turn.charging(work.session) { _ in
+            let roots = try turn.charging(work.subscriber) { _ in
                 try database.storage.roots(
                     matching: subscription.view.query, after: subscription.remaining?.unlistedAfter)
             }
@@ -145,7 +147,7 @@ extension DatabaseEngine {
             start.query = try start.query.rebound(to: database.storage.schema)
             return starter.append(.view(start))
         }
-        let isCurrent = try turn.charging(start.session, stepCountMax: database.limits.upkeepStepCountMax) { _ in
+        let isCurrent = try turn.charging(start.subscriber, stepCountMax: database.limits.upkeepStepCountMax) { _ in
             try replays.catchUp(live, from: version)
         }
         // Where too much has changed meanwhile, the view is made again.
@@ -259,7 +261,7 @@ extension DatabaseEngine {
 
     /// Runs the work of a subscription's query. If only the query must end, this subscription does.
     private func guarding(_ subscription: ViewSubscription, _ body: (WorkLimit) throws -> Void) throws {
-        do { try turn.charging(subscription.session, body) } catch let error as StorageError
+        do { try turn.charging(subscription.subscriber, body) } catch let error as StorageError
             where error.endsQueryAlone
         {
             end(subscription, because: error)

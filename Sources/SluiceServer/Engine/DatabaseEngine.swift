@@ -83,12 +83,12 @@ package final class DatabaseEngine {
 
     /// Handles a batch of events, and commits their uploads together.
     package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
-        turn.begin()
+        turn.begin(.starts, isAwaited: starter.isAwaited)
         for event in events {
             switch event {
-            case .open(let id, let request, let user):
+            case .open(let id, let request, let user, let holder):
                 commit(now: now)
-                open(id, request, user: user, now: now)
+                open(id, request, user: user, of: holder ?? user.id.map { .user($0) } ?? .session(id), now: now)
             case .renewed(let id, let user):
                 commit(now: now)
                 sessions[id]?.user = user
@@ -118,14 +118,16 @@ package final class DatabaseEngine {
     /// Whether ``step(now:)`` has anything to do.
     package var hasWork: Bool { starter.hasStarts || starter.hasCostlyWork || bootstraps.hasWork || moves.hasWork }
 
-    /// Does one turn of the waiting work: starts subscriptions, begins costly queries beside the queue, and sends pages
-    /// to clients that have credit.
+    /// Does one turn of the waiting work: sends pages to clients that have credit, starts subscriptions, and begins costly
+    /// queries beside the queue.
     package func step(now: Timestamp) -> [DatabaseAction] {
-        turn.begin()
         findDifferences()
+        // First, so that who was started in the turn before has a page before others are started.
+        turn.begin(.pages, isAwaited: bootstraps.isAwaited)
+        sendPages(now: now)
+        turn.begin(.starts, isAwaited: starter.isAwaited)
         startWaiting(now: now)
         prepareNext(now: now)
-        sendPages(now: now)
         endAllIfVanished()
         return outbox.take()
     }
@@ -192,7 +194,9 @@ package final class DatabaseEngine {
 
     // MARK: Sessions
 
-    private func open(_ id: SessionID, _ request: ClientMessage.Open, user: User, now: Timestamp) {
+    private func open(
+        _ id: SessionID, _ request: ClientMessage.Open, user: User, of holder: Holder, now: Timestamp
+    ) {
         do {
             try check(request.variables)
             try permissions.open(id, user, variables: request.variables)
@@ -211,7 +215,7 @@ package final class DatabaseEngine {
                 end(stale, .init(.protocolViolation, "the client has opened another session", action: .retry))
             }
             subscriptions.open(
-                id, userID: user.id, access: permissions.binding(of: id),
+                id, holder: holder, access: permissions.binding(of: id),
                 readsNotes: request.features.contains(.listEdits))
             outbox.send(permissions.notice(of: id) + opening.messages, to: id)
         } catch {
@@ -283,6 +287,11 @@ package final class DatabaseEngine {
     package var onTooManyFiles: () -> Void {
         get { database.onTooManyFiles }
         set { database.onTooManyFiles = newValue }
+    }
+
+    /// Whether there is nothing in the database: no class, and no rules.
+    package var isEmpty: Bool {
+        database.storage.schema.classes.isEmpty && (try? database.storage.rulesVersion) == 0
     }
 
     /// Whether the database has neither sessions nor work.

@@ -3,8 +3,9 @@ package import SluiceWire
 
 /// An event for a database.
 package enum DatabaseEvent: Sendable {
-    /// An authenticated client opens a session.
-    case open(SessionID, ClientMessage.Open, User)
+    /// An authenticated client opens a session. The holder is to whom its work counts; nil for the user, or the session
+    /// where it has none.
+    case open(SessionID, ClientMessage.Open, User, of: Holder? = nil)
     /// The user of a session has proved again who it is, perhaps with other claims.
     case renewed(SessionID, User)
     /// A frame's messages for one session, in order.

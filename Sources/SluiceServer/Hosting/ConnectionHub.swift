@@ -14,7 +14,8 @@ final class ConnectionHub: Sendable {
     private let login: any Login
     private let limits: ServerLimits
     private let queueByteCountMax: Int
-    private let ledger: QuotaLedger
+    /// What users and addresses take.
+    let ledger: QuotaLedger
     /// Whether the connections come through a proxy that says where they are from.
     private let isBehindProxy: Bool
     private let now: @Sendable () -> Timestamp
@@ -62,8 +63,7 @@ final class ConnectionHub: Sendable {
                 }
                 return .accept(
                     PeerConnection(
-                        connection, hub: self, peer: peer, ConnectionProtocol(limits: limits, login: login),
-                        place: place))
+                        connection, hub: self, peer, ConnectionProtocol(limits: limits, login: login), place: place))
             },
             didRefuse: { [log] peer, error in
                 log?(.info, "a connection was refused", [("peer", peer), ("reason", error.message)])
@@ -82,7 +82,7 @@ final class ConnectionHub: Sendable {
 
     // MARK: From connections
 
-    fileprivate func opened(_ peer: PeerConnection) {
+    func opened(_ peer: PeerConnection) {
         connections.withLock { $0[peer.id] = peer }
         metrics?.clientConnected()
         // One that opens while sessions are handed over is either among the others or told here.
@@ -90,13 +90,13 @@ final class ConnectionHub: Sendable {
         log?(.debug, "connected", [("peer", peer.name)])
     }
 
-    fileprivate func receive(_ frame: UnsafeRawBufferPointer, from peer: PeerConnection) {
+    func receive(_ frame: UnsafeRawBufferPointer, from peer: PeerConnection) {
         let time = now()
         metrics?.receivedFromClient(byteCount: frame.count)
         peer.perform { $0.receive(Array(frame), now: time) }
     }
 
-    fileprivate func carryOut(_ action: ConnectionProtocol.Action, of peer: PeerConnection) {
+    func carryOut(_ action: ConnectionProtocol.Action, of peer: PeerConnection) {
         switch action {
         case .send(let frame):
             metrics?.sentToClient(byteCount: frame.count)
@@ -105,22 +105,30 @@ final class ConnectionHub: Sendable {
             identify(credentials, of: session, isRenewal: isRenewal, peer)
         case .open(let session, let database, let open, let user, let byteCount):
             peer.connection.admit()
-            guard let place = ledger.open(by: peer.holder(user)) else { return refuse(session, of: peer) }
-            let opened = OpenSession(open, of: database, user, at: now(), place)
-            peer.keep(opened, for: session)
+            let holder = peer.holder(user)
+            guard let place = ledger.open(by: holder) else { return refuse(session, of: peer) }
+            let opened = OpenSession(open, of: database, user, at: now())
+            peer.keep(opened, place, for: session)
             opened.noteOpening(by: peer.name, in: log)
             let id = SessionID(connection: peer.id, session: session)
-            worker(database).post(.open(id, open, user), byteCount: byteCount, from: peer.connection)
+            // A worker retires while nobody uses it; the next one takes the session.
+            while !worker(database).post(
+                .open(id, open, user, of: holder), byteCount: byteCount, of: holder, from: peer.connection)
+            {}
         case .renewed(let session, let database, let user):
-            databases.known(database)?.post(.renewed(SessionID(connection: peer.id, session: session), user))
-        case .deliver(let session, let database, let messages, let byteCount):
             let id = SessionID(connection: peer.id, session: session)
-            charge(messages, of: session, peer)
-            databases.known(database)?.post(.messages(id, messages), byteCount: byteCount, from: peer.connection)
+            databases.known(database)?.post(.renewed(id, user), of: peer.holder(user))
+        case .deliver(let session, let database, let user, let messages, let byteCount):
+            let id = SessionID(connection: peer.id, session: session)
+            let holder = peer.holder(user)
+            charge(messages, to: holder, peer)
+            databases.known(database)?.post(
+                .messages(id, messages), byteCount: byteCount, of: holder, from: peer.connection)
             if case .close? = messages.last { noteEnd(of: session, peer, because: "its client closed it") }
-        case .forget(let session, let database, let reason):
+        case .forget(let session, let database, let user, let reason):
             noteEnd(of: session, peer, because: reason)
-            databases.known(database)?.post(.closed(SessionID(connection: peer.id, session: session)))
+            let id = SessionID(connection: peer.id, session: session)
+            databases.known(database)?.post(.closed(id), of: peer.holder(user))
         case .expel(let frame, let reason):
             log?(.info, "closing a connection", [("peer", peer.name), ("reason", reason)])
             // What waits was meant for the user that is no longer to get it.
@@ -149,10 +157,10 @@ final class ConnectionHub: Sendable {
     }
 
     /// Charges the operations of uploads to their user. A sender that is too fast is not read for a while.
-    private func charge(_ messages: [ClientMessage], of session: UInt64, _ peer: PeerConnection) {
+    private func charge(_ messages: [ClientMessage], to holder: Holder, _ peer: PeerConnection) {
         let operationCount = messages.reduce(0) { $0 + $1.operationCount }
-        guard operationCount > 0, let user = peer.user(of: session) else { return }
-        let wait = ledger.charge(operationCount, to: peer.holder(user), now: now())
+        guard operationCount > 0 else { return }
+        let wait = ledger.charge(operationCount, to: holder, now: now())
         guard wait > 0 else { return }
         let pause = peer.beginPause()
         peer.connection.pauseReceiving(for: .quota)
@@ -162,12 +170,21 @@ final class ConnectionHub: Sendable {
         }
     }
 
-    func worker(_ database: String) -> DatabaseWorker {
+    private func worker(_ database: String) -> DatabaseWorker {
         databases.worker(database) { [weak self] in self?.carryOut($0) }
     }
 
-    fileprivate func closed(_ peer: PeerConnection, _ error: TransportError?) {
+    /// The database with a name, which stays for work of this process.
+    func keptWorker(_ database: String) -> DatabaseWorker {
+        while true {
+            let worker = worker(database)
+            if worker.keep() { return worker }
+        }
+    }
+
+    func closed(_ peer: PeerConnection, _ error: TransportError?) {
         connections.withLock { $0[peer.id] = nil }
+        peer.login.wait.end()
         metrics?.clientDisconnected()
         let reason = error?.message ?? "closed normally"
         peer.perform { $0.disconnected(because: reason) }
@@ -306,99 +323,5 @@ final class ConnectionHub: Sendable {
         }
         metrics?.sentToClient(byteCount: buffer.count)
         peer.connection.send(buffer)
-    }
-}
-
-/// The hub's state for one connection.
-private final class PeerConnection: MessageConnectionDelegate {
-    private struct State {
-        var machine: ConnectionProtocol
-        /// What is to be done, in order. One thread at a time does it, while others may add to it.
-        var actions: [ConnectionProtocol.Action] = []
-        var isCarryingOut = false
-        var sessions: [UInt64: OpenSession] = [:]
-        /// How often the connection was paused for a quota.
-        var pauseCount = 0
-    }
-
-    let connection: any MessageConnection
-    let login: LoginPeer
-    private let hub: ConnectionHub
-    /// What the connection counts as.
-    private let place: QuotaLedger.Place
-    private let state: Mutex<State>
-
-    init(
-        _ connection: any MessageConnection, hub: ConnectionHub, peer: LoginPeer, _ machine: ConnectionProtocol,
-        place: QuotaLedger.Place
-    ) {
-        self.place = place
-        self.connection = connection
-        self.hub = hub
-        login = peer
-        state = Mutex(State(machine: machine))
-    }
-
-    var id: UInt64 { connection.id.rawValue }
-    /// What the log calls the connection: the address of the peer.
-    var name: String { connection.peerDescription }
-
-    /// Lets the machine handle something, and carries out what it wants done, in the order of the calls.
-    func perform(_ body: (inout ConnectionProtocol) -> [ConnectionProtocol.Action]) {
-        var isOurs = state.withLock { state in
-            state.actions += body(&state.machine)
-            guard !state.isCarryingOut, !state.actions.isEmpty else { return false }
-            state.isCarryingOut = true
-            return true
-        }
-        while isOurs {
-            let actions = state.withLock { state in
-                defer { state.actions = [] }
-                if state.actions.isEmpty { state.isCarryingOut = false }
-                return state.actions
-            }
-            for action in actions { hub.carryOut(action, of: self) }
-            isOurs = !actions.isEmpty
-        }
-    }
-
-    var users: [User] { state.withLock { $0.machine.users } }
-
-    func user(of session: UInt64) -> User? { state.withLock { $0.machine.sessionLogins[session]?.user } }
-
-    /// Ends a session.
-    ///
-    /// - Returns: the session; nil if it was not open. What it counts as is given back outside of the lock.
-    func ended(session: UInt64) -> OpenSession? {
-        state.withLock { state in
-            state.machine.ended(session: session)
-            return state.sessions.removeValue(forKey: session)
-        }
-    }
-
-    // MARK: Quotas
-
-    /// To whom a session of a user counts.
-    func holder(_ user: User) -> QuotaLedger.Holder { user.id.map { .user($0) } ?? .address(login.address) }
-
-    func keep(_ opened: OpenSession, for session: UInt64) { state.withLock { $0.sessions[session] = opened } }
-
-    func beginPause() -> Int {
-        state.withLock { state in
-            state.pauseCount += 1
-            return state.pauseCount
-        }
-    }
-
-    func isLast(pause: Int) -> Bool { state.withLock { $0.pauseCount == pause } }
-
-    func connectionDidOpen(_ connection: any MessageConnection) { hub.opened(self) }
-
-    func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
-        hub.receive(message, from: self)
-    }
-
-    func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
-        hub.closed(self, error)
     }
 }

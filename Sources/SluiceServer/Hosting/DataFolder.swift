@@ -41,16 +41,20 @@ final class DataFolder: Sendable {
     /// Whether an error keeps from writing and not from reading.
     private static func isObstacle(_ code: Int32) -> Bool { [ENOSPC, EDQUOT, EROFS, EACCES, EPERM].contains(code) }
 
-    private static func hasDatabases(_ path: String) -> Bool {
-        guard let folder = opendir(path) else { return false }
+    private static func hasDatabases(_ path: String) -> Bool { databaseCount(path) > 0 }
+
+    /// How many databases have files in a folder; 0 if it cannot be read. O(n) for the files.
+    static func databaseCount(_ path: String) -> Int {
+        guard let folder = opendir(path) else { return 0 }
         defer { closedir(folder) }
+        var count = 0
         while let entry = readdir(folder) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if name.hasSuffix(".sluicedb") { return true }
+            if name.hasSuffix(".sluicedb") { count += 1 }
         }
-        return false
+        return count
     }
 
     /// Checks that the folder is still the one that was locked.

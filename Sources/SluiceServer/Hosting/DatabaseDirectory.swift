@@ -9,6 +9,8 @@ final class DatabaseDirectory: Sendable {
     private static let sweepInterval = DispatchTimeInterval.seconds(15)
     /// How often databases to which nobody writes check that their files are still there.
     private static let fileCheckInterval = DispatchTimeInterval.seconds(2)
+    /// After so many further names, those that have no database are looked for at once.
+    private static let nameCountMax = 256
 
     private let opener: DatabaseOpener
     private let now: @Sendable () -> Timestamp
@@ -37,8 +39,8 @@ final class DatabaseDirectory: Sendable {
 
     /// The database with a name. This returns at once: the database is opened on its own queue, with its first session.
     func worker(_ name: String, carryOut: @escaping @Sendable ([DatabaseAction]) -> Void) -> DatabaseWorker {
-        workers.withLock { workers in
-            if let worker = workers[name] { return worker }
+        let (worker, count) = workers.withLock { workers -> (DatabaseWorker, Int?) in
+            if let worker = workers[name], !worker.isRetired { return (worker, nil) }
             let folder = folder.withLock { $0 }
             let worker = DatabaseWorker(
                 name, now: now, log: opener.log, metrics: opener.metrics,
@@ -47,8 +49,16 @@ final class DatabaseDirectory: Sendable {
                 },
                 makeRoom: { [weak self] in self?.closeIdle(besides: name, then: $0) }, carryOut: carryOut)
             workers[name] = worker
-            return worker
+            return (worker, workers.count)
         }
+        if let count, count % Self.nameCountMax == 0 { closeUnmade() }
+        return worker
+    }
+
+    /// Closes what nobody uses and has no database, since somebody has asked for many names.
+    private func closeUnmade() {
+        let workers = workers.withLock { Array($0.values) }
+        close(workers, unusedSince: Timestamp(microseconds: .max)) {}
     }
 
     /// Begins to close unused databases periodically, and to wake the others.
@@ -76,8 +86,6 @@ final class DatabaseDirectory: Sendable {
     func sweep(then completion: @escaping @Sendable () -> Void = {}) {
         let workers = workers.withLock { Array($0.values) }
         for worker in workers { worker.wake() }
-        // A server in memory keeps its databases open, since closing one would lose its data.
-        guard opener.folder != nil else { return completion() }
         let time = Timestamp(microseconds: now().microseconds - idleTime)
         close(workers, unusedSince: time, then: completion)
     }
@@ -96,10 +104,22 @@ final class DatabaseDirectory: Sendable {
         let group = DispatchGroup()
         for worker in workers {
             group.enter()
-            worker.closeIfIdle(unusedSince: time) { group.leave() }
+            worker.closeIfIdle(unusedSince: time, hasFiles: opener.folder != nil) { [weak self] isRetired in
+                if isRetired { self?.forget(worker) }
+                group.leave()
+            }
         }
         group.notify(queue: .global(), execute: completion)
     }
+
+    private func forget(_ worker: DatabaseWorker) {
+        workers.withLock { workers in
+            if workers[worker.name] === worker { workers[worker.name] = nil }
+        }
+    }
+
+    /// The number of names that sessions or this process have asked for, without those that were forgotten.
+    var nameCount: Int { workers.withLock { $0.count } }
 
     /// Whether no database has anything to do, once each has finished what it had.
     func isQuiet() async -> Bool {

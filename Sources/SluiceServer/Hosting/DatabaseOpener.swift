@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import SluiceModel
 internal import SluiceRules
 internal import SluiceStorage
@@ -15,8 +16,29 @@ struct DatabaseOpener: Sendable {
     /// The validators and resolvers.
     var policies: WritePolicies?
     var metrics: (any ServerMetrics)?
+    /// The most databases for which files are made; nil for any number.
+    var databaseCountMax: Int?
+    /// Where databases get their files, one after the other, so that no more are made than there may be.
+    private let making = DispatchQueue(label: "sluice.making")
 
-    /// Opens a database; this blocks. The file of a new database is created only when there is something to keep.
+    init(
+        folder: String?, workerID: String?, limits: DatabaseLimits, random: @escaping @Sendable () -> UInt64,
+        log: LogSink?, rules: RulesFile? = nil, policies: WritePolicies? = nil,
+        metrics: (any ServerMetrics)? = nil, databaseCountMax: Int? = nil
+    ) {
+        self.folder = folder
+        self.workerID = workerID
+        self.limits = limits
+        self.random = random
+        self.log = log
+        self.rules = rules
+        self.policies = policies
+        self.metrics = metrics
+        self.databaseCountMax = databaseCountMax
+    }
+
+    /// Opens a database; this blocks. The file of a new database is made only when there is something to keep. If any step
+    /// fails, nothing is left of it, and it can be tried again.
     ///
     /// - Parameter checkFolder: called before a file is opened or created; throws if the folder is no longer the
     ///   server's.
@@ -39,19 +61,29 @@ struct DatabaseOpener: Sendable {
             name: name, storage: storage, workerID: workerID, limits: limits, log: log,
             rules: rules.map { AccessRules($0) }, policies: policies, random: random)
         if isFile { log?(.info, "a database was opened", [("database", name), ("version", "\(storage.version)")]) }
-        if let obstacle = storage.obstacle {
-            log?(.warning, "a database is opened for reading only", [("database", name), ("reason", obstacle.message)])
-        } else if isFile {
-            try engine.beginEpoch()
+        do {
+            if let obstacle = storage.obstacle {
+                log?(
+                    .warning, "a database is opened for reading only",
+                    [("database", name), ("reason", obstacle.message)])
+            } else if isFile {
+                try engine.beginEpoch()
+            }
+            try engine.begin(
+                with: rules, isWritable: isFile && storage.obstacle == nil && storage.damage == nil)
+        } catch {
+            storage.close()
+            throw error
         }
-        try engine.begin(
-            with: rules, isWritable: isFile && storage.obstacle == nil && storage.damage == nil)
         if let path, !isFile {
             engine.materialize = { [log] in
-                try checkFolder()
-                let file = try storage.copy(toFile: path) {
-                    try SQLiteServerStorage.open(
-                        .file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
+                let file = try making.sync {
+                    try checkFolder()
+                    try checkCount()
+                    return try storage.copy(toFile: path) {
+                        try SQLiteServerStorage.open(
+                            .file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
+                    }
                 }
                 log?(.info, "a database was made", [("database", name), ("file", DatabaseFile.name(of: name))])
                 return file
@@ -60,5 +92,13 @@ struct DatabaseOpener: Sendable {
             log?(.info, "a database was made", [("database", name), ("file", "none, it is in memory")])
         }
         return engine
+    }
+
+    /// - Throws: ``SchemaError`` when there are as many databases as there may be.
+    private func checkCount() throws(SchemaError) {
+        guard let folder, let databaseCountMax, DataFolder.databaseCount(folder) >= databaseCountMax else { return }
+        throw SchemaError(
+            .limitExceeded,
+            "the server has \(databaseCountMax) databases, its quota, and makes no further one; use one that it has")
     }
 }

@@ -22,12 +22,30 @@ final class DatabaseWorker: Sendable {
         var postponed: [DatabaseEvent] = []
     }
 
+    /// Whether events are taken.
+    private enum Phase {
+        case open
+        /// Work of this process may come at any time, so the worker stays.
+        case kept
+        /// Another worker takes what comes for the database.
+        case retired
+        case stopping
+    }
+
     private struct Waiting {
         var mailbox = Mailbox()
         var isScheduled = false
-        var isStopping = false
-        /// Connections that are paused until the mailbox has room.
-        var heldBack: [any MessageConnection] = []
+        var phase = Phase.open
+        var isStopping: Bool { phase == .stopping }
+        /// The connections of each user that are paused until the mailbox has room for the user.
+        var heldBack: [Holder: [any MessageConnection]] = [:]
+
+        /// Removes and returns the connections for which there is room again.
+        mutating func takeReleased() -> [any MessageConnection] {
+            guard !heldBack.isEmpty else { return [] }
+            let released = heldBack.keys.filter { !mailbox.isFull(for: $0) }
+            return released.flatMap { heldBack.removeValue(forKey: $0) ?? [] }
+        }
     }
 
     let name: String
@@ -74,28 +92,51 @@ final class DatabaseWorker: Sendable {
     ///
     /// - Parameters:
     ///   - byteCount: the approximate memory that the event takes.
-    ///   - connection: the connection that sent the event; it is paused while the mailbox is full.
-    func post(_ event: DatabaseEvent, byteCount: Int = 0, from connection: (any MessageConnection)? = nil) {
-        let mustSchedule = waiting.withLock { waiting in
+    ///   - holder: whose event it is; nil for the server's own.
+    ///   - connection: the connection that sent the event; it is paused while the mailbox is full for the holder.
+    /// - Returns: false if the worker has retired, and another one must take the event.
+    @discardableResult
+    func post(
+        _ event: DatabaseEvent, byteCount: Int = 0, of holder: Holder? = nil,
+        from connection: (any MessageConnection)? = nil
+    ) -> Bool {
+        let mustSchedule = waiting.withLock { waiting -> Bool? in
+            switch waiting.phase {
+            case .open, .kept: break
+            case .retired: return nil
             // The clients keep what is not acknowledged, and send it again.
-            guard !waiting.isStopping else { return false }
-            waiting.mailbox.add(event, byteCount: byteCount)
-            if waiting.mailbox.isFull, let connection {
+            case .stopping: return false
+            }
+            waiting.mailbox.add(event, byteCount: byteCount, of: holder)
+            if let holder, let connection, waiting.mailbox.isFull(for: holder) {
                 connection.pauseReceiving()
-                waiting.heldBack.append(connection)
+                waiting.heldBack[holder, default: []].append(connection)
             }
             defer { waiting.isScheduled = true }
             return !waiting.isScheduled
         }
+        guard let mustSchedule else { return false }
         if mustSchedule { queue.async { self.drain() } }
+        return true
+    }
+
+    /// Whether another worker takes what comes for the database.
+    var isRetired: Bool { waiting.withLock { $0.phase == .retired } }
+
+    /// Keeps the worker for work of this process.
+    ///
+    /// - Returns: false if it has retired.
+    func keep() -> Bool {
+        waiting.withLock { waiting in
+            if waiting.phase == .open { waiting.phase = .kept }
+            return waiting.phase != .retired
+        }
     }
 
     private func drain() {
         let (taken, heldBack) = waiting.withLock { waiting -> ([DatabaseEvent], [any MessageConnection]) in
             let events = waiting.mailbox.takeTurn()
-            guard !waiting.mailbox.isFull else { return (events, []) }
-            defer { waiting.heldBack = [] }
-            return (events, waiting.heldBack)
+            return (events, waiting.takeReleased())
         }
         for connection in heldBack { connection.resumeReceiving() }
         let events = confined.postponed + taken
@@ -157,7 +198,7 @@ final class DatabaseWorker: Sendable {
         confined.postponed = []
         if confined.engine != nil { return true }
         let sessions = events.compactMap { event in
-            if case .open(let id, _, _) = event { id } else { nil }
+            if case .open(let id, _, _, _) = event { id } else { nil }
         }
         guard !sessions.isEmpty else { return true }
         do {
@@ -249,17 +290,35 @@ final class DatabaseWorker: Sendable {
         if mustSchedule { queue.async { self.drain() } }
     }
 
-    /// Closes the database's file if it has no sessions and has not been used since `time`. The next session opens it
-    /// again. The two cannot interfere, since both happen on the queue.
+    /// Closes the database if it has no sessions and has not been used since `time`. The next session opens it again. The
+    /// two cannot interfere, since both happen on the queue. Then nothing is left of it, whether there is a file or not.
     ///
-    /// - Parameter completion: called on the queue.
-    func closeIfIdle(unusedSince time: Timestamp, then completion: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - hasFiles: whether databases are in files. One in memory that has something is not closed.
+    ///   - completion: called on the queue, with whether the worker has retired.
+    func closeIfIdle(
+        unusedSince time: Timestamp, hasFiles: Bool, then completion: @escaping @Sendable (_ isRetired: Bool) -> Void
+    ) {
         queue.async { [self] in
-            defer { completion() }
-            guard let engine = confined.engine, engine.isIdle, confined.usedAt <= time else { return }
-            engine.close()
-            confined.engine = nil
-            log?(.info, "a database that nobody uses was closed", [("database", name)])
+            if let engine = confined.engine {
+                guard engine.isIdle, confined.usedAt <= time, hasFiles || engine.isEmpty else {
+                    return completion(false)
+                }
+                engine.close()
+                confined.engine = nil
+                log?(.info, "a database that nobody uses was closed", [("database", name)])
+            }
+            completion(retire())
+        }
+    }
+
+    private func retire() -> Bool {
+        // A failure that is known is not logged again.
+        guard confined.postponed.isEmpty, confined.openingFailure.isEmpty else { return false }
+        return waiting.withLock { waiting in
+            guard waiting.phase == .open, waiting.mailbox.isEmpty else { return false }
+            waiting.phase = .retired
+            return true
         }
     }
 
@@ -295,7 +354,7 @@ final class DatabaseWorker: Sendable {
     /// and waiting events are dropped: none of them is acknowledged, so the clients keep them.
     func stop() {
         waiting.withLock { waiting in
-            waiting.isStopping = true
+            waiting.phase = .stopping
             waiting.isScheduled = true
             waiting.mailbox = Mailbox()
         }

@@ -1,18 +1,22 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// Holds the events that wait for a database, by session, and counts the memory that they take.
+/// Holds the events that wait for a database, by user and session, and counts the memory that they take.
 ///
-/// Sessions take turns, so that one with a long backlog of uploads does not delay the others. Events of one session
-/// keep their order; between sessions there is no order to keep.
+/// Users take turns, and so do the sessions of each, so that one with a long backlog of uploads does not delay the
+/// others, on however many connections it is. Events of one session keep their order; between sessions there is no order
+/// to keep.
 package struct Mailbox: Sendable {
-    /// A mailbox with more than this is full; its senders are paused.
+    /// With more than this, the mailbox is full for a user, whose connections are paused.
     package static let eventCountMax = 512
-    package static let byteCountMax = 64 << 20
-    /// The approximate number of operations in one turn, and how many of them one session may have before the next
-    /// session.
+    package static let byteCountMax = 16 << 20
+    /// With more than this from all, it is full for every user who has more than an equal part of it.
+    package static let totalByteCountMax = 64 << 20
+    /// The approximate cost of one turn, in operations, and how much of it one user may have before the next user.
     package static let turnOperationCountMax = 20_000
     package static let shareOperationCountMax = 2_000
+    /// What a transaction costs beside its operations: it is checked, acknowledged, and perhaps refused and told why.
+    package static let transactionCost = 10
 
     private struct Letter {
         var event: DatabaseEvent
@@ -51,27 +55,44 @@ package struct Mailbox: Sendable {
         }
     }
 
+    /// What waits of one user.
+    private struct Line {
+        /// The sessions that have letters, in the order of their turns.
+        var sessions: [SessionID] = []
+        var eventCount = 0
+        var byteCount = 0
+    }
+
     private var queues: [SessionID: Queue] = [:]
-    /// The sessions with waiting events in this round, the next one last.
-    private var order: [SessionID] = []
-    /// The sessions that come after those in ``order``, the next one first.
-    private var nextOrder: [SessionID] = []
-    private var eventCount = 0
+    private var lines: [Holder: Line] = [:]
+    /// The users with waiting events in this round, the next one last.
+    private var order: [Holder] = []
+    /// The users who come after those in ``order``, the next one first.
+    private var nextOrder: [Holder] = []
     private var byteCount = 0
 
     package init() {}
 
-    package var isEmpty: Bool { eventCount == 0 }
+    package var isEmpty: Bool { queues.isEmpty }
 
-    /// Whether senders must wait.
-    package var isFull: Bool { eventCount > Self.eventCountMax || byteCount > Self.byteCountMax }
+    /// Whether a user's connections must wait before they send more.
+    package func isFull(for holder: Holder) -> Bool {
+        guard let line = lines[holder] else { return false }
+        return line.eventCount > Self.eventCountMax || line.byteCount > Self.byteCountMax
+            || byteCount > Self.totalByteCountMax && line.byteCount > Self.totalByteCountMax / lines.count
+    }
 
-    /// - Parameter byteCount: the approximate memory that the event takes.
-    package mutating func add(_ event: DatabaseEvent, byteCount: Int) {
+    /// - Parameters:
+    ///   - byteCount: the approximate memory that the event takes.
+    ///   - holder: whose event it is; nil for the server's own, or for that of a session of which no more is known.
+    package mutating func add(_ event: DatabaseEvent, byteCount: Int, of holder: Holder? = nil) {
         let session = event.session
-        if queues[session] == nil { nextOrder.append(session) }
+        let holder = holder ?? event.ownHolder
+        if lines[holder] == nil { nextOrder.append(holder) }
+        if queues[session] == nil { lines[holder, default: Line()].sessions.append(session) }
         queues[session, default: Queue()].append(Letter(event: event, byteCount: byteCount))
-        eventCount += 1
+        lines[holder]?.eventCount += 1
+        lines[holder]?.byteCount += byteCount
         self.byteCount += byteCount
     }
 
@@ -80,7 +101,7 @@ package struct Mailbox: Sendable {
         queues[session]?.waiting.contains { if case .closed = $0.event { true } else { false } } ?? false
     }
 
-    /// Takes the events of one turn: a share of each waiting session, and more of each while there is room.
+    /// Takes the events of one turn: a share of each waiting user, and more of each while there is room.
     package mutating func takeTurn() -> [DatabaseEvent] {
         var events: [DatabaseEvent] = []
         var room = Self.turnOperationCountMax
@@ -89,23 +110,36 @@ package struct Mailbox: Sendable {
                 order = nextOrder.reversed()
                 nextOrder = []
             }
-            guard let session = order.popLast(), var queue = queues.removeValue(forKey: session) else { break }
+            guard let holder = order.popLast(), var line = lines.removeValue(forKey: holder) else { break }
             var share = min(room, Self.shareOperationCountMax)
             room -= share
-            while share > 0, !queue.isEmpty { events.append(takeFirst(of: &queue, room: &share)) }
+            take(of: &line, room: &share, into: &events)
             room += max(0, share)
-            if queue.isEmpty { continue }
-            queues[session] = queue
-            nextOrder.append(session)
+            if line.sessions.isEmpty { continue }
+            lines[holder] = line
+            nextOrder.append(holder)
         }
         return events
     }
 
+    /// Takes the events of a user's share, of one session after the other. The session that has more comes last the next
+    /// time.
+    private mutating func take(of line: inout Line, room share: inout Int, into events: inout [DatabaseEvent]) {
+        while share > 0, let session = line.sessions.first, var queue = queues.removeValue(forKey: session) {
+            line.sessions.removeFirst()
+            while share > 0, !queue.isEmpty { events.append(takeFirst(of: &queue, &line, room: &share)) }
+            if queue.isEmpty { continue }
+            queues[session] = queue
+            line.sessions.append(session)
+        }
+    }
+
     /// Takes the first event of a session, or as many of its uploads as fit.
-    private mutating func takeFirst(of queue: inout Queue, room: inout Int) -> DatabaseEvent {
+    private mutating func takeFirst(of queue: inout Queue, _ line: inout Line, room: inout Int) -> DatabaseEvent {
         let letter = queue.removeFirst()
         guard case .messages(let session, let messages) = letter.event, let cut = messages.cut(after: room) else {
-            eventCount -= 1
+            line.eventCount -= 1
+            line.byteCount -= letter.byteCount
             byteCount -= letter.byteCount
             room -= letter.event.cost
             return letter.event
@@ -113,6 +147,7 @@ package struct Mailbox: Sendable {
         let first = DatabaseEvent.messages(session, cut.first)
         let rest = DatabaseEvent.messages(session, cut.rest)
         let share = letter.byteCount / (first.cost + rest.cost) * first.cost
+        line.byteCount -= share
         byteCount -= share
         queue.putBack(Letter(event: rest, byteCount: letter.byteCount - share))
         room -= first.cost
@@ -123,17 +158,25 @@ package struct Mailbox: Sendable {
 extension DatabaseEvent {
     fileprivate var session: SessionID {
         switch self {
-        case .open(let id, _, _), .renewed(let id, _), .messages(let id, _), .closed(let id): id
-        case .prepared(let preparation): preparation.session
-        case .follow: SessionID(connection: 0, session: 0)
+        case .open(let id, _, _, _), .renewed(let id, _), .messages(let id, _), .closed(let id): id
+        // They wait behind nobody's uploads.
+        case .prepared, .follow: .server
         }
     }
+
+    /// Whose the event is where nobody says more.
+    fileprivate var ownHolder: Holder { session == .server ? .server : .session(session) }
 
     /// The cost of the event in operations.
     fileprivate var cost: Int {
         guard case .messages(_, let messages) = self else { return 1 }
-        return messages.reduce(1) { $0 + $1.operationCount }
+        return messages.reduce(1) { $0 + $1.cost }
     }
+}
+
+extension Changeset {
+    /// The cost of the transaction in operations.
+    fileprivate var cost: Int { operationCount + Mailbox.transactionCost }
 }
 
 extension ClientMessage {
@@ -142,20 +185,26 @@ extension ClientMessage {
         guard case .upload(_, let changesets) = self else { return 0 }
         return changesets.reduce(0) { $0 + $1.operationCount }
     }
+
+    /// The cost of the message's uploads in operations.
+    fileprivate var cost: Int {
+        guard case .upload(_, let changesets) = self else { return 0 }
+        return changesets.reduce(0) { $0 + $1.cost }
+    }
 }
 
 extension [ClientMessage] {
-    /// Divides the messages after the transaction that reaches a number of operations. Messages other than uploads stay
+    /// Divides the messages after the transaction that reaches a cost. Messages other than uploads stay
     /// together, since their answers do.
     ///
     /// - Returns: nil if nothing would be left for the second part.
-    fileprivate func cut(after operationCount: Int) -> (first: [ClientMessage], rest: [ClientMessage])? {
+    fileprivate func cut(after cost: Int) -> (first: [ClientMessage], rest: [ClientMessage])? {
         var count = 0
         for (position, message) in enumerated() {
             guard case .upload(let session, let changesets) = message else { continue }
             for (number, changeset) in changesets.enumerated() {
-                count += changeset.operationCount
-                guard count >= operationCount else { continue }
+                count += changeset.cost
+                guard count >= cost else { continue }
                 let left = [Changeset](changesets[(number + 1)...])
                 guard !left.isEmpty || position + 1 < self.count else { return nil }
                 let rest: [ClientMessage] = left.isEmpty ? [] : [.upload(session: session, changesets: left)]

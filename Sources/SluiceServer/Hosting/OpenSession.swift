@@ -2,26 +2,19 @@ internal import SluiceAccess
 internal import SluiceModel
 internal import SluiceWire
 
-/// An open session of a connection: what it counts as, and what the log says about it.
+/// What the log says about an open session of a connection.
 struct OpenSession: Sendable {
     let database: String
     let user: User
     let isReadOnly: Bool
     let openedAt: Timestamp
-    /// What the session counts as, while it is open.
-    let place: QuotaLedger.Place
 
-    /// - Parameters:
-    ///   - request: what the client has asked for.
-    ///   - place: what the session counts as.
-    init(
-        _ request: ClientMessage.Open, of database: String, _ user: User, at now: Timestamp, _ place: QuotaLedger.Place
-    ) {
+    /// - Parameter request: what the client has asked for.
+    init(_ request: ClientMessage.Open, of database: String, _ user: User, at now: Timestamp) {
         self.database = database
         self.user = user
         isReadOnly = request.options.contains(.readOnly)
         openedAt = now
-        self.place = place
     }
 
     /// Logs that the session was opened.

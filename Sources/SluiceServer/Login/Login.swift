@@ -23,6 +23,8 @@ package struct LoginPeer: Sendable {
     package var address: String
     /// What the request that opened the connection had in `Authorization`. It counts where a session presents nothing.
     package var requestCredentials: [Credentials]
+    /// Whether the client still waits for an answer.
+    package let wait = LoginWait()
 
     package init(address: String, requestCredentials: [Credentials] = []) {
         self.address = address

@@ -3,13 +3,6 @@ internal import Synchronization
 
 /// Counts what users and addresses take of a server, against their quotas.
 package final class QuotaLedger: Sendable {
-    /// To whom something counts.
-    package enum Holder: Hashable, Sendable {
-        case user(String)
-        /// Nobody in particular, at an address.
-        case address(String)
-    }
-
     /// Something that counts until nobody keeps it any more.
     package final class Place: Sendable {
         private let giveBack: @Sendable () -> Void
@@ -62,6 +55,13 @@ package final class QuotaLedger: Sendable {
                 let count = (counts[keyPath: path][key] ?? 1) - 1
                 counts[keyPath: path][key] = count == 0 ? nil : count
             }
+        }
+    }
+
+    /// How many connections and sessions are counted now: none when everybody has left.
+    package var heldCounts: (connections: Int, sessions: Int) {
+        counts.withLock { counts in
+            (counts.connections.values.reduce(0, +), counts.sessions.values.reduce(0, +))
         }
     }
 

@@ -1,14 +1,14 @@
 /// How much one user, one address or one database may take of a server, so that none takes it from the others.
 ///
-/// Each quota is nil by default, which sets none. A user is who the login says; a session that logged in as nobody
-/// counts to its address.
+/// A quota that is nil sets none. Those that keep one user or address from taking all places have defaults. A user is who
+/// the login says; a session that logged in as nobody counts to its address.
 public struct Quotas: Hashable, Sendable {
     /// The maximum number of connections at a time from one address; of IPv6, from one network of 64 bits. A further
-    /// one is refused with status 429, and its client tries again later.
-    public var connectionCountMaxPerAddress: Int?
+    /// one is refused with status 429, and its client tries again later. Default: 10,000.
+    public var connectionCountMaxPerAddress: Int? = 10_000
     /// The maximum number of open sessions of one user. A store has one session. A further one is refused, and its
-    /// client tries again a minute later.
-    public var sessionCountMaxPerUser: Int?
+    /// client tries again a minute later. Default: 10,000.
+    public var sessionCountMaxPerUser: Int? = 10_000
     /// The maximum number of subscriptions of one user in one database, over all sessions. A further one is refused.
     public var subscriptionCountMaxPerUser: Int?
     /// How many operations one user may upload in a second, on average. Who uploads faster waits: the server reads no
@@ -17,6 +17,9 @@ public struct Quotas: Hashable, Sendable {
     /// The maximum number of bytes that may wait to be sent to one user, in equal shares for the user's sessions. A
     /// connection with more is closed, and its client resumes later.
     public var queueByteCountMaxPerUser: Int?
+    /// The maximum number of databases of a server. A further one is not made: whoever declares its first class is refused.
+    /// Those that are there are served, however many. A server in memory does not count. Default: 1,000.
+    public var databaseCountMax: Int? = 1_000
     /// The maximum size of a database's file, in bytes, without its write-ahead log; at least 1 MiB. A full database
     /// takes no writes until it is allowed more; clients keep theirs.
     public var databaseByteCountMax: Int?
@@ -25,7 +28,7 @@ public struct Quotas: Hashable, Sendable {
     /// The maximum number of properties of all classes of a database together. A declaration of more is refused.
     public var propertyCountMax: Int?
 
-    /// Makes quotas that set no limit.
+    /// Makes quotas with the defaults.
     public init() {}
 }
 
@@ -41,7 +44,8 @@ extension Quotas {
             ("subscriptionCountMaxPerUser", subscriptionCountMaxPerUser),
             ("operationRateMaxPerUser", operationRateMaxPerUser),
             ("queueByteCountMaxPerUser", queueByteCountMaxPerUser),
-            ("classCountMax", classCountMax), ("propertyCountMax", propertyCountMax),
+            ("databaseCountMax", databaseCountMax), ("classCountMax", classCountMax),
+            ("propertyCountMax", propertyCountMax),
         ]
     }
 

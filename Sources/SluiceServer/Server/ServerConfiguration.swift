@@ -67,7 +67,7 @@ public struct ServerConfiguration: Sendable {
     /// The maximum number of bytes that may wait to be sent on a connection. A slower connection is closed, and its
     /// client resumes later.
     public var queueByteCountMax = 64 << 20
-    /// How much one user, one address or one database may take. Default: no quotas.
+    /// How much one user, one address or one database may take.
     public var quotas = Quotas()
     /// Serves this network instead of sockets, for stores in the same process. The host is then only a name in the
     /// network, and port and certificate have no effect.

@@ -38,7 +38,7 @@ public final class SyncServer: Sendable {
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
             random: configuration.random, log: configuration.log?.about(.database),
             rules: try LoginSetup.rules(configuration),
-            policies: policies, metrics: configuration.metrics)
+            policies: policies, metrics: configuration.metrics, databaseCountMax: configuration.quotas.databaseCountMax)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now)
         let login: any Login
@@ -239,7 +239,7 @@ public final class SyncServer: Sendable {
         }
         if case .stopped = listening.withLock({ $0 }) { throw ServerError(.stopped, "the server was stopped") }
         return DatabaseAccess(
-            hub.worker(name), limits: limits, handle: handleCount.wrappingAdd(1, ordering: .relaxed).newValue)
+            hub.keptWorker(name), limits: limits, handle: handleCount.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 
     /// Closes the databases that have been unused for a while. This otherwise happens every 15 seconds.
@@ -249,6 +249,9 @@ public final class SyncServer: Sendable {
 
     /// The number of open databases. It waits for the work that they have.
     package var openDatabaseCount: Int { databases.openCount }
+
+    /// The number of names of databases that the server knows.
+    package var databaseNameCount: Int { databases.nameCount }
 
     /// Lets connections, logins and databases finish what they have.
     ///
@@ -260,6 +263,9 @@ public final class SyncServer: Sendable {
 
     /// Ends the sessions whose proofs are over, as happens every quarter of a second.
     package func expireSessions() { hub.expireSessions() }
+
+    /// How many connections and sessions count to users and addresses: none when everybody has left.
+    package var heldCounts: (connections: Int, sessions: Int) { hub.ledger.heldCounts }
 
     /// The number of open connections.
     public var connectionCount: Int { hub.connectionCount }

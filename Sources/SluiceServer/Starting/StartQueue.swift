@@ -40,6 +40,9 @@ enum CostlyWork {
 
     var session: SessionID { subscriber.session }
 
+    /// Whether its subscription has not started yet.
+    var isStart: Bool { if case .view = self { true } else { false } }
+
     var subscription: UInt64 {
         switch self {
         case .view(let start): start.request.subscription
@@ -50,36 +53,48 @@ enum CostlyWork {
 
 /// The subscriptions that wait to be started, and the work for them that needs more than a turn.
 ///
-/// For each of the two, sessions take turns, however many subscriptions each of them requests.
+/// For each of the two, users take turns, however many sessions each has and however many subscriptions it requests.
 struct StartQueue {
-    private var starts = SessionQueue<SubscriptionStart>()
-    private var costly = SessionQueue<CostlyWork>()
+    private var starts = FairQueue<SubscriptionStart>()
+    private var costly = FairQueue<CostlyWork>()
 
     /// Whether the first subscription of some session could be started.
     func hasStarts(where isReady: (Subscriber) -> Bool) -> Bool { starts.hasNext { isReady($0.subscriber) } }
 
+    var hasStarts: Bool { !starts.isEmpty }
+
+    var hasCostly: Bool { !costly.isEmpty }
+
     /// Whether a subscription of a session is waiting, so that a later one has to wait too.
-    func hasStarts(of session: SessionID) -> Bool { starts.count(of: session) > 0 }
+    func hasStarts(of session: SessionID) -> Bool { !starts.elements(of: session).isEmpty }
 
     /// How many subscriptions of a session wait to be started.
     func startCount(of session: SessionID) -> Int {
-        let views = costly.elements(of: session).filter { if case .view = $0 { true } else { false } }
-        return starts.count(of: session) + views.count
+        starts.elements(of: session).count + costly.elements(of: session).count(where: \.isStart)
     }
 
-    mutating func append(_ start: SubscriptionStart) { starts.append(start, of: start.session) }
+    /// How many subscriptions of all sessions of a holder wait to be started.
+    func startCount(of holder: Holder) -> Int {
+        starts.elements(of: holder).count + costly.elements(of: holder).count(where: \.isStart)
+    }
 
-    mutating func append(_ work: CostlyWork) { costly.append(work, of: work.session) }
+    mutating func append(_ start: SubscriptionStart) {
+        starts.append(start, of: start.session, start.subscriber.holder)
+    }
 
-    /// Removes and returns the first subscription of the session whose turn it is.
+    mutating func append(_ work: CostlyWork) { costly.append(work, of: work.session, work.subscriber.holder) }
+
+    /// Removes and returns the subscription whose turn it is.
     ///
     /// - Parameter isReady: whether a session can have its turn now.
-    mutating func nextStart(where isReady: (Subscriber) -> Bool) -> SubscriptionStart? {
-        starts.next { isReady($0.subscriber) }
+    mutating func nextStart(
+        by clock: inout FairClock, where isReady: (Subscriber) -> Bool
+    ) -> SubscriptionStart? {
+        starts.next(by: &clock) { isReady($0.subscriber) }
     }
 
-    mutating func nextCostly(where isReady: (Subscriber) -> Bool) -> CostlyWork? {
-        costly.next { isReady($0.subscriber) }
+    mutating func nextCostly(by clock: inout FairClock, where isReady: (Subscriber) -> Bool) -> CostlyWork? {
+        costly.next(by: &clock) { isReady($0.subscriber) }
     }
 
     func hasCostly(where isReady: (Subscriber) -> Bool) -> Bool { costly.hasNext { isReady($0.subscriber) } }

@@ -5,8 +5,8 @@ internal import SluiceViews
 
 /// Decides which subscription is started next, and which query runs beside the writer.
 ///
-/// A subscription is tried within its session's share of a turn. A query that needs more is prepared beside the writer,
-/// one query of a database at a time, with sessions in rotation.
+/// A subscription is tried within its user's share of a turn. A query that needs more is prepared beside the writer, one
+/// query of a database at a time; of the users that wait, the one for whom least was done there comes first.
 final class Starter {
     /// The work that is being done beside the writer.
     private struct Preparing {
@@ -18,6 +18,8 @@ final class Starter {
     private let turn: Turn
     private var queue = StartQueue()
     private var preparing: Preparing?
+    /// Whose turn it is beside the writer.
+    private var besideClock = FairClock()
     /// The preparation that nobody has taken yet.
     private var handedOut: QueryPreparation?
 
@@ -35,9 +37,17 @@ final class Starter {
     /// Whether there is work to do beside the writer, and no such work is running.
     var hasCostlyWork: Bool { preparing == nil && queue.hasCostly(where: hasRoom) }
 
+    /// Whether a subscription waits to be tried, now or once its session has room.
+    var isAwaited: Bool { queue.hasStarts }
+
     /// How many of a session's subscriptions have not started yet.
     func waitingCount(of session: SessionID) -> Int {
         queue.startCount(of: session) + (preparing?.work.session == session ? 1 : 0)
+    }
+
+    /// How many subscriptions of all sessions of a holder have not started yet.
+    func waitingCount(of holder: Holder) -> Int {
+        queue.startCount(of: holder) + (preparing?.work.subscriber.holder == holder ? 1 : 0)
     }
 
     // MARK: Waiting
@@ -60,7 +70,7 @@ final class Starter {
     /// Removes and returns the next subscription to be tried in this turn; nil if the turn has no steps left for any.
     func nextStart() -> SubscriptionStart? {
         guard turn.stepCountLeft > 0 else { return nil }
-        return queue.nextStart { turn.allowance(of: $0.session) > 0 && mayStart($0) }
+        return queue.nextStart(by: &turn.clock) { turn.allowance(of: $0.holder) > 0 && mayStart($0) }
     }
 
     /// Removes what waits for a session, and cancels what is being done for it.
@@ -91,7 +101,9 @@ final class Starter {
 
     /// Removes and returns the next piece of costly work; nil while there is none, or one is being done.
     func nextCostly() -> CostlyWork? {
-        preparing == nil ? queue.nextCostly(where: hasRoom) : nil
+        guard preparing == nil else { return nil }
+        if queue.hasCostly { besideClock.forgetEven() } else { besideClock.rest() }
+        return queue.nextCostly(by: &besideClock, where: hasRoom)
     }
 
     /// Hands work out, to be done beside the writer.
@@ -128,6 +140,7 @@ final class Starter {
     /// - Returns: the work that it was for; nil if nobody waits for it.
     func finish(_ preparation: QueryPreparation) -> CostlyWork? {
         guard let work = preparing?.work, preparing?.preparation === preparation else { return nil }
+        besideClock.charge(preparation.stepCount, to: work.subscriber.holder)
         preparing = nil
         return work
     }

@@ -3,8 +3,8 @@ internal import SluiceModel
 /// What one session subscribes to, and how much it may be sent of it.
 final class Subscriber {
     let session: SessionID
-    /// Who subscribes; nil for nobody in particular.
-    let userID: String?
+    /// To whom its work counts.
+    let holder: Holder
     /// What the subscriber may read and do now.
     var access: AccessBinding
     /// Whether its client reads what is said of lists beside their values.
@@ -19,9 +19,9 @@ final class Subscriber {
     /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
     var comparedMemberCount = 0
 
-    init(_ session: SessionID, userID: String?, access: AccessBinding, readsNotes: Bool = false, pageCredit: UInt64) {
+    init(_ session: SessionID, holder: Holder, access: AccessBinding, readsNotes: Bool = false, pageCredit: UInt64) {
         self.readsNotes = readsNotes
-        self.userID = userID
+        self.holder = holder
         self.session = session
         self.access = access
         self.pageCredit = pageCredit

@@ -32,7 +32,7 @@ final class Subscriptions {
     private let database: Database
     private var subscribers: [SessionID: Subscriber] = [:]
     /// The sessions of each user, where users have a quota of subscriptions.
-    private var sessionsByUser: [String: Set<SessionID>] = [:]
+    private var sessionsByHolder: [Holder: Set<SessionID>] = [:]
 
     init(_ database: Database) { self.database = database }
 
@@ -42,13 +42,12 @@ final class Subscriptions {
     var count: Int { subscribers.values.reduce(0) { $0 + $1.subscriptions.count } }
 
     /// Lets a session subscribe.
-    func open(_ session: SessionID, userID: String?, access: AccessBinding, readsNotes: Bool) {
+    func open(_ session: SessionID, holder: Holder, access: AccessBinding, readsNotes: Bool) {
         subscribers[session] = Subscriber(
-            session, userID: userID, access: access, readsNotes: readsNotes,
+            session, holder: holder, access: access, readsNotes: readsNotes,
             pageCredit: database.limits.server.pageCreditMax)
-        if database.limits.userSubscriptionCountMax != nil, let id = userID {
-            sessionsByUser[id, default: []].insert(session)
-        }
+        guard database.limits.userSubscriptionCountMax != nil else { return }
+        sessionsByHolder[holder, default: []].insert(session)
     }
 
     /// Removes a session.
@@ -56,8 +55,9 @@ final class Subscriptions {
     /// - Returns: the subscriptions that it had.
     func close(_ session: SessionID) -> [ViewSubscription] {
         guard let subscriber = subscribers.removeValue(forKey: session) else { return [] }
-        if let id = subscriber.userID, sessionsByUser[id]?.remove(session) != nil, sessionsByUser[id]?.isEmpty == true {
-            sessionsByUser[id] = nil
+        let holder = subscriber.holder
+        if sessionsByHolder[holder]?.remove(session) != nil, sessionsByHolder[holder]?.isEmpty == true {
+            sessionsByHolder[holder] = nil
         }
         // The subscriptions refer to their subscriber.
         defer { subscriber.subscriptions.removeAll() }
@@ -72,17 +72,19 @@ final class Subscriptions {
 
     /// How many subscriptions the user of a session has.
     private func count(ofUserOf subscriber: Subscriber) -> Int {
-        guard let id = subscriber.userID, let sessions = sessionsByUser[id] else {
-            return subscriber.subscriptions.count
-        }
-        return sessions.reduce(0) { $0 + (subscribers[$1]?.subscriptions.count ?? 0) }
+        (sessionsByHolder[subscriber.holder] ?? []).reduce(0) { $0 + (subscribers[$1]?.subscriptions.count ?? 0) }
     }
 
     /// Reads a request for a subscription.
     ///
-    /// - Parameter waitingCount: how many of the session's subscriptions have not started yet.
+    /// - Parameters:
+    ///   - waitingCount: how many of the session's subscriptions have not started yet.
+    ///   - userWaitingCount: how many of all sessions of its user have not.
     /// - Throws: ``SessionEnd``, or ``Refusal`` where only the request is at fault.
-    func query(of request: ClientMessage.Subscribe, by subscriber: Subscriber, waitingCount: Int) throws -> Query {
+    func query(
+        of request: ClientMessage.Subscribe, by subscriber: Subscriber, waitingCount: Int,
+        userWaitingCount: @autoclosure () -> Int
+    ) throws -> Query {
         guard request.subscription > subscriber.lastSubscription else {
             let message =
                 "subscription \(request.subscription) cannot be made: numbers ascend, and the next one is above "
@@ -95,7 +97,7 @@ final class Subscriptions {
             throw Refusal(code: .limitExceeded, message: "a session has at most \(countMax) subscriptions")
         }
         if let countMax = database.limits.userSubscriptionCountMax,
-            count(ofUserOf: subscriber) + waitingCount >= countMax
+            count(ofUserOf: subscriber) + userWaitingCount() >= countMax
         {
             throw Refusal(
                 code: .limitExceeded, message: "this user has \(countMax) subscriptions in this database, its quota")

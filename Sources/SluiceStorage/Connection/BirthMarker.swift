@@ -75,9 +75,18 @@ final class MarkerFile {
     private(set) var content: BirthMarker
 
     /// Reads the marker of a database.
-    static func find(_ path: DatabasePath) -> Finding {
+    ///
+    /// - Throws: ``StorageError/Code/tooManyFiles`` when it could not be looked for.
+    static func find(_ path: DatabasePath) throws(StorageError) -> Finding {
         let descriptor = Glibc.open(path.marker, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return errno == ENOENT || errno == ENOTDIR ? .none : .unreadable }
+        guard descriptor >= 0 else {
+            let code = errno
+            // A marker that cannot be looked for just now is neither there nor missing.
+            guard code != EMFILE, code != ENFILE else {
+                throw .system(code, doing: "opening the marker", path: path.marker)
+            }
+            return code == ENOENT || code == ENOTDIR ? .none : .unreadable
+        }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: BirthMarker.byteCount)
         let count = pread(descriptor, &bytes, bytes.count, 0)

@@ -20,7 +20,7 @@ enum DatabaseFile {
             return try openReadOnly(path, because: obstacle)
         }
         let lock = try FileLock(besides: path)
-        let marker = MarkerFile.find(path)
+        let marker = try MarkerFile.find(path)
         let hadLog = access(path.writeAheadLog, F_OK) == 0
         if try checkHeader(path, kind) {
             if !hadLog { try checkReadable(path.file) }
@@ -42,7 +42,7 @@ enum DatabaseFile {
         _ path: DatabasePath, because obstacle: StorageError
     ) throws -> (SQLiteConnection, OpenFile) {
         let lock = try FileLock(reading: path)
-        let marker = MarkerFile.find(path)
+        let marker = try MarkerFile.find(path)
         let hadLog = access(path.writeAheadLog, F_OK) == 0
         let connection = try SQLiteConnection(path: path.file, access: .readAlone(hasLog: path.hasLoggedCommits))
         _ = try connection.integer("SELECT count(*) FROM _meta")
@@ -62,7 +62,7 @@ enum DatabaseFile {
             return true
         } catch {
             // Where a database was made, what is there now is what became of it.
-            guard error.code == .notADatabase, case .marker = MarkerFile.find(path) else { throw error }
+            guard error.code == .notADatabase, case .marker = try MarkerFile.find(path) else { throw error }
             throw .damaged(
                 path.file, "it no longer begins as a database",
                 "it was left as it is. Restore it from a backup, or remove it and \(path.marker) to start afresh")
@@ -73,7 +73,7 @@ enum DatabaseFile {
     private static func checkNeverBorn(_ path: DatabasePath, _ kind: DatabaseHeader.Kind) throws(StorageError) {
         let isThere = access(path.file, F_OK) == 0
         let what = isThere ? "is empty" : "is missing"
-        if case .none = MarkerFile.find(path) {
+        if case .none = try MarkerFile.find(path) {
         } else {
             throw vanished(path, "\(what), and \(path.marker) says that it was made")
         }
@@ -184,11 +184,14 @@ enum DatabaseFile {
         return draft
     }
 
-    /// Gives a whole file its name, durably.
+    /// Gives a whole file its name, durably. If that fails, nothing has the name, so that it can be tried again.
     private static func publish(_ draft: String, as path: DatabasePath) throws(StorageError) {
         try synchronize(draft)
         guard rename(draft, path.file) == 0 else { throw .system(errno, doing: "creating", path: path.file) }
-        try synchronize(folder(of: path.file))
+        do { try synchronize(folder(of: path.file)) } catch {
+            unlink(path.file)
+            throw error
+        }
     }
 
     /// The folder that a path is in.

@@ -46,6 +46,8 @@ struct GroupEffect {
     private var placesByNumber: [Int]
     private var placesByName: [ObjectRef: Int] = [:]
     private var progress: [UInt64: UInt64] = [:]
+    /// The clients that were told of rejections.
+    private var rejected: Set<UInt64> = []
     private(set) var transactionCount = 0
     /// What was created by column. Nothing else in the group concerns these objects.
     var runs: [CreatedRun] = []
@@ -88,6 +90,11 @@ struct GroupEffect {
     mutating func noteProgress(of client: UInt64, _ sequence: UInt64) {
         // The server's own process, which has no record.
         if client != 0 { progress[client] = sequence }
+    }
+
+    mutating func noteRejection(of client: UInt64, _ sequence: UInt64) {
+        noteProgress(of: client, sequence)
+        rejected.insert(client)
     }
 
     private mutating func carryOut(_ change: JournalChange, version: UInt64) throws -> LogChange {
@@ -257,6 +264,7 @@ struct GroupEffect {
         }
         assert(runs.allSatisfy(isStored), "what is stored reads as it was written")
         for (client, sequence) in progress { try storage.storeProgress(of: client, sequence, at: time) }
+        for client in rejected { try storage.trimRejections(of: client) }
     }
 
     /// The change of each object that existed before the group or exists after it.

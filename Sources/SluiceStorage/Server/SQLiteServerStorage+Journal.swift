@@ -93,7 +93,7 @@ extension SQLiteServerStorage {
         case .transaction: break
         case .rejection(let client, let sequence, let notice):
             try storeRejection(notice, sequence: sequence, of: client)
-            effect.noteProgress(of: client, sequence)
+            effect.noteRejection(of: client, sequence)
         case .confirmation(let client, let sequence): try removeRejections(of: client, through: sequence)
         case .progress(let client, let sequence): effect.noteProgress(of: client, sequence)
         case .forgetting(let clients): for client in clients { try deleteClient(client) }

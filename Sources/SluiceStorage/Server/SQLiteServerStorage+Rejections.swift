@@ -10,6 +10,10 @@ extension SQLiteServerStorage {
             statement.bind(3, notice)
             try statement.run()
         }
+    }
+
+    /// Drops the earliest rejections of a client beyond those that are stored. Once for a group, since it looks at all.
+    func trimRejections(of client: UInt64) throws {
         let trimming = """
             DELETE FROM _rejections WHERE client = ?1 AND sequence <= (SELECT sequence FROM _rejections WHERE client = ?1 \
             ORDER BY sequence DESC LIMIT 1 OFFSET \(Self.rejectionCountMax))

@@ -58,7 +58,7 @@ struct ServerBatch {
                     server.watch.opened(id, client: client, identity)
                 }
                 events.append(.open(id, open, user))
-            case .deliver(let session, _, let messages, _):
+            case .deliver(let session, _, _, let messages, _):
                 server.note(messages, of: client, on: connection)
                 events.append(.messages(SessionID(connection: connection, session: session), messages))
             case .forget(let session, _, _):

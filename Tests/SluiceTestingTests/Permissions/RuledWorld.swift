@@ -374,7 +374,7 @@ final class RuledWorld {
                     if !takesMovesInPages { open.options.remove(.movesInPages) }
                     let id = SessionID(connection: number, session: session)
                     deliver(engine.handle([.open(id, open, identity(client))], now: now))
-                case .deliver(let session, _, let messages, _):
+                case .deliver(let session, _, _, let messages, _):
                     let id = SessionID(connection: number, session: session)
                     deliver(engine.handle([.messages(id, messages)], now: now))
                 case .authenticate, .renewed, .forget, .expel: problems.append("a login that takes time")

@@ -61,7 +61,7 @@ struct LiveDigestTests {
                         case .send(let frame): client.handle(.received(frame))
                         case .open(let session, _, let open, let user, _):
                             events.append(.open(SessionID(connection: 1, session: session), open, user))
-                        case .deliver(let session, _, let messages, _):
+                        case .deliver(let session, _, _, let messages, _):
                             events.append(.messages(SessionID(connection: 1, session: session), messages))
                         case .authenticate, .renewed, .forget, .expel: Issue.record("a login that takes time")
                         case .close(let reason): Issue.record("\(reason)")

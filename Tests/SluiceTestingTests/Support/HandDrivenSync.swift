@@ -189,7 +189,7 @@ final class HandDrivenSync {
                 case .send(let frame): clients[index].engine.handle(.received(frame))
                 case .open(let session, _, let open, let user, _):
                     deliver(engine.handle([.open(id(index, session), open, user)], now: now))
-                case .deliver(let session, _, let messages, _):
+                case .deliver(let session, _, _, let messages, _):
                     deliver(engine.handle([.messages(id(index, session), messages)], now: now))
                 case .authenticate, .renewed, .forget, .expel: violations.append("a login that takes time")
                 case .close(let reason):
