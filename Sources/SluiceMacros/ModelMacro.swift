@@ -31,11 +31,19 @@ extension ModelMacro: ExtensionMacro {
         guard !protocols.isEmpty, let structure = declaration.as(StructDeclSyntax.self),
             ModelDeclaration(declaration, attribute: node, in: context.lexicalContext, reportingTo: nil) != nil
         else { return [] }
+        let missing = protocols.map(\.trimmedDescription)
+        let lacksModel = missing.contains { $0.hasSuffix("Model") }
         if HiddenType.hides(structure, in: context.lexicalContext) {
-            context.diagnose(HiddenType.diagnostic(structure))
+            if lacksModel { context.diagnose(HiddenType.diagnostic(structure)) }
             return []
         }
-        let syntax: DeclSyntax = "extension \(type.trimmed): Sluice.Model {}"
+        let shown = Self.printing.filter { name in missing.contains { $0.hasSuffix(name) } }
+        let conformances = (lacksModel ? ["Sluice.Model"] : []) + shown.map { "nonisolated Swift.\($0)" }
+        let syntax: DeclSyntax = "extension \(type.trimmed): \(raw: conformances.joined(separator: ", ")) {}"
         return syntax.as(ExtensionDeclSyntax.self).map { [$0] } ?? []
     }
+
+    /// What `print` and `dump` ask of a value. `Model` has the members, and a model of the main actor's module conforms
+    /// nonisolated.
+    private static let printing = ["CustomStringConvertible", "CustomDebugStringConvertible", "CustomReflectable"]
 }

@@ -23,7 +23,7 @@ struct ConnectionProtocolTests {
                 return "deliver \(session) \(database) \(messages.count)"
             case .authenticate(let session, _, let isRenewal): return "authenticate \(session) \(isRenewal)"
             case .renewed(let session, let database, _): return "renewed \(session) \(database)"
-            case .forget(let session, let database, _): return "forget \(session) \(database)"
+            case .forget(let session, let database, _, _): return "forget \(session) \(database)"
             case .expel(_, let reason): return "expel: \(reason)"
             case .close(let reason): return "close: \(reason)"
             case .send(let frame):

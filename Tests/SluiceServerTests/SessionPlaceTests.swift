@@ -33,7 +33,7 @@ struct SessionPlaceTests {
             completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
         ) {}
 
-        func holds(_ user: User) -> Bool { true }
+        func standing(of user: User) -> LoginStanding { .unchanged }
     }
 
     /// A connection whose actions are carried out as the hub does it, with a plain count of its open sessions.
@@ -59,7 +59,7 @@ struct SessionPlaceTests {
                     if messages.contains(where: { if case .close = $0 { true } else { false } }) {
                         open.remove(session)
                     }
-                case .forget(let session, _, _): open.remove(session)
+                case .forget(let session, _, _, _): open.remove(session)
                 case .send, .renewed, .expel, .close: break
                 }
             }
@@ -129,12 +129,12 @@ struct SessionPlaceTests {
                 for place in peers.indices { peers[place].perform { $0.expire(now: now) } }
             case 12: peers[index].perform { $0.expel(because: "revoked", .authenticationFailed) { _ in true } }
             default:
-                peers[index].perform { $0.disconnected() }
+                peers[index].perform { $0.disconnected(because: "the test ends it") }
                 peers.remove(at: index)
             }
             #expect(ledger.heldCounts.sessions == count(), "seed \(seed)")
         }
-        for index in peers.indices { peers[index].perform { $0.disconnected() } }
+        for index in peers.indices { peers[index].perform { $0.disconnected(because: "the test ends it") } }
         #expect(ledger.heldCounts.sessions == 0)
     }
 

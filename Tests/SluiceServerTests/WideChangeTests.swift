@@ -151,7 +151,7 @@ import Testing
                     for connection in connections {
                         try take(Frame.decode(frame, as: ServerMessage.self), of: connection)
                     }
-                case .end(let id): Issue.record("\(id) has ended")
+                case .end(let id, let reason): Issue.record("\(id) has ended: \(reason)")
                 }
             }
         }

@@ -1,6 +1,8 @@
 internal import SluiceModel
 
-/// What `print` and `dump` show of a model: its properties, and nothing of what travels with them.
+/// What `print` and `dump` show of a model: its properties, and nothing of what travels with them. `@Model` adds the
+/// conformances to `CustomStringConvertible`, `CustomDebugStringConvertible` and `CustomReflectable`; a ``KeyPathModel``
+/// names those that it wants.
 extension Model {
     /// The type and its properties, as far as 300 characters go: `Car(vin: "V1", price: 9000.0)`. A property that a query
     /// excluded shows as `absent`. Of an object of a keyless class it begins with the id.

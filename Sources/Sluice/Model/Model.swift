@@ -4,9 +4,7 @@ public import SluiceModel
 ///
 /// `@Model` writes the conformance; without the macro a ``KeyPathModel`` does the same with one line a property.
 /// A value is one consistent version of its object; it does not change when the store does.
-public protocol Model: ResultElement, LinkElement, CustomStringConvertible, CustomDebugStringConvertible,
-    CustomReflectable
-where LinkTarget == Self {
+public protocol Model: ResultElement, LinkElement where LinkTarget == Self {
     /// The class's name in schemas and queries.
     static var className: String { get }
     /// The class's properties, with the key paths that reach them.

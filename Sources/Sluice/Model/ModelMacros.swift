@@ -17,7 +17,8 @@
         member,
         names: named(className), named(modelDefinition), named(objectMetadata), named(keyedMetadata), named(init),
         named(encode), named(Syncing))
-    @attached(extension, conformances: Model)
+    @attached(
+        extension, conformances: Model, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable)
     public macro Model(_ name: String? = nil) = #externalMacro(module: "SluiceMacros", type: "ModelMacro")
 
     /// Makes a struct a class of the store, as ``Model(_:)``, and says whether its objects sync.
@@ -30,7 +31,8 @@
         member,
         names: named(className), named(modelDefinition), named(objectMetadata), named(keyedMetadata), named(init),
         named(encode), named(Syncing))
-    @attached(extension, conformances: Model)
+    @attached(
+        extension, conformances: Model, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable)
     public macro Model(_ syncing: ModelSyncing) = #externalMacro(module: "SluiceMacros", type: "ModelMacro")
 
     /// Makes a struct a class of the store, as `Model(_:)` does, under a name, and says whether its objects sync.
@@ -41,7 +43,8 @@
         member,
         names: named(className), named(modelDefinition), named(objectMetadata), named(keyedMetadata), named(init),
         named(encode), named(Syncing))
-    @attached(extension, conformances: Model)
+    @attached(
+        extension, conformances: Model, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable)
     public macro Model(_ name: String, _ syncing: ModelSyncing) =
         #externalMacro(module: "SluiceMacros", type: "ModelMacro")
 

@@ -53,7 +53,7 @@ extension DatabaseEngine {
 
     /// Whether the user of a session may be told the id of a user.
     private func mayKnow(_ userID: String?, _ id: SessionID) -> Bool {
-        guard let userID, let reader = subscriptions[id], reader.userID != userID else { return true }
+        guard let userID, let reader = subscriptions[id], reader.holder.userID != userID else { return true }
         return !reader.access.hides(userID: userID, in: database.storage)
     }
 

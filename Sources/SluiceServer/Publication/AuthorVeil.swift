@@ -58,7 +58,7 @@ struct AuthorVeil {
 
     private mutating func isHidden(_ position: Int, from reader: Subscriber) -> Bool {
         let author = group.authors[position]
-        guard let userID = author.userID, userID != reader.userID else { return false }
+        guard let userID = author.userID, userID != reader.holder.userID else { return false }
         // The server's own process is no user.
         if author.clientID == Upload.serverClientID, userID == User.serverID { return false }
         let binding = ObjectIdentifier(reader.access)

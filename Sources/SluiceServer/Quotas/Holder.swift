@@ -14,4 +14,7 @@ package enum Holder: Hashable, Sendable {
     ///
     /// - Parameter address: where the session comes from, for a user without an id.
     package init(_ user: User, at address: String) { self = user.id.map { .user($0) } ?? .address(address) }
+
+    /// The user; nil for nobody in particular.
+    var userID: String? { if case .user(let id) = self { id } else { nil } }
 }

@@ -55,7 +55,7 @@ final class LogCheckpointer: Sendable {
     private func work() {
         // Never creates a file. One that has moved, or an error, is met by the next commit.
         guard let identity, FileIdentity(path: path) == identity,
-            let connection = try? SQLiteConnection(location: "file:" + path.uriEscaped + "?mode=rw", name: path)
+            let connection = try? SQLiteConnection(location: path.sqliteURI + "?mode=rw", name: path)
         else { return }
         // It may be the last one that closes.
         connection.keepLogOnClose()

@@ -61,7 +61,7 @@ struct ServerBatch {
             case .deliver(let session, _, _, let messages, _):
                 server.note(messages, of: client, on: connection)
                 events.append(.messages(SessionID(connection: connection, session: session), messages))
-            case .forget(let session, _, _):
+            case .forget(let session, _, _, _):
                 events.append(.closed(SessionID(connection: connection, session: session)))
             case .authenticate(let session, let credentials, _) where server.options.isRuled:
                 server.logins.append(

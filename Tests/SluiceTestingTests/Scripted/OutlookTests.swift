@@ -1,6 +1,8 @@
 import Sluice
 import SluiceModel
+import SluiceStorage
 import SluiceTransport
+import SluiceWire
 import Testing
 
 /// What a client makes of the end of a connection, by what it says of another attempt.
@@ -22,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [Outlook.passing, .unclear, .lasting])
-    func whoHasReachedTheServerGivesUpForALastingReasonAlone(outlook: Outlook) throws {
+    private func whoHasReachedTheServerGivesUpForALastingReasonAlone(outlook: Outlook) throws {
         let server = try ScriptedSession()
         server.open()
         #expect((wait(server, outlook) != nil) == (outlook != .lasting))
@@ -37,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [Outlook.passing, .unclear, .lasting])
-    func whoNeverReachedAServerTriesAgainForAPassingReasonAlone(outlook: Outlook) throws {
+    private func whoNeverReachedAServerTriesAgainForAPassingReasonAlone(outlook: Outlook) throws {
         #expect((wait(connecting(try ScriptedSession()), outlook) != nil) == (outlook == .passing))
     }
 

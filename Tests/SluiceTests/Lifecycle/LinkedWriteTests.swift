@@ -78,9 +78,9 @@ import Testing
         private func compare(_ when: String) async throws {
             try await server.settled()
             for (query, shown) in zip(Self.queries, shown) {
-                let observed = try reader.objects(Ware.self).filter(query)
+                let observed = reader.objects(Ware.self).filter(query)
                 // Nobody observes it in this form, so it is answered from the disk alone.
-                let alone = try reader.objects(Ware.self).filter(
+                let alone = reader.objects(Ware.self).filter(
                     query.contains("LIMIT") ? query.replacing("LIMIT(3)", with: "LIMIT(4)") : query + " LIMIT(1000)")
                 var found = try alone.fetch().map(\.id)
                 if query.contains("LIMIT") { found = Array(found.prefix(3)) }
@@ -144,7 +144,7 @@ import Testing
         /// Within a write, results are read with what it has written so far.
         @Test func aWriteReadsWhatItHasWrittenToLinkedObjects() async throws {
             server.cut(reader)
-            let results = try reader.objects(Ware.self).filter("shop.isOpen == true")
+            let results = reader.objects(Ware.self).filter("shop.isOpen == true")
             try await reader.write { tx in
                 try tx.update(try #require(try tx.object(Shop.self, key: "s1"))) { $0.isOpen = false }
                 #expect(try tx.objects(Ware.self).filter("shop.isOpen == true").fetch().map(\.id).sorted() == ["w2", "w5"])
