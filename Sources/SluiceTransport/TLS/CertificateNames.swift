@@ -15,7 +15,10 @@ enum CertificateNames {
         guard [X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH].contains(X509_STORE_CTX_get_error(chain)),
             let certificate = X509_STORE_CTX_get0_cert(chain), let parameters = X509_STORE_CTX_get0_param(chain)
         else { return }
+        // That there is no address is an error to OpenSSL, and would hide why the handshake fails.
+        ERR_set_mark()
         let address = X509_VERIFY_PARAM_get1_ip_asc(parameters)
+        ERR_pop_to_mark()
         defer { CRYPTO_free(address, "", 0) }
         func has(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
             X509_check_host(certificate, name, 0, UInt32(flags), nil) == 1

@@ -129,6 +129,8 @@ private final class SocketPair: Sendable {
     private let group = DispatchGroup()
 
     init() throws {
+        // OpenSSL writes to what the other end has closed; an event loop blocks the signal, and here is none.
+        signal(SIGPIPE, SIG_IGN)
         var descriptors: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &descriptors) == 0 else {
             throw TransportError.system(errno, "make a pair of sockets")
