@@ -29,8 +29,8 @@ public struct ServerResults<Element: ResultElement>: Sendable {
 
     /// Keeps only the objects that meet a condition whose text is only known at run time.
     @_disfavoredOverload
-    public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> ServerResults {
-        refined { $0.filter(QueryText(text), arguments: arguments) }
+    public func filter<Text: StringProtocol>(_ text: Text, _ arguments: (any PropertyValue)?...) -> ServerResults {
+        refined { $0.filter(QueryText(String(text)), arguments: arguments) }
     }
 
     /// Sorts by several keys, of which the first comes before all others. Sorting again refines the order.

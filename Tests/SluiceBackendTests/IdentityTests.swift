@@ -103,7 +103,7 @@ struct IdentityTests {
     /// write, where both have chosen a value, and the server counts what had no effect.
     @Test func unrelatedObjectsWithOneKeyBecomeOneAndThatIsCountedAndLogged() async throws {
         let lines = Mutex<[String]>([])
-        let server = try TestServer(log: LogSink(level: .info) { line in lines.withLock { $0.append("\(line)") } })
+        let server = try TestServer(log: LogSink(level: .debug) { line in lines.withLock { $0.append("\(line)") } })
         let (a, b) = (try await server.open(models), try await server.open(models))
         for store in [a, b] {
             try await store.connected(timeout: waitMax)

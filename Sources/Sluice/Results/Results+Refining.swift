@@ -21,8 +21,9 @@ extension Results {
     /// Keeps only the objects that meet a condition whose text is only known at run time, as
     /// ``filter(_:_:)-(QueryText,_)``. A text from outside of the program can say what it wants: give values as arguments.
     @_disfavoredOverload
-    public func filter(_ text: String, _ arguments: (any PropertyValue)?...) -> Results {
-        refined { $0.filter(QueryText(text), arguments: arguments) }
+    public func filter<Text: StringProtocol>(_ text: Text, _ arguments: (any PropertyValue)?...) -> Results {
+        // Generic, since the compiler would take a `String` for a literal with values as soon as there are arguments.
+        refined { $0.filter(QueryText(String(text)), arguments: arguments) }
     }
 
     /// Sorts by several keys, of which the first comes before all others:

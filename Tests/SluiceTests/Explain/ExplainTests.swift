@@ -68,7 +68,7 @@ import Testing
         func thePlanNamesTheIndexThatServesIt(
             condition: String, property: String, origin: QueryExplanation.Index.Origin
         ) async throws {
-            let results = try store.records("Parcel WHERE \(condition)")
+            let results = try store.records("Parcel WHERE " + condition)
             // The local plan finds objects in storage order, so only the server's plan shows a sort.
             let explanations = condition.contains("SORT") ? [] : [try results.explain()]
             for explanation in explanations + [try await results.explainOnServer()] {

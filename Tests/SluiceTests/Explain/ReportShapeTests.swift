@@ -165,7 +165,7 @@ import Testing
 
     @Test func whatIsOptionalIsLeftOut() async throws {
         let id = String(repeating: "0", count: 31) + "1"
-        let members = try sent([try await store.records("OBJECT(\(id))").explainOnServer().json])
+        let members = try sent([try await store.records("OBJECT(" + id + ")").explainOnServer().json])
         #expect(members["query"] == "string")
         #expect(!members.keys.contains { $0.hasPrefix("plan") })
         for member in ["view.property", "view.condition", "view.windowCapacity"] { #expect(members[member] == nil) }

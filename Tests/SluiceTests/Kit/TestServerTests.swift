@@ -36,6 +36,7 @@ import Testing
             try await store.connected()
             try store.session?.pause()
             let recorder = try EventRecorder(store.objects(Vehicle.self))
+            try await recorder.event { $0.isInitial }
             let error = await #expect(throws: TimedOut.self) { try await recorder.complete(timeout: .milliseconds(1)) }
             #expect(error?.lastState == .pending)
             #expect(

@@ -77,7 +77,8 @@ private struct Ending: Sendable, CustomTestStringConvertible {
         query.schema = (try? Schema([ClassSchema("Other", properties: [Property("n", .scalar(.int))])])) ?? Schema()
         query.configure = { $0.sync?.access = .readOnly }
         var stopped = Ending(
-            title: "`session.stop()`", connected: "`stopped`", uploaded: "`stopped`", synced: "`stopped`",
+            title: "`session.stop()`, with nothing to upload", connected: "`stopped`", uploaded: "returns",
+            synced: "`stopped`",
             changes: "go on", state: "`stopped`")
         stopped.trigger = { _, store in
             try store.session?.start()

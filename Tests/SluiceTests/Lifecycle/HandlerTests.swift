@@ -159,7 +159,7 @@ import Testing
     @Test func whatAHandlerThrowsIsLoggedWithoutWhatItSaysIfNobodyIsTold() async throws {
         struct Secret: Error, CustomStringConvertible { var description: String { "ada's" } }
         let lines = Mutex<[String]>([])
-        let other = try await server.open {
+        let other = try await server.open(schema: store.schema) {
             $0.log = LogSink(level: .error) { line in lines.withLock { $0.append("\(line)") } }
         }
         let token = try other.records(ofClass: "Item").cached().observe { _ in throw Secret() }

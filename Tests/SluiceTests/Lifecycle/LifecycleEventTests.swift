@@ -171,7 +171,7 @@ import Testing
             let reasons = Dictionary(
                 uniqueKeysWithValues: change.removals.map { ($0.identity.key.description, $0.reason) })
             #expect(reasons == ["deleted": .deleted, "dear": .filter])
-            #expect(Set(change.vins) == ["kept", "new"] && change.remote?.operations == [.create])
+            #expect(Set(change.vins) == ["kept", "new"] && change.remote?.operations == [.create, .set, .delete])
         }
     }
 #endif

@@ -192,11 +192,10 @@ import Testing
             #expect(try await some.synced().map(\.vin) == ["a"])
         }
 
-        @Test func aKeyOfAnotherTypeFindsNothing() async throws {
+        @Test func aKeyOfAnotherTypeIsRefused() async throws {
             try await alice.upload(vins: "1")
-            let results = try bob.results(Vehicle.self, key: 1)
-            #expect(try results.fetch().isEmpty)
-            #expect(try await results.synced().isEmpty)
+            let error = #expect(throws: RecordError.self) { try bob.results(Vehicle.self, key: 1) }
+            #expect(error?.message.contains("vin") == true)
         }
 
         @Test func anObjectIsObservedByItselfOnTheQueueAskedFor() async throws {

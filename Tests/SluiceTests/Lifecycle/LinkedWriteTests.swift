@@ -74,19 +74,20 @@ import Testing
             try await server.settled()
         }
 
-        /// Compares what each observer was shown with what is on disk, where everything is.
+        /// Compares what each observer was shown with what a fetch finds, and where the server has named all that can
+        /// match, with what is on disk.
         private func compare(_ when: String) async throws {
             try await server.settled()
             for (query, shown) in zip(Self.queries, shown) {
                 let observed = reader.objects(Ware.self).filter(query)
-                // Nobody observes it in this form, so it is answered from the disk alone.
-                let alone = reader.objects(Ware.self).filter(
-                    query.contains("LIMIT") ? query.replacing("LIMIT(3)", with: "LIMIT(4)") : query + " LIMIT(1000)")
-                var found = try alone.fetch().map(\.id)
-                if query.contains("LIMIT") { found = Array(found.prefix(3)) }
-                #expect(shown.all == found, "\(when): \(query) is shown otherwise than the disk has it")
-                #expect(try observed.fetch().map(\.id) == found, "\(when): \(query) is fetched otherwise")
+                let found = try observed.fetch().map(\.id)
+                #expect(shown.all == found, "\(when): \(query) is shown otherwise than fetched")
                 #expect(try observed.count() == found.count, "\(when): \(query) is counted otherwise")
+                // Of a window and of distinct values the server has named the first ones only.
+                guard !query.contains("LIMIT"), !query.contains("DISTINCT") else { continue }
+                // Nobody observes it in this form, so it is answered from the disk alone.
+                let alone = reader.objects(Ware.self).filter(query + " LIMIT(1000)")
+                #expect(try alone.fetch().map(\.id) == found, "\(when): \(query) is not what the disk has")
             }
         }
 

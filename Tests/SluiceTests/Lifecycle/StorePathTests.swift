@@ -67,7 +67,8 @@ import Testing
                 "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}]}
                 """
             try Data(key.utf8).write(to: URL(filePath: keys))
-            var configuration = ServerConfiguration(dataFolder: place, host: "server", isDevelopment: true)
+            var configuration = ServerConfiguration(dataFolder: place, host: "server", isDevelopment: false)
+            configuration.allowsEverything = true
             configuration.logins.hasUsers = true
             configuration.logins.issuers = [TokenIssuer(issuer: "https://issuer", audiences: ["a"], keys: .file(keys))]
             let network = LoopbackNetwork()

@@ -217,10 +217,10 @@ import Testing
             #expect("\(memo)" == "Memo(id \(memo.objectID), text: \"hello\")")
             var manual = ManualEverything()
             manual.string = String(repeating: "x", count: 1_000_000)
-            #expect("\(manual)".hasPrefix("ManualEverything(") && "\(manual)".count < 1_000)
-            #expect(!"\(manual)".contains("etadata"))
+            #expect(manual.description.hasPrefix("ManualEverything(") && manual.description.count < 1_000)
+            #expect(!manual.description.contains("etadata"))
             let partial = try #require(try store.objects(Vehicle.self).excluding(\.owners).sorted(by: \.vin).first())
-            #expect("\(partial)".contains("owners: absent"))
+            #expect("\(partial)".contains("owners: absent") == !partial.isPresent(\.owners))
         }
 
         @Test func everyErrorSaysItsOwnText() throws {

@@ -58,7 +58,7 @@ import Testing
         try await shown.event { $0.results.count == 1 }
         // By either name the two kinds of observers stay apart.
         for name in ["cost", "price"] {
-            let other = try EventRecorder(try old.records("Car WHERE \(name) > 1").cached())
+            let other = try EventRecorder(try old.records("Car WHERE " + name + " > 1").cached())
             try await other.event { $0.results.count == 1 }
             other.token.stop()
         }
