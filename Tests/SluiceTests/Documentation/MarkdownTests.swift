@@ -5,13 +5,17 @@ import Testing
 @Suite struct MarkdownTests {
     private static let lineLengthMax = 120
     private static let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-    private static let pages: [String] = {
-        func pages(_ folder: String) -> [String] {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")) ?? []
-            return names.filter { $0.hasSuffix(".md") }.sorted().map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
-        }
-        return pages("") + pages("docs") + pages("docs/Sluice.docc")
-    }()
+    private static func pages(_ folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")) ?? []
+        return names.filter { $0.hasSuffix(".md") }.sorted().map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
+    }
+    /// The pages for users.
+    private static let guides = pages("docs")
+    /// The chapters of the design.
+    private static let rooms = pages("docs/design")
+    private static let decisions = pages("docs/decisions")
+    private static let pages =
+        pages("") + guides + rooms + decisions + pages("docs/Sluice.docc") + pages("Benchmarks")
 
     private func text(_ page: String) throws -> String {
         try String(contentsOfFile: "\(Self.root)/\(page)", encoding: .utf8)
@@ -67,10 +71,32 @@ import Testing
     @Test func everyGuideIsOnTheRootPageOfTheReference() throws {
         let rootPage = try text("docs/Sluice.docc/Sluice.md")
         let named = rootPage.matches(of: #/<doc:([^>]+)>/#).map { String($0.1) }
-        let guides = Self.pages.filter { $0.hasPrefix("docs/") && !$0.contains(".docc/") }.map {
-            String($0.dropFirst("docs/".count).dropLast(".md".count))
-        }
+        let guides = Self.guides.map { String($0.dropFirst("docs/".count).dropLast(".md".count)) }
         #expect(Set(named) == Set(guides + ["DESIGN", "PROTOCOL"]))
+    }
+
+    /// A newcomer reads the page of the whole house in a quarter of an hour, and finds each room from it.
+    @Test func theDesignIsShortAndLeadsToEveryRoom() throws {
+        let design = try text("DESIGN.md")
+        #expect(design.split(whereSeparator: \.isWhitespace).count <= 5_000)
+        try #require(Self.rooms.count >= 10)
+        for page in Self.rooms + ["Benchmarks/RESULTS.md"] {
+            #expect(design.contains("(\(page))"), "DESIGN.md does not lead to \(page)")
+        }
+    }
+
+    /// Decisions are numbered without gaps, say what else was considered, and are named by a room.
+    @Test func everyDecisionHasItsPartsAndIsNamedByARoom() throws {
+        try #require(Self.decisions.count >= 10)
+        let rooms = try Self.rooms.map(text).joined()
+        for (offset, page) in Self.decisions.enumerated() {
+            let name = String(page.split(separator: "/").last ?? "")
+            #expect(Int(name.prefix(3)) == offset + 1, "\(page)")
+            let headings = try text(page).split(separator: "\n").filter { $0.hasPrefix("#") }
+            #expect(headings.first?.hasPrefix("# \(offset + 1). ") == true, "\(page)")
+            #expect(headings.dropFirst() == ["## Context", "## Decision", "## What else was considered"], "\(page)")
+            #expect(rooms.contains("(../decisions/\(name))"), "no page of docs/design names \(page)")
+        }
     }
 
     @Test func everyTypeIsOnTheRootPageOfTheReference() throws {
@@ -86,7 +112,7 @@ import Testing
 
     @Test func theReadmeLeadsToEveryGuide() throws {
         let readme = try text("README.md")
-        for page in Self.pages where page.hasPrefix("docs/") && !page.contains(".docc/") {
+        for page in Self.guides {
             #expect(readme.contains("(\(page))"), "README.md does not lead to \(page)")
         }
     }
@@ -112,6 +138,15 @@ import Testing
         }
     }
 
+    @Test func theGlossaryDefinesEachTermOnce() throws {
+        let rows = try text("docs/glossary.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
+        let terms = rows.map { $0.split(separator: "|")[0].trimmingCharacters(in: .whitespaces) }
+            .filter { $0 != "term" }.flatMap { $0.components(separatedBy: ", ") }
+        try #require(terms.count > 40)
+        let twice = Dictionary(grouping: terms, by: \.self).filter { $0.value.count > 1 }.keys.sorted()
+        #expect(twice.isEmpty)
+    }
+
     /// Words that the glossary has another term for.
     @Test(arguments: pages) func everyPageUsesTheTermsOfTheGlossary(page: String) throws {
         let retired = #/\b(interests?|refusals?|tak(?:e|es|en|ing) back|stands? at)\b/#.ignoresCase()
@@ -123,7 +158,11 @@ import Testing
 
     /// A name in these pages that looks like a type must be declared somewhere, so that renaming the type also renames
     /// it there.
-    @Test(arguments: ["DESIGN.md", "CONTRIBUTING.md", "docs/threat-model.md", "docs/testing.md", "docs/models.md"])
+    @Test(
+        arguments: rooms + [
+            "DESIGN.md", "CONTRIBUTING.md", "Benchmarks/RESULTS.md", "docs/threat-model.md", "docs/testing.md",
+            "docs/models.md",
+        ])
     func everyTypeThatAPageNamesExists(page: String) throws {
         try #require(Self.declared.count > 500)
         let named = try prose(page).flatMap { $0.line.matches(of: #/`([A-Z][a-z]\w*)[`.(]/#).map { String($0.1) } }
