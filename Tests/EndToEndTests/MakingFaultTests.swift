@@ -81,7 +81,7 @@ struct MakingFaultTests {
                         #expect(again == nil, "with \(count) files, and then with more: \(again?.message ?? "")")
                         peers.append(peer)
                     }
-                    #expect(failureCount >= 4, "only \(failureCount) steps failed")
+                    #expect(failureCount >= 3, "only \(failureCount) steps failed")
                 }
             }
         }
@@ -109,7 +109,7 @@ struct MakingFaultTests {
                         #expect(try Self.planeCount(peer) == 1, "\(name)")
                         peers.append(peer)
                     }
-                    #expect(failureCount >= 3, "only \(failureCount) steps failed")
+                    #expect(failureCount >= 1, "only \(failureCount) steps failed")
                 }
             }
         }

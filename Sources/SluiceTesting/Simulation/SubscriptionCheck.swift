@@ -200,7 +200,10 @@ struct SubscriptionCheck {
     private func decidedHere() throws -> Set<ObjectRef> {
         var decided = pending
         let dependencies = query.dependencies
-        guard query.object == nil, !pending.isEmpty, !dependencies.readsBacklinks else { return decided }
+        guard query.object == nil, !pending.isEmpty, !dependencies.linkPaths.isEmpty, !dependencies.readsBacklinks
+        else {
+            return decided
+        }
         try storage.forEachRow(ofClass: query.classIndex) { row in
             for path in dependencies.linkPaths {
                 var places = [row]

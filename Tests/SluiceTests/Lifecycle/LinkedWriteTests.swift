@@ -114,9 +114,12 @@ import Testing
                         }
                     }
                 ),
-                ("s3 has no parent", { tx in
-                    try tx.update(try #require(try tx.object(Shop.self, key: "s3"))) { $0.parent = nil }
-                }),
+                (
+                    "s3 has no parent",
+                    { tx in
+                        try tx.update(try #require(try tx.object(Shop.self, key: "s3"))) { $0.parent = nil }
+                    }
+                ),
                 ("s3 is deleted", { try $0.delete(Shop.self, key: "s3") }),
                 (
                     "s4 is made",
@@ -125,13 +128,16 @@ import Testing
                         try tx.update(try #require(try tx.object(Ware.self, key: "w0"))) { $0.shop = Link(key: "s4") }
                     }
                 ),
-                ("s1 is as before", { tx in
-                    try tx.update(try #require(try tx.object(Shop.self, key: "s1"))) {
-                        $0.isOpen = true
-                        $0.rank = 1
-                        $0.name = "x"
+                (
+                    "s1 is as before",
+                    { tx in
+                        try tx.update(try #require(try tx.object(Shop.self, key: "s1"))) {
+                            $0.isOpen = true
+                            $0.rank = 1
+                            $0.name = "x"
+                        }
                     }
-                }),
+                ),
             ]
             for (when, step) in steps {
                 try await reader.write { try step($0) }
@@ -148,7 +154,8 @@ import Testing
             let results = reader.objects(Ware.self).filter("shop.isOpen == true")
             try await reader.write { tx in
                 try tx.update(try #require(try tx.object(Shop.self, key: "s1"))) { $0.isOpen = false }
-                #expect(try tx.objects(Ware.self).filter("shop.isOpen == true").fetch().map(\.id).sorted() == ["w2", "w5"])
+                #expect(
+                    try tx.objects(Ware.self).filter("shop.isOpen == true").fetch().map(\.id).sorted() == ["w2", "w5"])
             }
             #expect(try results.fetch().map(\.id).sorted() == ["w2", "w5"])
         }
