@@ -106,6 +106,8 @@ struct RecreationCommitTests {
         var start: [FieldOperation]?
         var writes: [Write] = []
 
+        init(_ writes: [Write]) { self.writes = writes }
+
         init(_ generator: inout SeededGenerator) {
             if generator.chance(60) {
                 start = [FieldOperation(1, .set(.int(100))), FieldOperation(2, .set(.list([.string("s")])))]
@@ -184,6 +186,31 @@ struct RecreationCommitTests {
         var row = try storage.row(object)
         row?.version = 0
         return row
+    }
+
+    /// What property 1 of an object is that nobody knew when the transactions were made.
+    private static func count(_ writes: [Write]) throws -> Set<Value> {
+        let history = History(writes)
+        return Set(try (0..<12 as Range<UInt64>).compactMap { try outcome(history, seed: $0)?.values[1] })
+    }
+
+    @Test func aChangeDoesNotBelongToWhatWasCreatedAfterADeletionOfNothing() throws {
+        let add = ObjectOperation.Action.update([FieldOperation(1, .add(.int(69)))])
+        let counts = try Self.count([
+            Write(client: 1, time: 18, actions: [.delete, .create([])]), Write(client: 2, time: 4, actions: [add]),
+        ])
+        #expect(counts == [Self.schema[0].defaultValues[1]])
+    }
+
+    @Test func onlyTheFirstCreationOfATransactionHasDefaults() throws {
+        let later = [FieldOperation(1, .setDefault(.int(2)))]
+        for action in [.create(later), .update(later)] as [ObjectOperation.Action] {
+            let counts = try Self.count([
+                Write(client: 1, time: 20, actions: [.create([]), action]),
+                Write(client: 2, time: 10, actions: [.create([])]),
+            ])
+            #expect(counts == [Self.schema[0].defaultValues[1]])
+        }
     }
 
     @Test(arguments: 0..<150 as Range<UInt64>)

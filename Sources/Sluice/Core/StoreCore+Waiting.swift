@@ -116,6 +116,8 @@ extension StoreCore {
             return listener
         }
         let (waiter, watch) = try await perform { engine -> (UInt64, UInt64?) in
+            // What has ended syncing is why no answer will come, also where nobody has asked yet.
+            if !isLocal, let failure = engine.syncFailure { throw failure }
             let waiter = try engine.awaitStatus(query, isLocal: isLocal) { [unowned engine] status in
                 switch status.state {
                 case .complete:

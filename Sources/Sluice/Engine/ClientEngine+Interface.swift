@@ -157,6 +157,9 @@ extension ClientEngine {
     /// How many rows of a query's results the server has sent since the last request for them.
     package func arrivedCount(of query: Query) -> Int { active[query: query.hash]?.arrivedCount ?? 0 }
 
+    /// What has ended syncing for good; nil while it goes on.
+    package var syncFailure: SyncError? { session.failure }
+
     /// Calls `waiter` with whether everything written here is acknowledged, now and after each acknowledgement, or with
     /// the error that ended syncing, until it returns true.
     ///

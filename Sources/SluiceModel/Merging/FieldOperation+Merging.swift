@@ -4,7 +4,8 @@ extension ObjectOperation {
 }
 
 extension FieldOperation {
-    private var isDefault: Bool { if case .setDefault = change { true } else { false } }
+    /// Whether it gives a new object a value that nobody has chosen.
+    var isDefault: Bool { if case .setDefault = change { true } else { false } }
 
     var yieldsToEarlierWrites: Bool {
         switch change {

@@ -123,8 +123,13 @@ package struct Merger {
             row = nil
             isOwn = true
         case .part:
-            left = history.left(by: author, of: object, template)
-            if let left { row = left.row } else { supersededCount += 1 }
+            guard let left = history.left(by: author, of: object, template) else {
+                supersededCount += 1
+                return
+            }
+            row = left.row
+            // An earlier deletion that could not be carried out then may undo what this one spares.
+            if row == nil { isOwn = true } else { self.left = left }
         case .none: supersededCount += 1
         }
     }
@@ -138,24 +143,37 @@ package struct Merger {
             return create(key, fields, author: author)
         }
         let history = current(history)
-        if !creates, !isOwn {
+        let isFirst = !creates
+        if isFirst, !isOwn {
             remembersFormer = history.isToBeKept(from: author.clientID)
             isContested = history.isContested
         }
         creates = true
-        merge(fields, author: author, history: history)
+        merge(fields, author: author, history: history, takesDefaults: isFirst)
     }
 
     private mutating func change(_ fields: [FieldOperation], author: WriteStamp, history: ObjectHistory) {
         let history = current(history)
         isContested = isContested || history.isContested
-        merge(fields, author: author, history: history)
+        merge(fields, author: author, history: history, takesDefaults: false)
     }
 
-    private mutating func merge(_ fields: [FieldOperation], author: WriteStamp, history: ObjectHistory) {
-        if !isOwn { self.fields = (self.fields ?? []) + fields }
+    /// - Parameter takesDefaults: whether the operation is the first of its transaction that creates the object. To all
+    ///   others, the object has values already.
+    private mutating func merge(
+        _ fields: [FieldOperation], author: WriteStamp, history: ObjectHistory, takesDefaults: Bool
+    ) {
+        if !isOwn {
+            let kept = takesDefaults ? fields : fields.filter { !template.field($0).isDefault }
+            self.fields = (self.fields ?? []) + kept
+        }
         for field in fields where field.property != template.primaryKeyIndex {
-            apply(template.field(field), author: author, history: history)
+            let field = template.field(field)
+            if !takesDefaults, field.isDefault {
+                supersededCount += 1
+            } else {
+                apply(field, author: author, history: history)
+            }
         }
     }
 
@@ -258,8 +276,8 @@ package struct Merger {
         // Merged in place: a list may be long.
         row = nil
         defer { row = merged }
-        // A default is of a creation, and beneath what the same transaction does to the property, in whichever order.
-        if case .setDefault = field.change, !creates || written.contains(field.property) {
+        // A default is beneath what the same creation does to the property, in whichever order.
+        if field.isDefault, written.contains(field.property) {
             supersededCount += 1
             return
         }

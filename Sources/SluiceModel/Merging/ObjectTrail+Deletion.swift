@@ -1,7 +1,8 @@
 extension ObjectTrail {
     /// What a deletion leaves of an object if it undoes a part of what the object goes back to.
     struct Left {
-        var row: Row
+        /// The object; nil if earlier deletions, which could not be carried out then, undo the rest.
+        var row: Row?
         /// The trail of what is left.
         var trail: ObjectTrail
         /// The latest deletion of others that the author did not know of.
@@ -46,10 +47,8 @@ extension ObjectTrail {
             writes.append(.init(note, stamp))
             row = merger.row
         }
-        return row.map { row in
-            Left(
-                row: row, trail: trail, deletion: lineages.latestDeletion(since: base),
-                rest: .init(keepsFormer: former != nil, writes: writes))
-        }
+        return Left(
+            row: row, trail: trail, deletion: lineages.latestDeletion(since: base),
+            rest: .init(keepsFormer: former != nil, writes: writes))
     }
 }

@@ -113,6 +113,7 @@ struct GroupEffect {
             {
                 throw mismatch(object, "creates", "exists")
             }
+            if change.deletes { try storage.noteRebirth(of: object) }
             changes[place].new = row
             changes[place].unwritten = nil
             changes[place].edits = [:]

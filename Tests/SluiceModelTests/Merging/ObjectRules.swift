@@ -85,7 +85,8 @@ struct ObjectRules {
                 let isFirst = !(0..<number).contains(where: isAlive)
                 for field in fields where field.property == property {
                     if case .setDefault(let value) = field.change {
-                        if isNew, isFirst { ground = value }
+                        // A default is of a creation.
+                        if isNew, isFirst, case .creation = event.part { ground = value }
                     } else {
                         writes.append(Write(client: event.client, change: field.change))
                     }

@@ -161,6 +161,27 @@ struct RecreationHistoryTests {
         }
     }
 
+    /// A deletion can spare a creation that its own author has undone before, where an earlier deletion could not undo it
+    /// alone.
+    @Test func nothingIsLeftOfCreationsThatTwoDeletionsUndoTogether() throws {
+        var server = try MergingServer()
+        func accept(_ client: UInt64, knowing base: UInt64, at time: Int64, _ action: ObjectOperation.Action) {
+            var upload = MergingServer.Upload(client: client, time: time, actions: [action])
+            upload.base = base
+            server.accept(upload)
+        }
+        accept(2, knowing: 0, at: 209, .create([]))
+        // A clock contradicts what is known.
+        accept(1, knowing: 1, at: 155, .create([]))
+        accept(3, knowing: 0, at: 199, .create([]))
+        accept(3, knowing: 0, at: 205, .delete)
+        accept(1, knowing: 1, at: 182, .delete)
+        #expect(server.row == nil)
+        // Nor does anything of it come back.
+        accept(2, knowing: 1, at: 210, .update([FieldOperation(1, .add(.int(1)))]))
+        #expect(server.row == nil)
+    }
+
     /// Rounds after which everybody knows everything, in orders that a seed picks, with a server that is started again now
     /// and then.
     @Test func longHistoriesHaveTheOutcomeOfTheRules() throws {

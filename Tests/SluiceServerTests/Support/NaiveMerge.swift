@@ -126,22 +126,20 @@ private struct NaiveObject {
                     (creations, writes, contest) = ([], [], nil)
                     row = [.int(key)] + defaults.dropFirst()
                 }
+                // To a second creation of the same transaction, the object has values.
+                let fields = origin.creates ? withoutDefaults(fields) : fields
+                let isFirst = !origin.creates
                 origin.creates = true
                 (hasWritten, origin.fields) = (true, origin.fields + fields)
-                for field in fields { apply(field, &write, isOwn ? nil : base, isNew: isOwn) }
+                for field in fields { apply(field, &write, isOwn ? nil : base, isNew: isOwn && isFirst) }
             case .update(let fields):
                 guard row != nil, isOwn || origin.creates || !wasLineaged || isKnown(to: stamp.clientID, base) else {
                     supersededCount += 1
                     continue
                 }
+                let fields = withoutDefaults(fields)
                 (hasWritten, origin.fields) = (true, origin.fields + fields)
-                for field in fields {
-                    if !origin.creates, case .setDefault = chosen(field) {
-                        supersededCount += 1
-                    } else {
-                        apply(field, &write, isOwn ? nil : base, isNew: false)
-                    }
-                }
+                for field in fields { apply(field, &write, isOwn ? nil : base, isNew: false) }
             }
         }
         guard row != nil, hasWritten else { return }
@@ -195,6 +193,13 @@ private struct NaiveObject {
             return field.change
         }
         return .set(new)
+    }
+
+    /// What changes an object that has values: of defaults, which do nothing there, all but those that count as chosen.
+    private mutating func withoutDefaults(_ fields: [FieldOperation]) -> [FieldOperation] {
+        let left = fields.filter { if case .setDefault = chosen($0) { false } else { true } }
+        supersededCount += fields.count - left.count
+        return left
     }
 
     /// - Parameters:
