@@ -70,7 +70,9 @@ import Testing
             var configuration = ServerConfiguration(dataFolder: place, host: "server", isDevelopment: false)
             configuration.allowsEverything = true
             configuration.logins.hasUsers = true
-            configuration.logins.issuers = [TokenIssuer(issuer: "https://issuer", audiences: ["a"], keys: .file(keys), name: "issuer")]
+            configuration.logins.issuers = [
+                TokenIssuer(issuer: "https://issuer", audiences: ["a"], keys: .file(keys), name: "issuer")
+            ]
             let network = LoopbackNetwork()
             configuration.loopback = network
             let server = try SyncServer(configuration)
