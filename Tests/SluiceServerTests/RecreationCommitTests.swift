@@ -202,6 +202,27 @@ struct RecreationCommitTests {
         #expect(counts == [Self.schema[0].defaultValues[1]])
     }
 
+    @Test func theDefaultOfAListLeavesItsElementsWhatTheyAre() throws {
+        let list = [FieldOperation(2, .setDefault(.list([])))]
+        var edits: [FieldOperation] = []
+        for (value, time) in [("a", 5), ("b", 6)] as [(String, Int64)] {
+            let author = ListEdits.Author(origin: 1, time: time, ids: ObjectIDGenerator(origin: UInt64(time)))
+            let empty = try #require(Row(key: Self.object.key, values: Self.schema[0].defaultValues).list(of: 2))
+            let difference = try #require(ListEdits.difference(from: empty, to: [.string(value)], by: author))
+            edits.append(FieldOperation(2, .editList(difference)))
+        }
+        let history = History([
+            Write(client: 1, time: 5, actions: [.create(list + [edits[0]])]),
+            Write(client: 1, time: 6, actions: [.update([edits[1]])]),
+            Write(client: 2, time: 7, actions: [.create(list)]),
+        ])
+        let first = try #require(try Self.outcome(history, seed: 0))
+        #expect(first.list(of: 2)?.count == 2)
+        for order in 1..<12 as Range<UInt64> {
+            #expect(try Self.outcome(history, seed: order)?.isIdentical(to: first) == true)
+        }
+    }
+
     @Test func onlyTheFirstCreationOfATransactionHasDefaults() throws {
         let later = [FieldOperation(1, .setDefault(.int(2)))]
         for action in [.create(later), .update(later)] as [ObjectOperation.Action] {

@@ -300,6 +300,10 @@ package struct Merger {
         }
         if field.change.isAssignment {
             partial.removeAll { $0.property == field.property }
+            // The default of a list that is there changes nothing, and least of all what its elements are.
+            if field.isDefault, case .list = merged.values[field.property] {
+                partial.append(FieldOperation(field.property, .editList(ListEdits())))
+            }
         } else if case .editList = field.change, isAssigned {
             // A list that is edited by the transaction that sets it counts as set to the result.
             merged.closeLists()

@@ -127,6 +127,10 @@ struct GroupEffect {
             undone.oldValues.reserveCapacity(change.values.count)
             for (property, value) in zip(change.written, change.values) {
                 if let edits = change.edits(ofList: property) {
+                    guard !edits.isEmpty else {
+                        keep(property, at: place, &undone)
+                        continue
+                    }
                     undone.oldValues.append(.null)
                     undone.oldLists[property] = .undo(try edit(property, at: place, edits, object))
                     changed.insert(property)
@@ -168,6 +172,13 @@ struct GroupEffect {
         changes[place].edits[property] = nil
         changes[place].new?.set(value, of: property)
         return true
+    }
+
+    /// Leaves a list as it is, also what its elements are.
+    private mutating func keep(_ property: Int, at place: Int, _ undone: inout LogChange) {
+        changes[place].closeLists()
+        undone.oldValues.append(changes[place].new?.values[property] ?? .null)
+        if let identity = changes[place].new?.identity(of: property) { undone.oldLists[property] = .identity(identity) }
     }
 
     /// Edits a list.
