@@ -31,8 +31,8 @@ extension Results {
     /// they had, which initially is that of their ids.
     ///
     /// Sorting again refines the order: the new keys follow those that are there. After ``limit(_:)`` or
-    /// ``distinct(by:)-(String...)`` a sort orders the objects that are left. A SORT in the text of ``filter(_:_:)``
-    /// follows the rules of the language: after another SORT, its keys come first.
+    /// ``distinct(by:)-(String...)`` a sort orders the objects that are left. A SORT in the text of
+    /// ``filter(_:_:)-(QueryText,_)`` follows the rules of the language: after another SORT, its keys come first.
     ///
     /// - Parameter keys: at most 16 in all. A property that occurs both ascending and descending is a `QueryError`.
     public func sorted(by keys: SortKey<Element>...) -> Results { sorted(by: keys) }
