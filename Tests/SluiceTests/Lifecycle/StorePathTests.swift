@@ -69,6 +69,7 @@ import Testing
             try Data(key.utf8).write(to: URL(filePath: keys))
             var configuration = ServerConfiguration(dataFolder: place, host: "server", isDevelopment: false)
             configuration.allowsEverything = true
+            configuration.logins.allowsAnonymous = true
             configuration.logins.hasUsers = true
             configuration.logins.issuers = [
                 TokenIssuer(issuer: "https://issuer", audiences: ["a"], keys: .file(keys), name: "issuer")
