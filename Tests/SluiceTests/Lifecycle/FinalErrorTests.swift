@@ -109,11 +109,16 @@ private struct Ending: Sendable, CustomTestStringConvertible {
         }
     }
 
-    private func looping(_ results: Results<Record>) -> Task<String, Never> {
-        Task {
-            let said = await outcome { for try await _ in results.changes {} }
+    /// Begins a loop over the changes, and returns once it has had the first or has ended.
+    private func looping(_ results: Results<Record>) async -> Task<String, Never> {
+        let (begun, report) = AsyncStream<Void>.makeStream()
+        let loop = Task {
+            let said = await outcome { for try await _ in results.changes { report.yield() } }
+            report.finish()
             return said == "returns" ? "end" : said
         }
+        for await _ in begun { break }
+        return loop
     }
 
     /// Everybody says the same, whether they began to observe before it came about or after.
@@ -146,13 +151,13 @@ private struct Ending: Sendable, CustomTestStringConvertible {
             }
         }
         var (token, loop): (NotificationToken?, Task<String, Never>?)
-        if observesBefore { (token, loop) = (try observe(), looping(results)) }
+        if observesBefore { (token, loop) = (try observe(), await looping(results)) }
         try await ending.trigger(server, store)
         #expect(await outcome { try await store.connected() } == ending.connected)
         #expect("`\(session.state.name)`" == ending.state)
         #expect(await outcome { try await store.uploaded() } == ending.uploaded)
         #expect(await outcome { _ = try await results.synced() } == ending.synced)
-        if !observesBefore, ending.changes != "end" { (token, loop) = (try observe(), looping(results)) }
+        if !observesBefore, ending.changes != "end" { (token, loop) = (try observe(), await looping(results)) }
         if store.core.isClosed { #expect(await outcome { _ = try observe() } == "`closed`") }
         try await server.settled()
         if ending.changes == "go on" { loop?.cancel() }
