@@ -80,7 +80,8 @@ extension SQLiteClientStorage {
         after sequence: UInt64, isKeeping: Bool, _ body: (OutboxEntry) throws -> Bool
     ) throws {
         var last = max(sequence, state.retiredSequence)
-        while let changeset = resident[last + 1] {
+        // A server may say that it has more than there is.
+        while last < lastSequence, let changeset = resident[last + 1] {
             // What stays columns has its bytes with it.
             let bytes = changeset.creations == nil ? nil : changeset.wireBytes()
             guard try body(OutboxEntry(changeset: changeset, bytes: bytes)) else { return }

@@ -12,11 +12,13 @@ import Testing
 
     private static let users = ["ada", "bob", "cyd"]
 
-    private func world(_ rules: String = World.hidingUsers()) throws -> RuledWorld {
+    private func world(
+        _ rules: String = World.hidingUsers(), veiled: Set<Int> = [World.ClassIndex.user]
+    ) throws -> RuledWorld {
         let world = try World(
             rules: rules.replacing("\"reports\": \"$role.admin\"", with: "\"messages\": \"$user.id != NULL\""),
             users: Self.users)
-        world.veiled = [World.ClassIndex.user]
+        world.veiled = veiled
         try world.setTeam(7, ["ada", "bob"])
         for key in 1...2 as ClosedRange<Int64> { try world.create(World.document(key, owner: "bob", isPublic: true)) }
         for user in Self.users + ["root"] { try world.observe(user, "Document") }
@@ -91,8 +93,7 @@ import Testing
         let hiding = World.rules.replacing("\"Document\": {", with: "\"Document\": {\"hideIdentity\": true, ")
             .replacing("\"Team\": {", with: "\"Team\": {\"hideIdentity\": true, ")
         for rules in [World.rules, hiding] {
-            let world = try world(rules)
-            world.veiled = []
+            let world = try world(rules, veiled: [])
             _ = told(world)
             try world.update("bob", 1, World.Field.text, .string("by bob"))
             #expect(told(world) == ["ada": ["bob"], "bob": ["bob"], "cyd": ["bob"], "root": ["bob"]])

@@ -92,7 +92,7 @@ final class Uploads {
             schema.isReached
         else { return }
         var batch = UploadBatch()
-        if let written, written.changeset.sequence == sentSequence + 1 {
+        if let written, written.changeset.sequence &- 1 == sentSequence {
             _ = add(written, to: &batch, map)
         } else {
             faults.recording("the outbox could not be read") {
