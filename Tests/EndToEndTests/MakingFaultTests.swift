@@ -9,14 +9,20 @@ import Testing
 /// left of it, and the next try succeeds.
 @Suite(.serialized)
 struct MakingFaultTests {
-    /// How many files the server has open.
-    private static func openCount(_ server: ServerProcess) throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(server.process.processID)/fd").count
+    /// The limit under which the server may open a number of files more.
+    ///
+    /// The limit is one of the descriptors' numbers, so unused numbers below those in use count too. For no file at all
+    /// it is below every number in use, since a file that the server closes meanwhile would make room for another.
+    private static func limit(_ count: Int, _ server: ServerProcess) throws -> Int {
+        guard count > 0 else { return 3 }
+        let folder = "/proc/\(server.process.processID)/fd"
+        let used = Set(try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { Int($0) })
+        return (0..<4_096).lazy.filter { !used.contains($0) }.prefix(count).max()! + 1
     }
 
     /// Lets the server open a number of files more, or as many as it likes.
     private static func allow(_ count: Int?, _ server: ServerProcess) throws {
-        let most = try count.map { try openCount(server) + $0 } ?? 4_096
+        let most = try count.map { try limit($0, server) } ?? 4_096
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/prlimit")
         process.arguments = ["--pid=\(server.process.processID)", "--nofile=\(most):4096"]

@@ -75,8 +75,13 @@ struct SessionOutageTests {
             server.process.signal(SIGCONT)
             try await transcript.line("idle", after: count)
             #expect(try await store.found("Entry").count == 2)
+            let changes = session.changes
             await store.close()
-            try await transcript.line("stopped", after: count)
+            let told = transcript.all.count
+            var last: SessionChange?
+            for await change in changes { last = change }
+            #expect(last?.new.activity == .stopped)
+            #expect(transcript.all.count == told)
             try await server.kill()
         }
     }

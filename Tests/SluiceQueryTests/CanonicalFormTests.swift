@@ -34,6 +34,23 @@ struct CanonicalFormTests {
     }
 
     @Test(
+        "The text of a form for logs has no constants",
+        arguments: [
+            ("note == 'secret' AND price > 70", "Car WHERE note == $1 AND price > $2"),
+            (
+                "owner.name == 'a \\'b\\' \"c\\\\' SORT(price ASC) LIMIT(5)",
+                "Car WHERE owner.name == $1 SORT(price ASC) LIMIT(5)"
+            ),
+            (
+                "SUBQUERY(owners, $x, $x.name == 'a \"quoted\" \\\\').@count > 0 AND note == 'x'",
+                "Car WHERE SUBQUERY(owners, $v0, $v0.name == \"…\").@count > 0 AND note == $1"
+            ),
+        ])
+    func textForLogs(condition: String, text: String) throws {
+        #expect(try Fixtures.query("Car WHERE " + condition).form.text == text)
+    }
+
+    @Test(
         "Spellings of one condition have one canonical text",
         arguments: [
             (["price < 9000", "9000 > price", "price<9000", "( price < 9000 )", "price < 0x2328"], "price < 9000"),

@@ -3,21 +3,32 @@ import SluiceServer
 import SluiceTesting
 import Testing
 
-/// Runs one seed; a failure is shrunk to the fewest actions that still fail, in at most `SLUICE_SHRINK_RUNS` runs.
-/// `SLUICE_KEPT` runs some of the seed's actions only, by their positions.
-func simulate(seed: UInt64, actionCount: Int = 150) {
+/// The plan of a seed. `SLUICE_KEPT` keeps some of its actions only, by their positions.
+func simulationPlan(seed: UInt64, actionCount: Int) -> SimulationPlan {
     var plan = SimulationPlan(seed: seed, actionCount: actionCount)
-    let all = plan.actions
     if let kept = ProcessInfo.processInfo.environment["SLUICE_KEPT"] {
+        let all = plan.actions
         plan.actions = kept.split(separator: ",").compactMap { Int($0) }.map { all[$0] }
     }
+    return plan
+}
+
+/// Runs one seed; a failure is shrunk and recorded.
+func simulate(seed: UInt64, actionCount: Int) {
+    let plan = simulationPlan(seed: seed, actionCount: actionCount)
     guard let failure = SimulationShrinker.failure(of: plan) else { return }
+    record(failure, of: plan, actionCount: actionCount)
+}
+
+/// Records a failure, shrunk to the fewest actions that still fail, in at most `SLUICE_SHRINK_RUNS` runs.
+func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: Int) {
+    let all = SimulationPlan(seed: plan.seed, actionCount: actionCount).actions
     let runCountMax = ProcessInfo.processInfo.environment["SLUICE_SHRINK_RUNS"].flatMap { Int($0) } ?? 300
     let shrunk = SimulationShrinker.shrink(plan, failure: failure, runCountMax: runCountMax)
     let seeds = Set(shrunk.plan.actions.map(\.seed))
     let kept = all.indices.filter { seeds.contains(all[$0].seed) }.map(String.init).joined(separator: ",")
     let replay =
-        "SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SEED=\(seed) SLUICE_ACTIONS=\(actionCount) SLUICE_KEPT=\(kept)"
+        "SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SEED=\(plan.seed) SLUICE_ACTIONS=\(actionCount) SLUICE_KEPT=\(kept)"
     Issue.record(
         """
         \(failure.message)
@@ -34,18 +45,18 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
         if let range = ProcessInfo.processInfo.environment["SLUICE_SEEDS"]?.split(separator: "-").map({ UInt64($0)! }) {
             return Array(stride(from: range[0], through: range[1], by: Int(range.count > 2 ? range[2] : 1)))
         }
-        return Array(1...48)
+        return SimulatedSeeds.usual
     }
 
-    private static let actionCount = ProcessInfo.processInfo.environment["SLUICE_ACTIONS"].flatMap { Int($0) } ?? 150
-
-    @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) {
-        simulate(seed: seed, actionCount: Self.actionCount)
+    @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) async {
+        guard let failure = await SimulatedSeeds.outcome(of: seed).failure else { return }
+        let actionCount = SimulatedSeeds.actionCount
+        record(failure, of: simulationPlan(seed: seed, actionCount: actionCount), actionCount: actionCount)
     }
 
     /// An element was moved past an equal one; who resumed by equal digests edited the other of the two.
     @Test func whoResumesByEqualDigestsKnowsWhichOfEqualElementsIsWhich() {
-        simulate(seed: 603_241)
+        simulate(seed: 603_241, actionCount: 150)
     }
 
     /// A commit moved two subscriptions to another context, and the second was resumed as if it had that commit.
@@ -116,70 +127,46 @@ func simulate(seed: UInt64, actionCount: Int = 150) {
 
 /// Checks that engines, views and stores go when nobody uses them any more.
 @Suite struct SimulationMemoryTests {
-    private struct Part {
-        let name: String
-        weak var object: AnyObject?
-    }
-
-    @Test(arguments: UInt64(1)...6) func noEngineViewOrStoreOutlivesItsSimulation(seed: UInt64) throws {
-        var parts: [Part] = []
-        do {
-            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))
-            try simulation.run()
-            parts = simulation.parts.map { Part(name: "\(type(of: $0))", object: $0) }
-        }
-        #expect(parts.count > 4)
-        #expect(parts.filter { $0.object != nil }.map(\.name) == [])
+    @Test(arguments: SimulatedSeeds.usual) func noEngineViewOrStoreOutlivesItsSimulation(seed: UInt64) async {
+        let outcome = await SimulatedSeeds.outcome(of: seed)
+        #expect(outcome.partCount > 4)
+        #expect(outcome.survivors == [])
     }
 }
 
 /// Checks that the simulations reach every kind of situation, since otherwise they prove little.
 @Suite struct SimulationCoverageTests {
-    @Test func subscriptionsAreStartedInEveryWayAndTheFollowerMeetsEverything() throws {
+    @Test func subscriptionsAreStartedInEveryWayAndTheFollowerMeetsEverything() async {
         var starts = StartCounts()
         var follower = FollowerCounts()
-        for seed in UInt64(1)...20 {
-            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 300))
-            try simulation.run()
-            starts += simulation.starts
-            follower += simulation.follower
+        for outcome in await SimulatedSeeds.outcomes() {
+            starts += outcome.starts
+            follower += outcome.follower
         }
         for path in StartCounts.Path.allCases { #expect(starts[path] >= 3, "\(path) in \(starts)") }
         #expect(follower.groups > 500 && follower.comparisons > 300, "\(follower)")
         #expect(follower.restarts > 10 && follower.snapshots > 3 && follower.refusals > 20, "\(follower)")
     }
 
-    @Test func backupsOfTheServerArePutBack() throws {
-        var (count, resets) = (0, 0)
-        for seed in stride(from: UInt64(5), to: 200, by: 7) {
-            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))
-            try simulation.run()
-            count += simulation.putBackCount
-            resets += simulation.resetCount
-        }
+    @Test func backupsOfTheServerArePutBack() async {
+        let outcomes = await SimulatedSeeds.outcomes()
+        let count = outcomes.reduce(0) { $0 + $1.putBackCount }
+        let resets = outcomes.reduce(0) { $0 + $1.resetCount }
         #expect(count >= 10 && resets >= 10, "\(count) with \(resets) resets")
     }
 
-    @Test func usersLogInLoseRightsAndAreRefused() throws {
+    @Test func usersLogInLoseRightsAndAreRefused() async {
         var counts = AccessCounts()
-        for seed in stride(from: UInt64(3), to: 80, by: 4) {
-            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))
-            try simulation.run()
-            counts += simulation.access
-        }
+        for outcome in await SimulatedSeeds.outcomes() { counts += outcome.access }
         #expect(counts.judgedRows > 200 && counts.contexts > 150 && counts.revokedObjects > 20, "\(counts)")
         #expect(counts.judgedWrites > 300 && counts.refusals > 100 && counts.judgedRefusals > 50, "\(counts)")
         #expect(counts.deployments > 50 && counts.changedIdentities > 3, "\(counts)")
         #expect(counts.endedSessions > 15 && counts.refusedLogins > 1, "\(counts)")
     }
 
-    @Test func clientsTakePagesThatOthersHaveTakenAndThatWereReadAgain() throws {
+    @Test func clientsTakePagesThatOthersHaveTakenAndThatWereReadAgain() async {
         var counts = SharedPageCounts()
-        for seed in stride(from: UInt64(1), to: 100, by: 5) {
-            let simulation = try Simulation(SimulationPlan(seed: seed, actionCount: 150))
-            try simulation.run()
-            counts += simulation.sharedPages
-        }
+        for outcome in await SimulatedSeeds.outcomes() { counts += outcome.sharedPages }
         #expect(counts.joined >= 20 && counts.readAgain >= 5, "\(counts)")
     }
 }

@@ -34,12 +34,12 @@ import Testing
 
     /// A client that knows a past state of a view and applies the differences knows its present state. A failure names
     /// the seed, the step and the query.
-    @Test(arguments: Array(UInt64(1)...24))
+    @Test(arguments: seeds(8))
     func aFollowerOfThePastWithTheDifferencesEqualsTheOracle(seed: UInt64) throws {
         try followPasts(seed: seed, readers: 0)
     }
 
-    @Test(arguments: Array(UInt64(1)...24))
+    @Test(arguments: seeds(8))
     func aFollowerWhoMayNotReadEverythingEqualsTheOracleToo(seed: UInt64) throws {
         try followPasts(seed: 100 + seed, readers: 3)
     }

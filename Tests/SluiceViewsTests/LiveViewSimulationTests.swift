@@ -14,13 +14,13 @@ import Testing
 
     /// Views over many queries follow random commit groups at the same time. After each group, every follower of a view
     /// equals the oracle. A failure names the seed, the step and the query.
-    @Test(arguments: Array(UInt64(1)...20))
+    @Test(arguments: seeds(8))
     func everyViewEqualsTheOracleAfterEveryCommitGroup(seed: UInt64) throws {
         try follow(seed: seed, readers: 0)
     }
 
     /// The same, where most readers may not read everything: each sees a state without what is hidden from them.
-    @Test(arguments: Array(UInt64(1)...24))
+    @Test(arguments: seeds(8))
     func everyViewEqualsTheOracleOfWhatItsReaderMayRead(seed: UInt64) throws {
         try follow(seed: 100 + seed, readers: 3)
     }

@@ -157,6 +157,18 @@ enum CanonicalText {
         return "T\(seconds):\(micros * 1_000)"
     }
 
+    /// A canonical text with `…` in place of what its quotes enclose.
+    static func hidingTexts(_ text: String) -> String {
+        var (hidden, isInside, isEscaped) = ("", false, false)
+        for scalar in text.unicodeScalars {
+            let isQuote = scalar == "\"" && !isEscaped
+            isEscaped = isInside && scalar == "\\" && !isEscaped
+            if isQuote { hidden += isInside ? "\"" : "\"…" } else if !isInside { hidden.unicodeScalars.append(scalar) }
+            if isQuote { isInside.toggle() }
+        }
+        return hidden
+    }
+
     private static func string(_ string: String) -> String {
         var text = "\""
         for scalar in string.unicodeScalars {

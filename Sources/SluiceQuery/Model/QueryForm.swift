@@ -100,6 +100,13 @@ package final class QueryForm: Sendable {
         return text
     }
 
+    /// The canonical text for logs, without what may be private: `$1`, `$2`, … stand in the places of the constants, and
+    /// `"…"` for texts in subqueries.
+    package var text: String {
+        let places = texts.dropFirst().enumerated()
+        return CanonicalText.hidingTexts(places.reduce(into: texts[0]) { $0 += "$\($1.offset + 1)\($1.element)" })
+    }
+
     func predicate(with constants: [Value]) -> Query.Predicate {
         isOfObject || constants.isEmpty ? predicate : predicate.replacingConstants(by: constants)
     }

@@ -9,10 +9,11 @@ extension StorageError {
 }
 
 extension Database {
-    /// Logs that a query was refused or given up, see ``StorageError/endsQueryAlone``.
+    /// Logs that a query was refused or given up, see ``StorageError/endsQueryAlone``, without its constants, which may
+    /// be private.
     func noteRefusal(_ what: String, _ query: Query, _ error: StorageError) {
-        guard !error.isOfDamage else { return noteFailure("\(what): \(query.canonicalText)", error) }
-        note(.warning, what, [("query", query.canonicalText), ("error", "\(error)")])
+        guard !error.isOfDamage else { return noteFailure("\(what): \(query.form.text)", error) }
+        note(.warning, what, [("query", query.form.text), ("error", "\(error)")])
     }
 
     /// The error for the subscriber of a query that ends alone, see ``StorageError/endsQueryAlone``.

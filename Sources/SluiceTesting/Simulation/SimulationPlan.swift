@@ -337,6 +337,11 @@ package struct SimulationFailure: Error, CustomStringConvertible {
 
     init(_ message: String) { self.message = message }
 
+    /// The failure that a simulation ended with, or why it could not start.
+    package init(_ error: any Error) {
+        self = error as? SimulationFailure ?? SimulationFailure("the simulation could not start: \(error)")
+    }
+
     package var description: String {
         """
         seed \(seed), \(actionCount) actions: \(message)

@@ -9,7 +9,7 @@ package enum SimulationShrinker {
             try Simulation(plan).run()
             return nil
         } catch {
-            return error as? SimulationFailure ?? SimulationFailure("the simulation could not start: \(error)")
+            return SimulationFailure(error)
         }
     }
 

@@ -1,0 +1,70 @@
+import Foundation
+import SluiceServer
+import SluiceTesting
+import Synchronization
+
+/// The seeds that the tests simulate. Each seed is simulated once, however many tests ask for its outcome.
+enum SimulatedSeeds {
+    /// What a simulation showed.
+    struct Outcome: Sendable {
+        var failure: SimulationFailure?
+        var starts = StartCounts()
+        var follower = FollowerCounts()
+        var access = AccessCounts()
+        var sharedPages = SharedPageCounts()
+        var putBackCount = 0
+        var resetCount = 0
+        /// How many engines, views and stores there were, and those that outlived the simulation.
+        var partCount = 0
+        var survivors: [String] = []
+    }
+
+    /// The seeds of every run of the tests.
+    static let usual: [UInt64] = Array(1...48)
+    static let actionCount = ProcessInfo.processInfo.environment["SLUICE_ACTIONS"].flatMap { Int($0) } ?? 150
+
+    private static let tasks = Mutex<[UInt64: Task<Outcome, Never>]>([:])
+
+    /// The outcome of a seed, which is simulated if it was not yet.
+    static func outcome(of seed: UInt64) async -> Outcome {
+        let task = tasks.withLock { tasks in
+            if let task = tasks[seed] { return task }
+            let task = Task { simulate(simulationPlan(seed: seed, actionCount: actionCount)) }
+            tasks[seed] = task
+            return task
+        }
+        return await task.value
+    }
+
+    /// The outcomes of the usual seeds.
+    static func outcomes() async -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for seed in usual { outcomes.append(await outcome(of: seed)) }
+        return outcomes
+    }
+
+    private static func simulate(_ plan: SimulationPlan) -> Outcome {
+        struct Part {
+            let name: String
+            weak var object: AnyObject?
+        }
+        var outcome = Outcome()
+        var parts: [Part] = []
+        do {
+            let simulation = try Simulation(plan)
+            do { try simulation.run() } catch { outcome.failure = SimulationFailure(error) }
+            outcome.starts = simulation.starts
+            outcome.follower = simulation.follower
+            outcome.access = simulation.access
+            outcome.sharedPages = simulation.sharedPages
+            outcome.putBackCount = simulation.putBackCount
+            outcome.resetCount = simulation.resetCount
+            parts = simulation.parts.map { Part(name: "\(type(of: $0))", object: $0) }
+        } catch {
+            outcome.failure = SimulationFailure(error)
+        }
+        outcome.partCount = parts.count
+        outcome.survivors = parts.filter { $0.object != nil }.map(\.name)
+        return outcome
+    }
+}
