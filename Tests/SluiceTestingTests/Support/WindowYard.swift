@@ -91,6 +91,7 @@ final class WindowYard {
             busy.isBusy = false
             engine.observerIsReady(busy.id)
         }
+        for observer in observers where !observer.isLagging { observer.isLate = false }
     }
 
     func write(_ body: (LocalWriter) throws -> Void) throws {
@@ -111,7 +112,10 @@ final class WindowMirror {
     /// Whether the consumer has an event that it has not handled.
     var isBusy = false
     /// Whether it takes its time.
-    var isLagging = false
+    var isLagging = false { didSet { if isLagging { isLate = true } } }
+    /// Whether its next event may be of several commits. An object that left in one of them, and was deleted in a later
+    /// one, left for the reason of the first.
+    fileprivate(set) var isLate = false
     private(set) var shown: [(object: ObjectRef, row: Row)] = []
     /// What was wrong with the events.
     private(set) var problems: [String] = []
@@ -124,7 +128,7 @@ final class WindowMirror {
     func receive(_ event: ResultEvent) {
         isBusy = true
         let now = event.list.visible.map { (object: $0.object, row: event.list.row(of: $0)) }
-        if !isLagging {
+        if !isLate {
             for (deletion, object) in zip(event.change.deletions, event.removed) where !event.isInitial {
                 let reason = try? reason(object)
                 if deletion.reason != reason { problems.append("\(object) left as \(deletion.reason)") }
