@@ -15,6 +15,8 @@ struct LocalStoreRow {
         var insertFloor = 0.0
         var fetch = 0.0
         var fetchFloor = 0.0
+        var window = 0.0
+        var windowFloor = 0.0
     }
 
     func measure() async throws -> [Measurement] {
@@ -28,8 +30,15 @@ struct LocalStoreRow {
             Measurement(
                 .localStore, "fetch of \(count) objects", ours: runs.map(\.fetch), floor: runs.map(\.fetchFloor),
                 unit: "rows/s", goal: .ratioAtLeast(0.75)),
+            Measurement(
+                .localStore, "first event of a window of \(Self.limit) among \(count) objects",
+                ours: runs.map(\.window), floor: runs.map(\.windowFloor),
+                unit: "ms", goal: .ratioAtMost(2)),
         ]
     }
+
+    /// How many objects the window shows.
+    private static let limit = 100
 
     private func run() async throws -> Run {
         let path = workbench.freshPath("local")
@@ -50,6 +59,15 @@ struct LocalStoreRow {
         _ = try objects.fetch()
         run.fetch = try await count / workbench.seconds { fetched = try objects.fetch() }
         try check(fetched.map(\.title), is: listings.map(\.title), "the objects fetched")
+        let cheapest = objects.sorted(by: \.price).limit(Self.limit)
+        run.window =
+            try await 1_000
+            * workbench.seconds {
+                let events = Progress()
+                let token = try cheapest.observe { change in events.report(change.results.count) }
+                _ = try await events.wait(for: Self.limit)
+                token.stop()
+            }
         let schema = store.schema
         await store.close()
         run.insertFloor = try await InsertFloor(store: path, schema: schema).rate(workbench)
@@ -58,10 +76,13 @@ struct LocalStoreRow {
             SELECT _row, _version, _absent, _hi, _lo, p_title, p_name, p_price, p_views, p_color, p_year \
             FROM o_Listing WHERE _state = 1
             """
+        let first = sql + " ORDER BY p_price, _hi, _lo LIMIT \(Self.limit)"
         _ = try database.step(sql)
         var stepped = 0
         run.fetchFloor = try await count / workbench.seconds { stepped = try database.step(sql) }
         try check(stepped, is: listings.count, "the rows stepped through")
+        run.windowFloor = try await 1_000 * workbench.seconds { stepped = try database.step(first) }
+        try check(stepped, is: Self.limit, "the first rows stepped through")
         return run
     }
 }

@@ -33,6 +33,21 @@ import Testing
         #expect(change.deletions.isEmpty && change.moves.isEmpty && change.modifications.isEmpty)
     }
 
+    @Test(arguments: [3, 60, 90]) func whatIsDroppedBehindTheLimitIsForgotten(keptCount: Int) throws {
+        let entries = (0..<100).map { entry($0, age: Int64($0)) }
+        var editor = try editor(limit: 3, entries)
+        editor.removeAll(from: keptCount)
+        let list = editor.list
+        #expect(list.entries.count == keptCount)
+        #expect(numbers(list) == keys(0, 1, 2))
+        for (index, entry) in entries.enumerated() {
+            let found = editor.index(of: entry.object)
+            #expect(found == (index < keptCount ? index : nil))
+        }
+        let change = editor.apply([.remove(entries[1].object, .deleted)])
+        #expect(change.deletions == [.init(index: 1, reason: .deleted)])
+    }
+
     @Test(arguments: [nil, 0, 1, 40, 200, 10_000] as [Int?])
     func objectsThatComeTogetherChangeTheListAsThoseThatComeOneByOne(limit: Int?) throws {
         var generator = SeededGenerator(seed: UInt64(limit ?? 77) + 1)

@@ -58,6 +58,9 @@ package struct ClientOptions: Sendable {
     /// If at most so many observers follow links in the same way, each is asked whether it has a result that leads to
     /// a changed object; of more, those that have it are looked up.
     package var askedObserverCountMax = 16
+    /// How many results beyond the limit of an observed query are held at first; nil for as many as the limit, but at
+    /// least 16 and at most 256.
+    package var windowSurplus: Int?
     /// The maximum number of members, over all subscriptions, for which digests are made when a session opens.
     package var digestObjectCountMax = 1_000
 

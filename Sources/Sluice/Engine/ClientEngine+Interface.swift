@@ -354,4 +354,7 @@ extension ClientEngine {
 
     /// How much work observing has cost. Tests use it to see how this work grows.
     package var observationWork: ObservationWork { observations.work }
+
+    /// How many results all observers hold in memory, including those beyond a limit. O(observers).
+    package var heldResultCount: Int { observations.heldResultCount }
 }

@@ -11,9 +11,11 @@ extension Results {
     /// - Throws: `QueryError` when the query is malformed or names something that is not in the schema.
     public func explain() throws -> QueryExplanation {
         let query = try query()
+        // Only the first matches are read where a limit is the one stage.
+        let order: SQLCompiler.Order = query.limit != nil && query.stages.isEmpty ? .result : .any
         return try core.read { reader in
             QueryExplanation(
-                query, schema: reader.schema, plan: try reader.plan(of: query, order: .any), wantedIndexes: [])
+                query, schema: reader.schema, plan: try reader.plan(of: query, order: order), wantedIndexes: [])
         }
     }
 

@@ -125,6 +125,7 @@ final class SimulatedClient {
         engineOptions.listedMemberCountMax = options.listedMemberCountMax
         engineOptions.bulkRowCountMin = options.bulkRowCountMin
         engineOptions.askedObserverCountMax = options.askedObserverCountMax
+        engineOptions.windowSurplus = options.windowSurplus
         engineOptions.isReadOnly = isLimited
         engineOptions.credentials = makeCredentials(self)
         engineOptions.hasCredentialProvider = isRenewable

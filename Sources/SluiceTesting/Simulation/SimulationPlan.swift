@@ -105,6 +105,9 @@ package struct SimulationOptions: Sendable {
     package var digestObjectCountMax = 1_000
     package var listedMemberCountMax = 10_000
     package var askedObserverCountMax = 16
+    /// How many results beyond the limit clients hold of an observed query; nil for as many as they usually do, which is
+    /// more than there are.
+    package var windowSurplus: Int?
     /// The number of rows of a page from which clients store them together.
     package var bulkRowCountMin = 8
     /// How many steps a session may use in a turn; with few, most queries are costly ones.
@@ -177,6 +180,7 @@ package struct SimulationPlan: Sendable {
         // Not drawn from the generator, so that old seeds keep their meaning.
         if seed % 2 == 0 { options.shareStepCountMax = 200 }
         if seed % 3 != 0 { options.askedObserverCountMax = 0 }
+        if seed % 4 != 3 { options.windowSurplus = Int(seed % 4) }
         options.followerSeed = seed ^ 0xF0110
         options.incompleteCountMax = [64, 1, 3][Int(seed / 11 % 3)]
         options.digestObjectCountMax = [1_000, 0, 3][Int(seed / 19 % 3)]

@@ -47,7 +47,7 @@ extension QueryExplanation.View {
         let others = Set(filing.classes.map(\.classIndex) + filing.chains.map(\.targetClass))
         otherClasses = others.subtracting([live.query.classIndex]).sorted().map { schema[$0].name }
         holdsMembers = live.holdsMembers
-        windowCapacity = live.query.limit.map { Window.capacity(limit: $0, surplus: Window.usualSurplus(limit: $0)) }
+        windowCapacity = live.query.limit.map { WindowSurplus(limit: $0).capacity }
         linkedClasses = live.plan.linkedClasses.sorted().map { schema[$0].name }
     }
 }

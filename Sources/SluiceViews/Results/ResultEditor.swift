@@ -58,6 +58,23 @@ package struct ResultEditor: ~Copyable, Sendable {
         return apply(edits)
     }
 
+    /// Drops the entries from an index on, none of which is visible. O(log n) each, or O(index) if they are more than
+    /// stay.
+    package mutating func removeAll(from index: Int) {
+        precondition(index >= list.visibleCount, "visible entries are not dropped")
+        guard list.entries.count - index > index else {
+            while list.entries.count > index {
+                entries[list.entries[list.entries.count - 1].object] = nil
+                list.entries.remove(at: list.entries.count - 1)
+            }
+            return
+        }
+        list.entries = ChunkedList(Array(list.entries.prefix(index)))
+        entries = EntryTable()
+        entries.reserveCapacity(index)
+        for entry in list.entries { entries[entry.object] = entry }
+    }
+
     /// Whether the list has an entry as it is, so that an edit with it would change nothing.
     package func holds(_ entry: ResultEntry) -> Bool { entries[entry.object].map { $0.isSame(as: entry) } ?? false }
 

@@ -4,24 +4,16 @@ import SluiceQuery
 /// Holds the first rows of a sorted query with a limit, and some more beyond the limit.
 ///
 /// The window holds all matches up to `boundary`. As long as these suffice for the limit, no change has to read from
-/// the source. Every refill makes the surplus twice as large, up to ``surplusMax``, since a window that loses its first
-/// rows is likely to lose more, and reading may take a scan of the class. A window that is trimmed returns to its usual
-/// surplus.
+/// the source. ``WindowSurplus`` says how many it holds.
 ///
 /// The rows are in order, and nothing else says where an object is: its position before a commit follows from the state
 /// before it, and leads to the row by binary search.
 ///
 /// An object, so that its rows are changed in place.
 final class Window {
-    /// How many rows beyond the limit a window comes to hold at most.
-    static let surplusMax = 4_096
-
     let limit: Int
     private let order: WindowOrder
-    /// How many rows beyond the limit a window holds when it was filled for the first time.
-    private let usualSurplus: Int
-    /// How many rows beyond the limit the next refill leaves, if there are that many.
-    private var surplus: Int
+    private var surplus: WindowSurplus
     private var rows = WindowRows()
     /// The last row up to which all matches are held; nil if all matches are held.
     private(set) var boundary: WindowEntry?
@@ -30,24 +22,18 @@ final class Window {
 
     /// Makes a window, and reads its rows.
     ///
-    /// - Parameter overscan: how many rows beyond the limit the first reading leaves; nil for as many as the limit, but
-    ///   at least 16 and at most 256.
+    /// - Parameter overscan: see ``WindowSurplus/init(limit:usualCount:)``.
     init(limit: Int, _ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
         self.limit = limit
         order = WindowOrder(judge.query, judge.shape)
-        usualSurplus = overscan ?? Self.usualSurplus(limit: limit)
-        surplus = usualSurplus
+        surplus = WindowSurplus(limit: limit, usualCount: overscan)
         let (read, wanted) = try rows(beyond: 0, surplus: surplus, judge, in: source)
         append(read, wanted: wanted)
     }
 
-    /// How many rows beyond the limit a window usually holds.
-    static func usualSurplus(limit: Int) -> Int { min(max(limit, 16), 256) }
-
     private init(copying other: Window) {
         limit = other.limit
         order = other.order
-        usualSurplus = other.usualSurplus
         surplus = other.surplus
         rows = other.rows
         boundary = other.boundary
@@ -59,12 +45,6 @@ final class Window {
 
     /// The value of the first sort key up to which all matches are held; nil if all matches are held.
     var heldEnd: Value? { boundary?.values.first }
-
-    /// How many rows a window holds after it has read, if there are that many.
-    static func capacity(limit: Int, surplus: Int) -> Int {
-        let (capacity, overflows) = limit.addingReportingOverflow(surplus)
-        return overflows ? .max : capacity
-    }
 
     /// All rows that are held, in order.
     var entries: some RandomAccessCollection<WindowEntry> { rows.entries }
@@ -117,9 +97,9 @@ final class Window {
     ///
     /// - Returns: fewer than wanted if the source has no more.
     private func rows(
-        beyond count: Int, surplus: Int, _ judge: RootJudge, in source: any ViewSource
+        beyond count: Int, surplus: WindowSurplus, _ judge: RootJudge, in source: any ViewSource
     ) throws -> (read: [WindowEntry], wanted: Int) {
-        let wanted = Self.capacity(limit: limit, surplus: surplus) - count
+        let wanted = surplus.capacity - count
         var read: [WindowEntry] = []
         read.reserveCapacity(min(wanted, 64))
         try source.rows(matching: judge.query, after: boundary.map(order.position), limit: wanted) { row in
@@ -137,10 +117,9 @@ final class Window {
 
     /// Drops rows far beyond the limit.
     private func trim() {
-        let room = max(usualSurplus, 1)
-        guard rows.count - room > Self.capacity(limit: limit, surplus: surplus) else { return }
-        surplus = usualSurplus
-        rows.removeAll(from: Self.capacity(limit: limit, surplus: surplus))
+        guard surplus.isExceeded(by: rows.count) else { return }
+        surplus.reset()
+        rows.removeAll(from: surplus.capacity)
         boundary = rows.last
     }
 
@@ -185,7 +164,8 @@ final class Window {
         let (removed, added) = moves(of: &placed)
         let heldCount = rows.count - removed.count + added.count
         let isRefilled = boundary != nil && heldCount < limit
-        let wider = isRefilled ? min(surplus * 2, max(Self.surplusMax, usualSurplus)) : surplus
+        var wider = surplus
+        if isRefilled { wider.widen() }
         let refill = try isRefilled ? rows(beyond: heldCount, surplus: wider, judge, in: source) : nil
 
         rows.replace(removed, by: added, order)
@@ -243,14 +223,14 @@ final class Window {
     private func readAnew(
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
     ) throws -> [RootChange] {
-        let anew = try Window(limit: limit, judge, overscan: usualSurplus, in: source)
+        let anew = try Window(limit: limit, judge, overscan: surplus.usualCount, in: source)
         let classIndex = judge.query.classIndex
         let changes = try judge.changes(
             from: members.map { ObjectRef(classIndex, $0) }, to: anew.members.map { ObjectRef(classIndex, $0) }, commit,
             in: source, before: before)
         rows = anew.rows
         boundary = anew.boundary
-        surplus = usualSurplus
+        surplus.reset()
         return changes
     }
 

@@ -15,7 +15,8 @@ package struct SortPosition: Hashable, Sendable {
 }
 
 extension SortOrder {
-    func precedes(_ left: SortPosition, _ right: SortPosition) -> Bool {
+    /// Whether the left position comes before the right one.
+    package func precedes(_ left: SortPosition, _ right: SortPosition) -> Bool {
         precedes(left.values, left.id, right.values, right.id)
     }
 }

@@ -9,6 +9,7 @@ final class Observations {
     private let active: ActiveSubscriptions
     private let session: SyncSession
     private let askedObserverCountMax: Int
+    private let windowSurplus: Int?
     private let now: () -> Timestamp
     private let log: LogSink?
     private let overruled = OverruledResults()
@@ -28,6 +29,7 @@ final class Observations {
         self.now = now
         self.log = log
         askedObserverCountMax = options.askedObserverCountMax
+        windowSurplus = options.windowSurplus
         index = ObserverIndex(overruled)
     }
 
@@ -48,17 +50,20 @@ final class Observations {
         deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let reader = reader(of: subscription)
-        let entries = try reader.entriesWithStanding()
         lastNumber += 1
-        overruled.replace(of: lastNumber, with: try reader.overruled())
         let observer = Observer(
-            id: lastNumber, subscription: subscription, schema: storage.schema, reportsPending: reportsPending,
-            isPrompt: isPrompt,
+            id: lastNumber, subscription: subscription, schema: storage.schema, windowSurplus: windowSurplus,
+            reportsPending: reportsPending, isPrompt: isPrompt,
             freshness: { [active, session] in
                 if subscription.isLocal { return subscription.isCached ? .cached(since: nil) : .confirmed }
                 let isCurrent = session.isActive && !active.awaitsCatchUp && subscription.isComplete
                 return isCurrent ? .confirmed : .cached(since: subscription.confirmedUntil?.date)
             }, end: end, deliver: deliver)
+        var entries: [ResultEntry] = []
+        let read = try reader.forEachHeldEntry(capacity: observer.capacity) { entries.append($0) }
+        overruled.replace(of: observer.id, with: try reader.overruled())
+        work.readCount += read.readCount
+        observer.hold(read.extent)
         index.insert(observer, schema: storage.schema)
         observer.start(with: entries)
         return observer.id
@@ -115,6 +120,9 @@ final class Observations {
     /// Whether a prompt observer has an event that its consumer has not handled. O(observers).
     var hasBusyObservers: Bool { index.all.contains { $0.isPrompt && $0.isBusy } }
 
+    /// How many results all observers hold in memory, including those beyond a limit. O(observers).
+    var heldResultCount: Int { index.all.reduce(0) { $0 + $1.resultCount } }
+
     /// Files all observers again, after the schema has changed.
     func rebind() {
         let observers = index.all
@@ -165,7 +173,7 @@ final class Observations {
             guard let observer = index[id], !observer.isOver else { continue }
             do {
                 if let failure = task.failure { throw failure }
-                let edits = task.isRebuilt ? try rebuilt(observer, task, settlement) : task.edits
+                let edits = try edits(for: observer, task, settlement)
                 observer.receive(edits + task.touched.sorted().map { .touch($0) }, origin: origin, now: now)
             } catch {
                 fail(observer, because: error)
@@ -174,7 +182,17 @@ final class Observations {
         work.add(settlement.work)
     }
 
-    /// The edits that lead to the results of a subscription that has become complete or ceased to be.
+    private func edits(
+        for observer: Observer, _ task: ObserverSettlement.Task, _ settlement: ObserverSettlement
+    ) throws -> [ResultEdit] {
+        if task.isRebuilt { return try rebuilt(observer, task, settlement) }
+        guard observer.isExhausted(by: task.edits) else { return task.edits }
+        observer.widenWindow()
+        return try rebuilt(observer, task, settlement)
+    }
+
+    /// The edits that lead to the results of a subscription that has become complete or ceased to be, or to those of a
+    /// window that was exhausted.
     private func rebuilt(
         _ observer: Observer, _ task: ObserverSettlement.Task, _ settlement: ObserverSettlement
     ) throws -> [ResultEdit] {
@@ -192,17 +210,27 @@ final class Observations {
                 if observer.holds(entry.object) { keptCount += 1 }
                 if !observer.isUpToDate(entry) { edits.append(.upsert(entry)) }
             }
-            if isAnswered, keptCount == count { return edits }
+            if isAnswered, keptCount == count {
+                observer.hold(.whole)
+                return edits
+            }
             edits = []
         }
         observer.willRenewRows()
         var kept: Set<ObjectRef> = []
         // Most are in memory as they are, and are not read twice at a time.
-        try reader.forEachEntryWithStanding { entry in
+        let read = try reader.forEachHeldEntry(capacity: observer.capacity) { entry in
             kept.insert(entry.object)
             if !observer.isUpToDate(entry) { edits.append(.upsert(entry)) }
         }
-        let gone = try observer.objects.filter { !kept.contains($0) }.map { object in
+        work.readCount += read.readCount
+        observer.hold(read.extent)
+        let gone = try observer.objects.filter { object in
+            !kept.contains(object) && (observer.mayHold(object) || task.judged.contains(object))
+        }.map { object in
+            if read.extent.hasOthers, let row = try storage.row(object), try reader.includes(row, object) {
+                return ResultEdit.remove(object, .window)
+            }
             let isHere = try storage.isPresent(object)
             return ResultEdit.remove(object, settlement.reason(object, observer.subscription, isHere: isHere))
         }

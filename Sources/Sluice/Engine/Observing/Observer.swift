@@ -12,6 +12,8 @@ final class Observer {
     private var results: ResultEditor
     /// For a query with stages, everything that matches; else nil.
     private var pool: ResultPool?
+    /// Which of the results are in memory; nil for a query all of whose results always are.
+    private var window: HeldWindow?
     private let deliver: (ResultEvent) -> Void
     /// Tells the consumer that no more events will come.
     let end: () -> Void
@@ -36,7 +38,8 @@ final class Observer {
     }
 
     init(
-        id: UInt64, subscription: Subscription, schema: Schema, reportsPending: Bool, isPrompt: Bool,
+        id: UInt64, subscription: Subscription, schema: Schema, windowSurplus: Int?, reportsPending: Bool,
+        isPrompt: Bool,
         freshness: @escaping () -> Freshness, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void
     ) {
         self.isPrompt = isPrompt
@@ -50,6 +53,7 @@ final class Observer {
                 schema: schema, order: SortOrder(subscription.query.sort), limit: subscription.query.limit),
             ignoring: subscription.query.exclusions.excludedRootProperties, reportsPending: reportsPending)
         pool = ResultPool(subscription.query)
+        window = HeldWindow(subscription.query, surplus: windowSurplus)
     }
 
     /// Whether the object may be among the results in memory.
@@ -104,6 +108,47 @@ final class Observer {
         (pool.map { Array($0.objects) } ?? results.list.entries.map(\.object)) + backlog.objects
     }
 
+    /// Whether an object is in memory, or an edit of it waits.
+    func concerns(_ object: ObjectRef) -> Bool { results.contains(object) || backlog.lastEdit(of: object) != nil }
+
+    /// Whether an object may be in memory after the edits that wait.
+    func mayHold(_ object: ObjectRef) -> Bool { pool != nil || holds(object) }
+
+    /// The number of results in memory, including those beyond the limit.
+    var resultCount: Int { pool?.objects.count ?? results.count }
+
+    // MARK: The window
+
+    /// How many results are held at least, where the first can be read without the others; nil for all.
+    var capacity: Int? { window?.capacity }
+
+    /// Whether a result at a position is not held, because enough come before it.
+    func isBeyondWindow(_ position: SortPosition) -> Bool { window?.excludes(position) ?? false }
+
+    /// Whether edits of different objects leave fewer results in memory than are to be shown, and the store has others.
+    /// O(edits), and O(edits that wait) if they take more away than they bring.
+    func isExhausted(by edits: [ResultEdit]) -> Bool {
+        guard let window, window.hasOthers else { return false }
+        var growth = 0
+        for edit in edits {
+            switch edit {
+            case .upsert(let entry): if !holds(entry.object) { growth += 1 }
+            case .remove(let object, _): if holds(object) { growth -= 1 }
+            case .touch: break
+            }
+        }
+        guard growth < 0, let heldCount else { return false }
+        return window.isExhausted(with: heldCount + growth)
+    }
+
+    /// Notes that the results are read again because the window was exhausted.
+    func widenWindow() { window?.widen() }
+
+    /// Notes which results are in memory once the edits that were made from a reading are.
+    func hold(_ extent: HeldExtent) { window?.hold(extent) }
+
+    // MARK: Events
+
     /// Reports the present results as the first event.
     func start(with entries: [ResultEntry]) {
         let change = results.replace(with: pool?.replace(with: entries) ?? entries, reason: .unknown)
@@ -151,6 +196,7 @@ final class Observer {
         let before = results.list
         let edits = pool?.apply(edits, to: results) ?? edits
         let change = results.apply(edits)
+        if backlog.isEmpty { window?.trim(&results) }
         guard !change.isEmpty || subscription.status != reportedStatus else { return }
         var remote: Remote?
         // An event that only reports a new state has no author.

@@ -98,7 +98,11 @@ struct ObserverSettlement {
                 guard tasks[observer.id, default: Task()].judged.insert(object).inserted else { return }
                 let isPending = try standing?.isPending ?? outcome.hasPending(object)
                 let entry = try subscription.judge.entry(object, row, isPending: isPending, in: outcome)
-                tasks[observer.id]?.edits.append(.upsert(entry))
+                if !observer.isBeyondWindow(entry.position) {
+                    tasks[observer.id]?.edits.append(.upsert(entry))
+                } else if observer.concerns(object) {
+                    tasks[observer.id]?.edits.append(.remove(object, .window))
+                }
             } else if observer.mayContain(object) {
                 guard tasks[observer.id, default: Task()].judged.insert(object).inserted else { return }
                 let reason = reason(object, subscription, isHere: row != nil)
@@ -131,7 +135,7 @@ struct ObserverSettlement {
 
 /// How much work observing has cost. Tests use it to see how the work grows.
 package struct ObservationWork: Sendable, Equatable {
-    /// How often an object was read for all observers of a transaction.
+    /// How often an object was read for all observers of a transaction, or to find the results of one.
     package internal(set) var readCount = 0
     /// How often it was judged whether an object is among the results of an observer.
     package internal(set) var judgementCount = 0

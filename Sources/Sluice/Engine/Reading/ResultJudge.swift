@@ -87,7 +87,13 @@ struct ResultJudge {
 
     /// Whether the query reads linked objects, and all that it reads may be here.
     private func mayReadLinks(of subscription: SubscriptionRecord?) -> Bool {
-        linkedWrites.isPossible && (trustsBacklinks(of: subscription) || !query.dependencies.readsBacklinks)
+        linkedWrites.isPossible && canJudge(for: subscription)
+    }
+
+    /// Whether there are objects that can be judged here: none for a query that follows links backwards, where objects
+    /// that link to another may be missing.
+    func canJudge(for subscription: SubscriptionRecord?) -> Bool {
+        trustsBacklinks(of: subscription) || !query.dependencies.readsBacklinks
     }
 
     /// Whether the condition can be evaluated with what is here.

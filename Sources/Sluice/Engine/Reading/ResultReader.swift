@@ -5,13 +5,13 @@ package import SluiceViews
 
 /// Computes a query's results in one state of the store; ``ResultJudge`` says which they are.
 struct ResultReader {
-    private let judge: ResultJudge
-    private let reader: any ClientReading
-    private let subscription: SubscriptionRecord?
+    let judge: ResultJudge
+    let reader: any ClientReading
+    let subscription: SubscriptionRecord?
     /// What the open transaction that reads has written; nil outside of one.
     private let written: (any WrittenObjects)?
     /// The state by which objects are judged.
-    private let state: any ObjectStanding
+    let state: any ObjectStanding
 
     /// - Parameters:
     ///   - reader: the state to read.
@@ -28,12 +28,13 @@ struct ResultReader {
         state = written.map { OpenTransactionState(reader, $0) } ?? reader
     }
 
-    private var query: Query { judge.query }
+    var query: Query { judge.query }
 
     /// The classes as of the state that is read.
     var schema: Schema { reader.schema }
 
-    private func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
+    /// Whether an object that is here is among the results, regardless of the limit.
+    func includes(_ row: Row, _ object: ObjectRef) throws -> Bool {
         try judge.includes(row, object, of: subscription, in: state)
     }
 
@@ -171,7 +172,7 @@ struct ResultReader {
     /// All results in order, within the limit.
     func results() throws -> ResultList {
         let order = SortOrder(query.sort)
-        let entries = try entriesWithStanding()
+        let entries = try firstMatches() ?? entriesWithStanding()
         guard query.stages.isEmpty else {
             return ResultList(schema: schema, order: order, limit: nil, entries: staged(entries))
         }
@@ -186,24 +187,16 @@ struct ResultReader {
     /// All results in order, within the limit, without the list that observing would need.
     func sortedEntries() throws -> ArraySlice<ResultEntry> {
         guard query.stages.isEmpty else { return staged(try entries())[...] }
-        if let limit = query.limit, query.object == nil, subscription == nil { return try firstMatches(limit)[...] }
-        var entries = try entries()
+        var entries = try firstMatches() ?? entries()
         SortOrder(query.sort).sort(&entries)
         return entries.prefix(query.limit ?? .max)
     }
 
-    /// The first objects that match on disk, in order. The disk sorts them, so only as many are read as are wanted.
-    private func firstMatches(_ limit: Int) throws -> [ResultEntry] {
-        var entries: [ResultEntry] = []
-        guard limit > 0 else { return entries }
-        try reader.rows(matching: query, after: nil, limit: nil) { row in
-            let object = ObjectRef(query.classIndex, row.key)
-            if try judge.isJudgeable(row, of: nil, in: state) {
-                entries.append(try judge.entry(object, row, in: state))
-            }
-            return entries.count < limit
-        }
-        return entries
+    /// The results within the limit and at most a few others, in no particular order; nil where they cannot be found
+    /// without the others.
+    private func firstMatches() throws -> [ResultEntry]? {
+        guard readsWindow, let limit = query.limit else { return nil }
+        return try limit == 0 ? [] : firstResults(limit).entries
     }
 
     /// The number of results, at most the limit.
