@@ -28,7 +28,7 @@ import SluiceBackend
         try await phone.write { try $0.insert(Departure(id: "3", flight: "UA 3", delay: 5_000)) }
 
         for try await change in phone.objects(Alert.self).changes where !change.insertions.isEmpty {
-            for alert in try change.results.elements() {
+            for alert in change.results {
                 print("departure \(alert.departure) is \(alert.delay) minutes late, says", change.remote?.userID ?? "?")
             }
             break
