@@ -222,7 +222,8 @@ import Testing
                 try await unsure.event(from: 1) { $0.results.count == count }
             }
             try await sure.event { $0.results.count == 100 && $0.modifications.count == 1 }
-            #expect(Sure.decodedCount.withLock { $0 } == 0 && Unsure.decodedCount.withLock { $0 } == 102)
+            // A value that fails is tried again as what a wider type in the store would give.
+            #expect(Sure.decodedCount.withLock { $0 } == 0 && Unsure.decodedCount.withLock { $0 } == 103)
         }
 
         // MARK: Classes that change, and what is excluded
