@@ -45,7 +45,7 @@ import Testing
         try await withFolder { folder in
             try await withServer { server in
                 let file = folder + "/departures.csv"
-                try "id,flight,delay\n1,UA 1,late\n".write(toFile: file, atomically: true, encoding: .utf8)
+                try "id,flight,delay\na1,UA 1,late\n".write(toFile: file, atomically: true, encoding: .utf8)
                 let exit = try await Tool.run("import", server.url(), "Departure", file, "--key=id")
                 try #require(exit.code == 0, "\(exit.diagnostics)")
                 // A database that cannot be, and one in which the delay is a text.
