@@ -152,7 +152,7 @@ let package = Package(
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
                 "SluiceStorage", "SluiceRules", "SluiceAccess", "SluiceJSON", "CSQLite", "CEpoll", "CAllocationCounter",
-            ], path: "Benchmarks", swiftSettings: settings),
+            ], path: "Benchmarks", exclude: ["RESULTS.md"], swiftSettings: settings),
         // Shared by tests and benchmarks.
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
 

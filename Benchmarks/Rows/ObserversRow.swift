@@ -47,7 +47,7 @@ struct ObserversRow {
                     tokens.append(
                         try results.observe { change in
                             if change.state == .complete, tally.isFirst(car.vin) { complete.report(tally.count) }
-                            if change.results.count == 1 { changed.report((try? change.results[0].views) ?? 0) }
+                            if let car = change.results.first { changed.report(car.views) }
                         })
                 }
                 _ = try await complete.wait(for: count)

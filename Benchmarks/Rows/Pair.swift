@@ -24,7 +24,7 @@ struct Pair {
         let seen = seen
         token = try objects.observe { change in
             var views = 0
-            for index in change.modifications { views = max(views, (try? change.results[index].views) ?? 0) }
+            for index in change.modifications { views = max(views, change.results[index].views) }
             seen.report(views)
         }
         try await observer.core.synced(try objects.query(), timeout: .seconds(30)) {}

@@ -143,7 +143,7 @@ struct ResultChangesRow {
             report(kind, seconds / Double(changeCount) * 1e6)
         }
         try check(
-            try last.results?.elements().map(\.vin) ?? [], is: try results.fetch().map(\.vin),
+            last.results?.map(\.vin) ?? [], is: try results.fetch().map(\.vin),
             "the last event's results")
         token.stop()
         await store.close()

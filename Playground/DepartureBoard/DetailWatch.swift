@@ -18,7 +18,7 @@ final class DetailWatch: @unchecked Sendable {
 
     /// Says what is new about the flight.
     func note(_ change: Change<Flight>) {
-        guard let flight = (try? change.results.elements())?.first else { return }
+        guard let flight = change.results.first else { return }
         let text = Self.text(flight)
         let isNew = lock.withLock {
             hasSeenDeparture = hasSeenDeparture || flight.hasDeparted

@@ -83,10 +83,10 @@ struct BoardPainter {
 
     func time(_ date: Date) -> String { clock.string(from: date) }
 
-    func lines(_ change: Change<Flight>, title: String) throws -> [String] {
+    func lines(_ change: Change<Flight>, title: String) -> [String] {
         let touched = Set(change.insertions + change.modifications)
         var lines = [title, "", "   TIME       FLIGHT   TO                              STATUS"]
-        for (index, flight) in try change.results.elements().enumerated() {
+        for (index, flight) in change.results.enumerated() {
             // A mark shows where a change came from: ◆ the server, ● this client.
             let mark = change.isInitial || !touched.contains(index) ? " " : change.remote == nil ? "●" : "◆"
             lines.append("\(mark)  \(row(of: flight))")

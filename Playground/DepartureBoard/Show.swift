@@ -27,7 +27,7 @@ struct Show {
             let summary = Self.summary(change, painter: painter)
             let title =
                 "EWR DEPARTURES: the next 20, without planes   [\(change.state)]   ◆ from the server  ● made here"
-            if let lines = try? painter.lines(change, title: title) { screen.paint(lines, summary: summary) }
+            screen.paint(painter.lines(change, title: title), summary: summary)
         }
         let gateToken = try Self.board(in: gate).observe { tally.noteAtGate($0) }
         let first = try await board.synced(timeout: .seconds(30))
@@ -82,7 +82,7 @@ struct Show {
 
     private static func summary(_ change: Change<Flight>, painter: BoardPainter) -> String {
         let origin = change.isInitial ? "first" : change.remote == nil ? "local ●" : "remote ◆"
-        let next = (try? change.results.isEmpty ? nil : change.results[0]).map { painter.time($0.scheduled) } ?? "-"
+        let next = change.results.first.map { painter.time($0.scheduled) } ?? "-"
         return "board [\(change.state)] \(origin): +\(change.insertions.count) -\(change.deletions.count) "
             + "~\(change.modifications.count), \(change.results.count) flights, next at \(next)"
     }

@@ -20,10 +20,9 @@ final class Tally: @unchecked Sendable {
     }
 
     func noteAtGate(_ change: Change<Flight>) {
-        guard let flights = try? change.results.elements() else { return }
         lock.withLock {
             gateCount += 1
-            for flight in flights { gateDelays[flight.objectID] = flight.delay }
+            for flight in change.results { gateDelays[flight.objectID] = flight.delay }
         }
     }
 

@@ -86,10 +86,9 @@ import SluiceServer
             for removal in change.removals {
                 say("leaves: \(removal.identity.key), because of \(removal.reason)")
             }
-            let found = try change.results.elements()
-            if !change.isInitial { for index in change.insertions { say("comes: \(found[index].title)") } }
+            if !change.isInitial { for index in change.insertions { say("comes: \(change.results[index].title)") } }
             guard change.state == .complete else { continue }
-            for document in found { say("Eva has \(document.title): \(document.text)") }
+            for document in change.results { say("Eva has \(document.title): \(document.text)") }
             break
         }
         await eva.close()

@@ -18,7 +18,8 @@ public import Sluice
     ///
     /// - Parameter results: results of at most one object, such as `store.results(of: car)` or
     ///   `store.results(Car.self, key: "JT2")`; of others, the first object counts.
-    /// - Throws: `QueryError` when the query is wrong; `StoreError` when the store is closed, or within a write.
+    /// - Throws: `QueryError` when the query is wrong; `ModelError` when the store's classes do not fit the type;
+    ///   `StoreError` when the store is closed, or within a write.
     public init(_ results: Results<Element>) throws { self.results = try LiveResults(results) }
 
     /// The object as it is; nil if it is not here, or was deleted.

@@ -30,7 +30,8 @@ internal import SluiceModel
 
     /// Begins to observe.
     ///
-    /// - Throws: `QueryError` when the query is wrong; `StoreError` when the store is closed, or within a write.
+    /// - Throws: `QueryError` when the query is wrong; `ModelError` when the store's classes do not fit the type;
+    ///   `StoreError` when the store is closed, or within a write.
     public init(_ results: Results<Element>) throws {
         status = SubscriptionStatus(state: .pending)
         token = try results.observe(isolation: MainActor.shared) { [weak self] change in self?.receive(change) }
@@ -61,29 +62,23 @@ internal import SluiceModel
     private func receive(_ change: Change<Element>) {
         if status != change.subscription { status = change.subscription }
         if freshness != change.freshness { freshness = change.freshness }
+        let errors = change.results.unreadable
+        if unreadable != errors { unreadable = errors }
         guard change.isInitial || change.changesResults else { return }
         let changed = Set(change.insertions).union(change.modifications)
         var next: [Element] = []
         var ids: [ObjectID: Element] = [:]
-        var errors: [ModelError] = []
         next.reserveCapacity(change.results.count)
-        for index in 0..<change.results.count {
+        for index in change.results.indices {
             let id = change.results.objectID(at: index)
-            do {
-                let isKnown = changed.contains(index) ? nil : known[id]
-                if isKnown == nil { decodedCount += 1 }
-                let element = try isKnown ?? change.results[index]
-                next.append(element)
-                ids[id] = element
-            } catch let error as ModelError {
-                errors.append(error)
-            } catch {
-                errors.append(ModelError(.notInSchema, "\(error)"))
-            }
+            let isKnown = changed.contains(index) ? nil : known[id]
+            if isKnown == nil { decodedCount += 1 }
+            let element = isKnown ?? change.results[index]
+            next.append(element)
+            ids[id] = element
         }
         known = ids
         elements = next
-        if !(unreadable.isEmpty && errors.isEmpty) { unreadable = errors }
     }
 }
 

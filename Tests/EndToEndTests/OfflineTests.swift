@@ -71,7 +71,7 @@ struct OfflineTests {
                     #expect(try results.fetch().map { $0["tail"] } == ["N1", "N2", "N3"].map { .string($0) })
                     let token = try kept.observe { change in
                         if change.isInitial {
-                            let tails = (try? change.results.elements().compactMap { $0["tail"] }) ?? []
+                            let tails = change.results.compactMap { $0["tail"] }
                             initial.withLock { $0 = tails }
                         }
                         for removal in change.removals {

@@ -41,6 +41,23 @@ import Testing
         }
     }
 
+    @Test func theServiceEndsWithTheReasonWhenNoMoreComes() async throws {
+        try await withFolder { folder in
+            try await withServer { server in
+                let file = folder + "/departures.csv"
+                try "id,flight,delay\na1,UA 1,late\n".write(toFile: file, atomically: true, encoding: .utf8)
+                let exit = try await Tool.run("import", server.url(), "Departure", file, "--key=id")
+                try #require(exit.code == 0, "\(exit.diagnostics)")
+                // A database that cannot be, and one in which the delay is a text.
+                for (name, reason) in [("no.such.name", "no.such.name"), ("test", "Departure.delay")] {
+                    let service = try ChildProcess(path, [server.url(name), folder + "/\(name).sluice"], input: nil)
+                    let end = try await service.finish()
+                    #expect(end.code == 1 && end.diagnostics.contains(reason), "\(end.diagnostics)")
+                }
+            }
+        }
+    }
+
     @Test func theServiceSaysHowItIsCalled() async throws {
         let exit = try await ChildProcess(path, []).finish()
         #expect(exit.code == 64 && exit.diagnostics.hasPrefix("usage: DelayAlerts"))

@@ -11,7 +11,7 @@ actor Alerts {
 
     func begin(_ results: Results<Departure>) throws {
         token = try results.observe(isolation: self) { alerts, change in
-            alerts.numbers = (try? change.results.elements().map(\.number)) ?? []
+            alerts.numbers = change.results.map(\.number)
         }
     }
 
@@ -163,6 +163,21 @@ final class MainCounter {
         #expect(list.elements.map(\.number) == Array(0..<500).filter { $0 != 3 })
     }
 
+    @Test func whatCannotBeReadLeavesAListWhichSaysWhy() async throws {
+        try await writer.write { tx in
+            for number in 1...2 { try tx.insert(Departure(number: number, delay: 100)) }
+        }
+        let list = try LiveResults(late)
+        try await wait { list.count == 2 }
+        let identity = Identity(className: "Departure", key: .int(1))
+        try await writer.write { try $0.update(identity, set: ["status": .string("unheard of")]) }
+        try await wait { list.elements.map(\.number) == [2] }
+        #expect(list.unreadable.map(\.object) == [identity])
+        try await writer.write { try $0.update(identity, set: ["status": .string("scheduled")]) }
+        try await wait { list.elements.map(\.number) == [1, 2] }
+        #expect(list.unreadable.isEmpty)
+    }
+
     @Test func aListEndsWithItsRelease() async throws {
         var list: LiveResults<Departure>? = try LiveResults(late)
         try await wait { list?.status.state == .complete }
@@ -176,7 +191,7 @@ final class MainCounter {
         try await write(1, delay: 100)
         try await writer.uploaded()
         for try await change in late.changes {
-            numbers = try change.results.elements().map(\.number)
+            numbers = change.results.map(\.number)
             if change.state == .complete { break }
         }
         #expect(numbers == [1])

@@ -53,7 +53,7 @@ struct IdentityTests {
         }
         try await b.write { try $0.update(milk) { $0.text = "Buy oat milk" } }
         try await recorders[0].event { change in
-            (try? change.results.elements())?.contains { $0.text == "Buy oat milk" } ?? false
+            change.results.contains { $0.text == "Buy oat milk" }
         }
     }
 
@@ -79,7 +79,7 @@ struct IdentityTests {
         server.restore(b)
         try await a.uploaded(timeout: waitMax)
         try await recorders[1].event { change in
-            (try? change.results.elements())?.contains { $0.text == "Water plants" } ?? false
+            change.results.contains { $0.text == "Water plants" }
         }
         let seen = try #require(try b.objects(Chore.self).where { $0.text == "Water plants" }.first())
         #expect(try seen.folder?.fetch()?.name == "Home")

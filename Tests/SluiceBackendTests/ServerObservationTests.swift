@@ -201,7 +201,7 @@ struct ServerObservationTests {
         try await alerts.complete()
         try await phone.write { try $0.insert(Flight(id: "UA1", delay: 75)) }
         let alert = try await alerts.event { !$0.insertions.isEmpty }
-        #expect(try alert.results.elements() == [Alert(flight: "UA1", delay: 75)])
+        #expect(Array(alert.results) == [Alert(flight: "UA1", delay: 75)])
         #expect(alert.remote?.userID == "server")
         backend.cancel()
         try await backend.value

@@ -17,7 +17,7 @@ struct ServerWriteTests {
         try await nyc.putFlight("UA1", delay: 75)
 
         let change = try await recorder.event { !$0.insertions.isEmpty }
-        #expect(try change.results.elements() == [Flight(id: "UA1", delay: 75)])
+        #expect(Array(change.results) == [Flight(id: "UA1", delay: 75)])
         #expect(change.remote?.userID == "server")
         #expect(change.remote?.workerID == "worker-1")
         #expect(change.remote?.operations == [.create])
@@ -27,7 +27,7 @@ struct ServerWriteTests {
             try transaction.increment(Flight(id: "UA1"), \.delay, by: 5)
         }
         let update = try await recorder.event { !$0.modifications.isEmpty }
-        #expect(try update.results.elements() == [Flight(id: "UA1", delay: 80, gate: "B7")])
+        #expect(Array(update.results) == [Flight(id: "UA1", delay: 80, gate: "B7")])
         #expect(update.remote?.operations == [.set, .add])
         try await nyc.write { try $0.delete(Flight.self, key: "UA1") }
         let deletion = try await recorder.event { !$0.deletions.isEmpty }
@@ -243,7 +243,7 @@ struct ServerWriteTests {
         server.restore(store)
         try await store.uploaded(timeout: waitMax)
         try await recorder.event { change in
-            (try? change.results.elements()) == [Flight(id: "UA1", delay: 3, gate: "A1")]
+            Array(change.results) == [Flight(id: "UA1", delay: 3, gate: "A1")]
         }
         #expect(try await nyc.object(Flight.self, key: "UA1") == Flight(id: "UA1", delay: 3, gate: "A1"))
     }

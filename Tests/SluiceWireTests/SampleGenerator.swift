@@ -156,7 +156,7 @@ struct SampleGenerator: RandomNumberGenerator {
             departures: many(upTo: 10) {
                 ViewBlock.Departure(
                     ObjectRef($0.below(2), $0.key()), role: $0.pick(RowRole.allCases),
-                    reason: $0.pick(RemovalReason.allCases.filter { $0 != .purged }))
+                    reason: $0.pick(RemovalReason.allCases.filter { $0 != .purged && $0 != .unreadable }))
             })
     }
 }

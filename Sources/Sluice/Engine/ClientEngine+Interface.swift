@@ -10,6 +10,7 @@ extension ClientEngine {
     /// ``endObservation(_:keeping:purging:)``.
     ///
     /// - Parameters:
+    ///   - readability: which results the consumer's type can represent; nil for all.
     ///   - reportsPending: whether an event reports that writes of an object begin or cease to be pending.
     ///   - isPrompt: whether the consumer is called on a thread of the store's own, so that ``whenHandledComplete(_:_:)``
     ///     counts it.
@@ -19,14 +20,16 @@ extension ClientEngine {
     ///   - deliver: called with each event. ``observerIsReady(_:)`` says that the consumer has handled it.
     /// - Returns: the number of the observation.
     package func observe(
-        _ query: Query, reportsPending: Bool = false, isPrompt: Bool = false, isLocal: Bool = false,
-        isCached: Bool = false, end: @escaping () -> Void = {}, deliver: @escaping (ResultEvent) -> Void
+        _ query: Query, readability: Readability? = nil, reportsPending: Bool = false, isPrompt: Bool = false,
+        isLocal: Bool = false, isCached: Bool = false, end: @escaping () -> Void = {},
+        deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let subscription = try subscriptions.hold(query, isLocal: isLocal, isCached: isCached)
         subscription.isRemembered = !subscription.isLocal
         do {
             return try observations.begin(
-                subscription, reportsPending: reportsPending, isPrompt: isPrompt, end: end, deliver: deliver)
+                subscription, readability: readability, reportsPending: reportsPending, isPrompt: isPrompt, end: end,
+                deliver: deliver)
         } catch {
             try? release(subscription)
             throw error

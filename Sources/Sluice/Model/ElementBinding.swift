@@ -19,6 +19,10 @@ package final class ElementBinding: Sendable {
     let widened: PropertySet
     /// The columns that may be null in the store and not in the type, which has a default that stands for null.
     let nullable: PropertySet
+    /// Whether each property's Swift type has every value that the store's class allows.
+    private let decodesEveryValue: Bool
+    /// The positions for which nothing stands when they are excluded, as far as the class says.
+    private let irreplaceable: PropertySet
     /// What a row holds before anything is put into it.
     let defaultValues: [Value]
     let allPositions: PropertySet
@@ -51,8 +55,11 @@ package final class ElementBinding: Sendable {
         var properties: [Property] = []
         var widened = PropertySet()
         var nullable = PropertySet()
+        var decodesEveryValue = element is Record.Type
+        var irreplaceable = PropertySet()
         if let declared = element.declaredClass {
             properties = try declared.schema.get().properties
+            decodesEveryValue = declared.total.count == properties.count
             for (column, property) in properties.enumerated() {
                 guard let position = classSchema.index(of: property) else {
                     throw ModelError(
@@ -67,6 +74,9 @@ package final class ElementBinding: Sendable {
                 {
                     nullable.insert(column)
                 }
+                if !replaceable.contains(column) { irreplaceable.insert(position) }
+                let hasNull = !stored.isOptional || property.type.isOptional || nullable.contains(column)
+                if widened.contains(column) || !hasNull { decodesEveryValue = false }
             }
         }
         let storage = UnsafeMutableBufferPointer<Int>.allocate(capacity: positions.count)
@@ -79,9 +89,20 @@ package final class ElementBinding: Sendable {
         self.declared = properties
         self.widened = widened
         self.nullable = nullable
+        self.decodesEveryValue = decodesEveryValue
+        self.irreplaceable = irreplaceable
     }
 
     deinit { positions.deallocate() }
+
+    /// Whether every object of the class can be read as the type, whatever it has.
+    var readsEveryRow: Bool { decodesEveryValue && irreplaceable.isEmpty }
+
+    /// Whether an object that lacks these properties can be read as the type, whatever the others are; false also where
+    /// that depends on their values. O(1).
+    func readsEveryRow(lacking absent: PropertySet) -> Bool {
+        decodesEveryValue && absent.intersection(irreplaceable).isEmpty
+    }
 
     /// The positions at which something stands for what is not here: what is absent, and null where the type has none,
     /// which must not be written back as if the program had set it.

@@ -143,6 +143,9 @@ extension Link: PropertyElement {
     @inlinable
     public static var tracksExclusion: Bool { true }
 
+    @inlinable
+    public static var decodesEveryValue: Bool { true }
+
     public var propertyValue: Value { key.map(Value.link) ?? .null }
 
     public var presence: PropertyPresence {

@@ -121,6 +121,8 @@ extension Links: PropertyValue {
 
     public static var tracksExclusion: Bool { true }
 
+    public static var decodesEveryValue: Bool { true }
+
     public var propertyValue: Value { .list(keys.map(Value.link)) }
 
     public var presence: PropertyPresence {

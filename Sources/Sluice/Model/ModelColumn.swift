@@ -7,18 +7,21 @@ final class ModelColumn<Root: Model>: Sendable {
     let keyPath: any PartialKeyPath<Root> & Sendable
     /// Whether the declaration gives a default, even one that is the type's zero.
     let isDefaulted: Bool
+    /// Whether the property's Swift type has every value that its type in the schema allows.
+    let decodesEveryValue: Bool
     @usableFromInline let encode: @Sendable (Root, Int, inout RowEncoder) throws -> Void
     @usableFromInline let decode: @Sendable (borrowing RowDecoder, Int, inout Root) throws -> Void
 
     @usableFromInline
     init(
-        _ property: Property, keyPath: any PartialKeyPath<Root> & Sendable, isDefaulted: Bool,
+        _ property: Property, keyPath: any PartialKeyPath<Root> & Sendable, isDefaulted: Bool, decodesEveryValue: Bool,
         encode: @escaping @Sendable (Root, Int, inout RowEncoder) throws -> Void,
         decode: @escaping @Sendable (borrowing RowDecoder, Int, inout Root) throws -> Void
     ) {
         self.property = property
         self.keyPath = keyPath
         self.isDefaulted = isDefaulted
+        self.decodesEveryValue = decodesEveryValue
         self.encode = encode
         self.decode = decode
     }
@@ -34,7 +37,7 @@ final class ModelColumn<Root: Model>: Sendable {
         nonisolated(unsafe) let writable = keyPath as? WritableKeyPath<Root, Value>
         let name = property.name
         return ModelColumn(
-            property, keyPath: keyPath, isDefaulted: isDefaulted,
+            property, keyPath: keyPath, isDefaulted: isDefaulted, decodesEveryValue: Value.decodesEveryValue,
             encode: { root, column, row in
                 guard let offset else { return try row.set(column, root[keyPath: keyPath]) }
                 let value = withUnsafePointer(to: root) { root in

@@ -28,6 +28,7 @@ public final class ModelDefinition<Root: Model>: Sendable {
         }
         declared = DeclaredClass(
             schema: schema, defaulted: PropertySet(columns.indices.filter { builder.columns[$0].isDefaulted }),
+            total: PropertySet(columns.indices.filter { builder.columns[$0].decodesEveryValue }),
             inverses: builder.inverses.map(\.declared))
     }
 

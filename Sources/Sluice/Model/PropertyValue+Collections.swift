@@ -10,6 +10,9 @@ extension Optional: PropertyValue where Wrapped: PropertyElement {
     }
 
     @inlinable
+    public static var decodesEveryValue: Bool { Wrapped.decodesEveryValue }
+
+    @inlinable
     public static var tracksExclusion: Bool { Wrapped.tracksExclusion }
 
     @inlinable
@@ -37,6 +40,9 @@ extension Optional: PropertyElement where Wrapped: PropertyElement {}
 extension Array: PropertyValue where Element: PropertyElement {
     public static var propertyType: PropertyType { .collection(.list, of: Element.propertyType) }
 
+    @inlinable
+    public static var decodesEveryValue: Bool { Element.decodesEveryValue }
+
     public var propertyValue: Value { .list(map(\.propertyValue)) }
 
     public static func decode(_ value: Value, from row: borrowing RowDecoder) -> [Element]? {
@@ -61,6 +67,9 @@ extension Array: PropertyValue where Element: PropertyElement {
 extension Set: PropertyValue where Element: PropertyElement {
     public static var propertyType: PropertyType { .collection(.set, of: Element.propertyType) }
 
+    @inlinable
+    public static var decodesEveryValue: Bool { Element.decodesEveryValue }
+
     public var propertyValue: Value { .set(of: lazy.map(\.propertyValue)) }
 
     public static func decode(_ value: Value, from row: borrowing RowDecoder) -> Set<Element>? {
@@ -71,6 +80,9 @@ extension Set: PropertyValue where Element: PropertyElement {
 
 extension Dictionary: PropertyValue where Key == String, Value: PropertyElement {
     public static var propertyType: PropertyType { .collection(.map, of: Value.propertyType) }
+
+    @inlinable
+    public static var decodesEveryValue: Bool { Value.decodesEveryValue }
 
     public var propertyValue: SluiceModel.Value {
         .map(ValueMap(lazy.map { (key: $0.key, value: $0.value.propertyValue) }))

@@ -5,6 +5,9 @@ extension Data: PropertyElement {
     public static var propertyType: PropertyType { .scalar(.data) }
 
     @inlinable
+    public static var decodesEveryValue: Bool { true }
+
+    @inlinable
     public var propertyValue: Value { .data(Array(self)) }
 
     @inlinable
@@ -16,6 +19,9 @@ extension Data: PropertyElement {
 /// Dates are stored to the microsecond.
 extension Date: PropertyElement {
     public static var propertyType: PropertyType { .scalar(.date) }
+
+    @inlinable
+    public static var decodesEveryValue: Bool { true }
 
     @inlinable
     public var propertyValue: Value { .date(Timestamp(self)) }
@@ -30,6 +36,9 @@ extension Timestamp: PropertyElement {
     public static var propertyType: PropertyType { .scalar(.date) }
 
     @inlinable
+    public static var decodesEveryValue: Bool { true }
+
+    @inlinable
     public var propertyValue: Value { .date(self) }
 
     @inlinable
@@ -40,6 +49,9 @@ extension Timestamp: PropertyElement {
 
 extension UUID: PrimaryKeyValue {
     public static var propertyType: PropertyType { .scalar(.uuid) }
+
+    @inlinable
+    public static var decodesEveryValue: Bool { true }
 
     @inlinable
     public var propertyValue: Value { .uuid(self) }
@@ -59,6 +71,9 @@ extension Decimal: PropertyElement {
     public typealias Comparand = AnyNumber
 
     public static var propertyType: PropertyType { .scalar(.decimal) }
+
+    @inlinable
+    public static var decodesEveryValue: Bool { true }
 
     @inlinable
     public var propertyValue: Value { .decimal(self) }

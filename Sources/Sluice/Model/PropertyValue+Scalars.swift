@@ -4,6 +4,9 @@ extension Bool: PropertyElement {
     public static var propertyType: PropertyType { .scalar(.bool) }
 
     @inlinable
+    public static var decodesEveryValue: Bool { true }
+
+    @inlinable
     public var propertyValue: Value { .bool(self) }
 
     @inlinable
@@ -15,6 +18,9 @@ extension Bool: PropertyElement {
 /// Integers are stored in 64 signed bits; reading one that a narrower type cannot hold fails.
 extension PropertyElement where Self: FixedWidthInteger {
     public static var propertyType: PropertyType { .scalar(.int) }
+
+    @inlinable
+    public static var decodesEveryValue: Bool { Self.min <= Int64.min && Self.max >= Int64.max }
 
     @inlinable
     public var propertyValue: Value { .int(Int64(self)) }
@@ -47,6 +53,9 @@ extension Float: PropertyElement {
     public static var propertyType: PropertyType { .scalar(.float) }
 
     @inlinable
+    public static var decodesEveryValue: Bool { true }
+
+    @inlinable
     public var propertyValue: Value { .float(self) }
 
     @inlinable
@@ -61,6 +70,9 @@ extension Double: PropertyElement {
     public static var propertyType: PropertyType { .scalar(.double) }
 
     @inlinable
+    public static var decodesEveryValue: Bool { true }
+
+    @inlinable
     public var propertyValue: Value { .double(self) }
 
     @inlinable
@@ -71,6 +83,9 @@ extension Double: PropertyElement {
 
 extension String: PrimaryKeyValue {
     public static var propertyType: PropertyType { .scalar(.string) }
+
+    @inlinable
+    public static var decodesEveryValue: Bool { true }
 
     @inlinable
     public var propertyValue: Value { .string(self) }
@@ -88,6 +103,9 @@ extension String: PrimaryKeyValue {
 
 extension ObjectID: PropertyElement {
     public static var propertyType: PropertyType { .scalar(.objectID) }
+
+    @inlinable
+    public static var decodesEveryValue: Bool { true }
 
     @inlinable
     public var propertyValue: Value { .objectID(self) }

@@ -13,6 +13,9 @@ public protocol PropertyValue: Sendable {
     static var propertyType: PropertyType { get }
     /// Whether the type itself says that its contents were excluded, as links do.
     static var tracksExclusion: Bool { get }
+    /// Whether ``decode(_:from:)`` finds a value for each that ``propertyType`` allows, as for `String`, and not for an
+    /// enum. Where every property of a model does, its objects need not be looked at to know that they can be read.
+    static var decodesEveryValue: Bool { get }
 
     /// The value as the store holds it.
     var propertyValue: Value { get }
@@ -62,6 +65,9 @@ public enum PropertyPresence: Sendable, Equatable {
 extension PropertyValue {
     @inlinable
     public static var tracksExclusion: Bool { false }
+
+    @inlinable
+    public static var decodesEveryValue: Bool { false }
 
     @inlinable
     public var presence: PropertyPresence { .present }

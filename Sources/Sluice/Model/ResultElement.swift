@@ -8,10 +8,10 @@ public protocol ResultElement: Sendable {
     /// What the value carries besides its properties.
     var objectMetadata: ObjectMetadata { get }
 
-    /// Reads a value from a row.
+    /// Reads a value from a row. The same row gives the same value each time.
     ///
     /// - Throws: ``ModelError`` when a stored value does not fit its property, or was excluded and nothing can stand
-    ///   for it.
+    ///   for it, and for no other reason.
     init(from row: borrowing RowDecoder) throws
 
     /// Writes the properties into a row.
@@ -41,14 +41,18 @@ public struct DeclaredClass: Sendable {
     package let schema: Result<ClassSchema, SchemaError>
     /// The properties whose declaration gives a default, whatever its value.
     package let defaulted: PropertySet
+    /// The properties whose Swift type has every value that the schema allows.
+    package let total: PropertySet
     /// The properties that follow links backwards; no part of the schema.
     package let inverses: [InverseProperty]
 
     package init(
-        schema: Result<ClassSchema, SchemaError>, defaulted: PropertySet, inverses: [InverseProperty] = []
+        schema: Result<ClassSchema, SchemaError>, defaulted: PropertySet, total: PropertySet = [],
+        inverses: [InverseProperty] = []
     ) {
         self.schema = schema
         self.defaulted = defaulted
+        self.total = total
         self.inverses = inverses
     }
 }

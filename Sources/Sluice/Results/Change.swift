@@ -4,7 +4,8 @@ internal import SluiceViews
 /// One change of observed results: the results now, how they differ from before, and who made the difference.
 ///
 /// ``deletions`` and ``Move/from`` are positions in the results before the change; all other indices are positions in
-/// ``results``.
+/// ``results``. An object that cannot be read as `Element` has no position: it comes and leaves with whether it can be
+/// read, and an event also comes where nothing but ``ResultsSnapshot/unreadable`` has changed.
 public struct Change<Element: ResultElement>: Sendable {
     /// An object that left the results, and why.
     public struct Removal: Sendable, Hashable {
@@ -50,7 +51,7 @@ public struct Change<Element: ResultElement>: Sendable {
 
     init(_ event: ResultEvent, core: StoreCore) {
         let schema = event.list.schema
-        results = ResultsSnapshot(list: event.list, core: core)
+        results = ResultsSnapshot(list: event.list, unreadable: event.unreadable, core: core)
         isInitial = event.isInitial
         deletions = event.change.deletions.map(\.index)
         insertions = event.change.insertions
@@ -69,7 +70,7 @@ public struct Change<Element: ResultElement>: Sendable {
             } else if let remote = event.remote {
                 .remote(remote)
             } else {
-                event.change.isEmpty ? .status : .local
+                event.change.isEmpty && !event.changesUnreadable ? .status : .local
             }
     }
 

@@ -63,7 +63,7 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
 
         /// Waits for the next change; nil when the store was closed.
         ///
-        /// - Throws: `QueryError` or ``StoreError`` when the query cannot be observed; ``SyncError`` when the server
+        /// - Throws: `QueryError`, ``ModelError`` or ``StoreError`` when the query cannot be observed; ``SyncError`` when the server
         ///   rejects the query, when syncing has ended for good, or when the wait takes longer than
         ///   ``Results/changes(timeout:)`` allows; `CancellationError` when the task was cancelled.
         public mutating func next() async throws -> Change<Element>? {

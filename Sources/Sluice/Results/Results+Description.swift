@@ -8,16 +8,19 @@ extension Results: CustomStringConvertible {
 }
 
 extension ResultsSnapshot: CustomStringConvertible {
-    /// The number of objects, and the first ten of them, one on each line. For an object that cannot be read, the line
-    /// says why. A line is cut after 300 characters.
+    /// The number of objects, and the first ten of them, one on each line. Then the number of objects that cannot be
+    /// read, if there are any, and why the first ten cannot. A line is cut after 300 characters.
     public var description: String {
-        let shown = 0..<Swift.min(count, 10)
-        let lines = shown.map { index in
-            do { return try "  " + BoundedText.cut("\(self[index])") } catch {
-                return "  unreadable: " + BoundedText.cut(String(reflecting: error))
-            }
+        let errors = unreadable
+        var lines = ["\(count) \(count == 1 ? "object" : "objects")"] + Self.lines(count, prefix(10).map { "\($0)" })
+        if !errors.isEmpty {
+            lines += ["\(errors.count) unreadable"]
+            lines += Self.lines(errors.count, errors.prefix(10).map { String(reflecting: $0) })
         }
-        let rest = count > shown.count ? ["  … \(count - shown.count) more"] : []
-        return (["\(count) \(count == 1 ? "object" : "objects")"] + lines + rest).joined(separator: "\n")
+        return lines.joined(separator: "\n")
+    }
+
+    private static func lines(_ count: Int, _ shown: [String]) -> [String] {
+        shown.map { "  " + BoundedText.cut($0) } + (count > shown.count ? ["  … \(count - shown.count) more"] : [])
     }
 }

@@ -85,7 +85,7 @@ public struct Results<Element: ResultElement>: Sendable {
     ///
     /// - Throws: `QueryError`; ``ModelError`` for the first object that cannot be read as its type, because its type
     ///   cannot represent a stored value, or because a query excluded a property that has no stand-in.
-    ///   ``ResultsSnapshot/readable()`` of ``snapshot()`` reads the other objects.
+    ///   A ``snapshot()`` has the other objects.
     @inlinable
     public func fetch() throws -> [Element] {
         // Compiled where the type of the elements is known, so that decoding one is a direct call.
@@ -115,18 +115,28 @@ public struct Results<Element: ResultElement>: Sendable {
     }
 
     /// Reads the results that are here now, and decodes each object only when it is asked for. Costs as ``fetch()``,
-    /// without the decoding.
+    /// without the decoding. Where a property's type does not have every value that can be stored, as an enum, each
+    /// object is decoded once to see whether it can be read; see ``ResultsSnapshot``.
     ///
-    /// - Throws: `QueryError`; ``StoreError`` when the store is closed, or in a transaction on a database of a server in
-    ///   this process, of which there are no snapshots.
+    /// - Throws: `QueryError`; ``ModelError`` when the store's classes do not fit the type; ``StoreError`` when the
+    ///   store is closed, or in a transaction on a database of a server in this process, of which there are no
+    ///   snapshots.
     public func snapshot() throws -> ResultsSnapshot<Element> {
         guard hold != nil else { throw StoreError.noSnapshot }
-        let list = try read { try $0.results() }
-        return ResultsSnapshot(list: list, core: core)
+        let query = try query()
+        try checkFit(of: query)
+        return ResultsSnapshot(try read { try $0.results() }, of: query, core: core)
     }
 
-    /// Counts the objects that are here now. It finds all matches, O(matches), but decodes none, and sorts only if the
-    /// query has stages.
+    /// - Throws: ``ModelError`` when the store's classes do not fit the type, so that it could represent no object.
+    private func checkFit(of query: Query) throws {
+        // The class of an object that is asked for by its id is known once it is here.
+        guard query.object == nil else { return }
+        _ = try core.binding(of: Element.self, classIndex: query.classIndex)
+    }
+
+    /// Counts the objects that are here now, also those that cannot be read as their type. It finds all matches,
+    /// O(matches), but decodes none, and sorts only if the query has stages.
     ///
     /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
     public func count() throws -> Int { try read { try $0.count() } }
@@ -200,8 +210,8 @@ public struct Results<Element: ResultElement>: Sendable {
     ///     latter by then. The event before has the state ``SubscriptionState/error`` and the same error, which is told
     ///     once. The observation goes on with what is written here, and with the server once syncing is begun again. If
     ///     it is nil, the store's log has what the handler has thrown.
-    /// - Throws: `QueryError`; ``StoreError`` when the store is closed, or within a write. If the store's file fails
-    ///   later, the last event, and `onError`, say so.
+    /// - Throws: `QueryError`; ``ModelError`` when the store's classes do not fit the type; ``StoreError`` when the
+    ///   store is closed, or within a write. If the store's file fails later, the last event, and `onError`, say so.
     public func observe(
         on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Change<Element>) throws -> Void,
         onError: (@Sendable (any Error) -> Void)? = nil
@@ -254,6 +264,7 @@ public struct Results<Element: ResultElement>: Sendable {
         _ deliver: @escaping @Sendable (ResultEvent, @escaping Ready, ObservationCalls<Element>) -> Void
     ) throws -> NotificationToken {
         let query = try observable()
+        try checkFit(of: query)
         let core = core
         let gate = core.gates.makeGate()
         let (reportsPending, isCached) = (reportsPending, isCached)
@@ -261,8 +272,8 @@ public struct Results<Element: ResultElement>: Sendable {
         let calls = ObservationCalls<Element>(gate, core, number)
         try core.performSoon { engine in
             let id = try engine.observe(
-                query, reportsPending: reportsPending, isPrompt: isPrompt, isLocal: Self.isLocal, isCached: isCached,
-                end: end
+                query, readability: core.readability(of: Element.self, in: engine.schema),
+                reportsPending: reportsPending, isPrompt: isPrompt, isLocal: Self.isLocal, isCached: isCached, end: end
             ) { event in
                 let ready: Ready = { [weak core] in core?.performLater { $0.observerIsReady(number.value) } }
                 deliver(event, ready, calls)

@@ -1,72 +1,49 @@
 public import SluiceModel
+internal import SluiceQuery
 internal import SluiceStorage
 package import SluiceViews
 
-/// Results at one commit. A snapshot is immutable, events share it, and it decodes objects when they are read: by the
-/// schema of that commit, so that objects stay as they were, however the store's classes change.
+/// Results at one commit: a collection of the objects that can be read as `Element`.
+///
+/// A snapshot is immutable, events share it, and it decodes objects when they are read: by the schema of that commit,
+/// so that objects stay as they were, however the store's classes change.
+///
+/// An object that its type cannot represent, as one with an enum's raw value that this version of the program does not
+/// have, is not in the collection and has no position; ``unreadable`` says why. Within an event the same holds for all
+/// positions. Only an object that can be affected is looked at, once when it comes and once when it changes; where the
+/// types of all properties have every value that can be stored, and something stands for what a query excludes, none
+/// is.
 public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     package let list: ResultList
+    private let errors: [ObjectRef: ModelError]
     private let core: StoreCore
 
-    package init(list: ResultList, core: StoreCore) {
+    /// - Parameters:
+    ///   - list: the objects that can be read.
+    ///   - unreadable: why others cannot.
+    init(list: ResultList, unreadable: [ObjectRef: ModelError], core: StoreCore) {
         self.list = list
+        errors = unreadable
         self.core = core
     }
 
-    /// The number of objects.
+    /// The snapshot of a query's results, which may have objects that cannot be read.
+    init(_ results: ResultList, of query: Query, core: StoreCore) {
+        var readability = core.readability(of: Element.self, in: results.schema)
+        var errors: [ObjectRef: ModelError] = [:]
+        if query.object != nil || !readability.readsEveryObject(ofClass: query.classIndex) {
+            for entry in results.visible { errors[entry.object] = readability.error(of: entry, in: results) }
+        }
+        let list = errors.isEmpty ? results : results.list(of: results.visible.filter { errors[$0.object] == nil })
+        self.init(list: list, unreadable: errors, core: core)
+    }
+
+    /// The number of objects that can be read.
     public var count: Int { list.visibleCount }
 
-    /// Whether there are no objects.
-    public var isEmpty: Bool { count == 0 }
-
-    /// The object at a position, from 0. Decodes it anew each time.
-    ///
-    /// - Precondition: the position is below ``count``.
-    /// - Throws: ``ModelError`` when this object cannot be read as its type; other objects may still be readable.
-    public subscript(index: Int) -> Element {
-        get throws {
-            precondition(index >= 0 && index < count, "index out of range")
-            let entry = list.entries[index]
-            return try Element.decode(list.row(of: entry), binding(entry.object.classIndex))
-        }
-    }
-
-    /// All objects, in order. O(count): decodes them anew each time.
-    ///
-    /// - Throws: ``ModelError`` for the first object that cannot be read as its type, because its type cannot represent
-    ///   a stored value, or because a query excluded a property that has no stand-in; ``readable()`` reads the other
-    ///   objects.
-    public func elements() throws -> [Element] {
-        var elements: [Element] = []
-        elements.reserveCapacity(count)
-        try list.forEachDecoder(binding) { elements.append(try Element(from: $0)) }
-        return elements
-    }
-
-    /// Decodes the objects that can be read, in order, and says why the others cannot. O(count).
-    ///
-    /// For example, an enum's raw value that this version of the program does not have makes its own object unreadable,
-    /// and no other.
-    ///
-    /// - Throws: ``StoreError`` when the store's schema does not fit the type, so that nothing can be read.
-    public func readable() throws -> (elements: [Element], errors: [ModelError]) {
-        var elements: [Element] = []
-        var errors: [ModelError] = []
-        elements.reserveCapacity(count)
-        for entry in list.visible {
-            let binding = try binding(entry.object.classIndex)
-            do { elements.append(try Element.decode(list.row(of: entry), binding)) } catch let error as ModelError {
-                errors.append(error)
-            }
-        }
-        return (elements, errors)
-    }
-
-    /// Logs that an object was left out.
-    func noteUnreadable(_ error: any Error) {
-        core.functions.log?.about(.store)(
-            .warning, "an object was left out, since it cannot be read as its type", [("reason", "\(error)")])
-    }
+    /// Why objects are missing here although they are results: for each the error that reading it throws, whose
+    /// ``ModelError/object`` names it, in the order of their keys. O(n log n) for n such objects, which are few.
+    public var unreadable: [ModelError] { errors.sorted { $0.key < $1.key }.map(\.value) }
 
     /// The object id of the object at a position, from 0. Decodes nothing.
     ///
@@ -90,33 +67,44 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
         return Identity(className: list.schema[object.classIndex].name, key: object.key)
     }
 
-    private func binding(_ classIndex: Int) throws -> ElementBinding {
-        try core.binding(of: Element.self, classIndex: classIndex, in: list.schema)
+    /// Decodes an object of the list.
+    ///
+    /// - Parameter last: how the rows of the class of the object before were decoded; then, of this one's.
+    func element(_ entry: ResultEntry, _ last: inout ElementBinding?) -> Element {
+        let classIndex = entry.object.classIndex
+        do {
+            let current =
+                try last.bound(to: classIndex)
+                ?? core.binding(of: Element.self, classIndex: classIndex, in: list.schema)
+            last = current
+            var row = list.row(of: entry)
+            if let element = try? Element.decode(row, current) { return element }
+            // Only values that the class does not allow get here, which come from elsewhere than Sluice.
+            row.adapt(to: list.schema[classIndex])
+            return try Element.decode(row, current)
+        } catch {
+            preconditionFailure(
+                "\(Element.self) does not read a row that it has read before, or that its properties' types can hold")
+        }
     }
 }
 
 extension StoreCore {
+    /// Which objects of a state a type can represent. What cannot be read is logged when that is decided.
+    func readability<Element: ResultElement>(of type: Element.Type, in schema: Schema) -> Readability {
+        Readability(type, in: schema) { [self] classIndex, schema in
+            try binding(of: type, classIndex: classIndex, in: schema)
+        } note: { [functions] error in
+            functions.log?.about(.store)(
+                .warning, "an object was left out, since it cannot be read as its type", [("reason", "\(error)")])
+        }
+    }
+
     func fetch<Element: ResultElement>(_ type: Element.Type, _ object: ObjectRef) throws -> Element? {
         try read { reader in
             try reader.row(object).map { row in
                 try Element.decode(row, binding(of: type, classIndex: object.classIndex, in: reader.schema))
             }
-        }
-    }
-}
-
-extension ResultList {
-    /// Calls `body` with what decodes each visible entry.
-    ///
-    /// - Parameter binding: how rows of a class of ``schema`` are decoded.
-    fileprivate func forEachDecoder(
-        _ binding: (_ classIndex: Int) throws -> ElementBinding, _ body: (borrowing RowDecoder) throws -> Void
-    ) throws {
-        var last: ElementBinding?
-        for entry in visible {
-            let current = try last.bound(to: entry.object.classIndex) ?? binding(entry.object.classIndex)
-            last = current
-            try withExtendedLifetime(current) { try body(RowDecoder(row(of: entry), current)) }
         }
     }
 }

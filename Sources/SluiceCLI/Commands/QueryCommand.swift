@@ -77,7 +77,7 @@ struct QueryCommand: Command {
 
     private func watch(_ results: Results<Record>, _ renderer: RecordRenderer) async throws {
         for try await change in results.changes {
-            let line = try ChangeLine(change)
+            let line = ChangeLine(change)
             switch format {
             case .jsonl: StandardOutput.shared.append(try line.bytes(renderer))
             case .table: RecordTable.print(line, to: .shared)
@@ -89,12 +89,12 @@ struct QueryCommand: Command {
 
 extension ChangeLine {
     /// Makes the line of a change event. Objects that only moved are listed as updated.
-    init(_ change: Change<Record>) throws {
+    init(_ change: Change<Record>) {
         let results = change.results
         let updated = Set(change.modifications).union(change.moves.map(\.to)).subtracting(change.insertions).sorted()
         self.init(
             isInitial: change.isInitial, state: change.state.rawValue,
-            inserted: try change.insertions.map { try results[$0] }, updated: try updated.map { try results[$0] },
+            inserted: change.insertions.map { results[$0] }, updated: updated.map { results[$0] },
             removed: change.removals.map { ($0.identity.objectID, $0.reason.rawValue) }, count: results.count,
             remote: change.remote.map { remote in
                 Remote(

@@ -76,6 +76,14 @@ package struct PackedRow: @unchecked Sendable {
         return Row(key: key, version: version, values: values, absent: PropertySet(first: absent))
     }
 
+    /// The properties that the row lacks, without the rest of it. O(1).
+    package func absent(key: ObjectKey) -> PropertySet {
+        if isWhole { return box(key)._withUnsafeGuaranteedRef(\.row.absent) }
+        var reader = Reader(next: content(key))
+        _ = reader.varint()
+        return PropertySet(first: reader.varint())
+    }
+
     /// The id of the row's object. O(1).
     package func id(key: ObjectKey) -> ObjectID {
         if case .id(let id) = key { return id }

@@ -12,6 +12,8 @@ public enum RemovalReason: String, Sendable, Hashable, CaseIterable {
     case expired
     /// The object was purged from the local store.
     case purged
+    /// The object is still a result of the query, and its type cannot represent what is stored by now.
+    case unreadable
     /// The reason is not known, for example because the client was offline for long.
     case unknown
 }

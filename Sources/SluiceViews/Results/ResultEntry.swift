@@ -30,6 +30,9 @@ package final class ResultEntry: Sendable {
     /// The object's row. O(its size).
     package var row: Row { packed.row(key: key) }
 
+    /// The properties that the row lacks. O(1).
+    package var absent: PropertySet { packed.absent(key: key) }
+
     /// Whether another entry of the object has an identical row.
     package func hasSameRow(as other: ResultEntry) -> Bool { packed.isIdentical(to: other.packed, key: key) }
 

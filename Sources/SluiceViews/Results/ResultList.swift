@@ -29,6 +29,14 @@ package struct ResultList: Sendable {
         self.entries = ChunkedList(sorted)
     }
 
+    /// A list of some entries of this one, in their order, without a limit. O(n).
+    package func list(of entries: some Collection<ResultEntry>) -> ResultList {
+        var list = ResultList(schema: schema, order: order, limit: nil)
+        list.mayHaveEarlierRows = mayHaveEarlierRows
+        list.entries = ChunkedList(Array(entries))
+        return list
+    }
+
     /// The row of an entry of the list, as ``schema`` has its class. O(its size).
     package func row(of entry: ResultEntry) -> Row {
         var row = entry.row

@@ -1,10 +1,11 @@
 internal import SluiceModel
 
 extension RemovalReason {
-    /// The byte that stands for the reason in a departure. A server does not purge, so ``purged`` has none of its own.
+    /// The byte that stands for the reason in a departure. A server neither purges nor
+    /// reads objects as Swift types, so ``purged`` and ``unreadable`` have none of their own.
     var code: UInt8 {
         switch self {
-        case .unknown, .purged: 0
+        case .unknown, .purged, .unreadable: 0
         case .deleted: 1
         case .filter: 2
         case .window: 3

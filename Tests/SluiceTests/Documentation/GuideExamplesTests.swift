@@ -27,8 +27,8 @@
         @Test func eventsAreToldAsTheGuideSays() async throws {
             let token = try cheap.observe { change in
                 for removal in change.removals { print("gone:", removal.identity, "because of", removal.reason) }
-                for index in change.insertions { print("new:", try! change.results[index].name) }
-                for index in change.modifications { print("changed:", try! change.results[index].name) }
+                for index in change.insertions { print("new:", change.results[index].name) }
+                for index in change.modifications { print("changed:", change.results[index].name) }
                 switch change.origin {
                 case .initial: print("what was here")
                 case .local: print("made here")
@@ -51,14 +51,14 @@
             let byKey = try store.results(Item.self, key: "nut").observe { change in print(change.results.count) }
             let byID = try store.results(Record.self, id: id).observe { change in
                 if let removal = change.removals.first { print("gone:", removal.reason) }
-                if let record = try? change.results.elements().first { print(record.classSchema.name, record.identity) }
+                if let record = change.results.first { print(record.classSchema.name, record.identity) }
             }
             let records = try EventRecorder(store.results(Record.self, id: id))
             let items = try EventRecorder(store.results(Item.self, id: id))
             try await records.complete()
             try await store.write { try $0.insert(item) }
-            #expect(try await records.event { !$0.insertions.isEmpty }.results.elements().first?.objectID == id)
-            #expect(try await items.event { !$0.insertions.isEmpty }.results.elements().map(\.name) == ["nut"])
+            #expect(try await records.event { !$0.insertions.isEmpty }.results.first?.objectID == id)
+            #expect(try await items.event { !$0.insertions.isEmpty }.results.map(\.name) == ["nut"])
             try await store.write { try $0.delete(item) }
             #expect(try await records.event { !$0.removals.isEmpty }.removals.first?.reason == .deleted)
             for token in [byValue, byKey, byID] { token.stop() }

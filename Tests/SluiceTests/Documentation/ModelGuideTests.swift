@@ -118,8 +118,9 @@
             let lent = store.objects(Book.self).where { $0.status == .lent && $0.languages.contains("en") }
             let plenty = store.objects(Book.self).where { $0.copies["main"] > 1 && $0.authors.count == 0 }
             #expect(try lent.count() == 1 && plenty.count() == 1)
-            let (books, unreadable) = try store.objects(Book.self).snapshot().readable()
-            #expect(books.count == 1 && unreadable.isEmpty)
+            let books = try store.objects(Book.self).snapshot()
+            for error in books.unreadable { print("needs a newer version:", error) }
+            #expect(books.count == 1 && books.unreadable.isEmpty)
         }
 
         @Test func whatAQueryExcludesReadsAsItsDefault() async throws {

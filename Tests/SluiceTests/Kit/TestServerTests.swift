@@ -61,7 +61,7 @@ import Testing
             }
             try await ada.uploaded()
             let event = try await recorder.event { !$0.insertions.isEmpty }
-            #expect(try event.results.elements().map(\.code) == ["E"])
+            #expect(event.results.map(\.code) == ["E"])
             #expect(event.remote?.userID == "ada")
         }
 

@@ -141,7 +141,7 @@ import Testing
             let results = alice.objects(Vehicle.self).sorted(by: \.price)
             let snapshot = try results.snapshot()
             try await alice.write { try $0.delete(Vehicle.self, key: "a") }
-            #expect(try snapshot.elements().map(\.vin) == ["a", "b"] && results.count() == 1)
+            #expect(try snapshot.map(\.vin) == ["a", "b"] && results.count() == 1)
             for (index, vin) in ["a", "b"].enumerated() {
                 let identity = Identity(className: "Vehicle", key: .string(vin))
                 #expect(snapshot.identity(at: index) == identity)

@@ -50,7 +50,7 @@ import Testing
             #expect(Set(try here.vehicles.fetchAll().map(\.vin)) == ["a", "b"])
             #expect(try here.vehicles.count() == 2)
             let recorder = try EventRecorder(bob.objects(Person.self).where { $0.vehicles.any.price > 5 })
-            #expect(try await recorder.complete().results.elements().map(\.name) == ["Ann"])
+            #expect(try await recorder.complete().results.map(\.name) == ["Ann"])
             let named = bob.objects(Person.self).filter("vehicles.@count == 1")
             #expect(try await named.synced().map(\.name) == ["Bea"])
             // Another store's write makes Bea a result, although nothing of Bea herself changes.
@@ -59,7 +59,7 @@ import Testing
             #expect(change.remote != nil && change.insertions.count == 1)
             try await alice.write { try $0.delete(Vehicle.self, key: "b") }
             let left = try await recorder.event { $0.results.count == 1 && !$0.deletions.isEmpty }
-            #expect(try left.results.elements().map(\.name) == ["Bea"])
+            #expect(left.results.map(\.name) == ["Bea"])
         }
 
         @Test func linksAreFollowedDeeplyAndCyclesEnd() async throws {

@@ -51,8 +51,8 @@ import Testing
     }
 
     extension Change where Element == Vehicle {
-        var vins: [String] { (try? results.elements().map(\.vin)) ?? ["unreadable"] }
+        var vins: [String] { results.map(\.vin) }
 
-        var views: [Int] { (try? results.elements().map(\.views)) ?? [-1] }
+        var views: [Int] { results.map(\.views) }
     }
 #endif

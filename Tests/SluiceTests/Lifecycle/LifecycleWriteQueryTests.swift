@@ -94,7 +94,7 @@ import Testing
             let textual = tx.objects(Vehicle.self).filter(form.text)
             #expect(try typed.fetch().map(\.vin) == vins, "\(form.text)")
             #expect(try textual.fetch().map(\.vin) == vins)
-            #expect(try typed.snapshot().elements().map(\.vin) == vins)
+            #expect(try typed.snapshot().map(\.vin) == vins)
             #expect(try tx.records("Vehicle WHERE " + form.text).fetch().map(\.key) == vins.map { .string($0) })
             #expect(try typed.count() == vins.count)
             #expect(try typed.limit(2).count() == min(2, vins.count))

@@ -35,7 +35,7 @@ import Testing
             private let ids = Mutex<[String]>([])
             var all: [String] { ids.withLock { $0 } }
             func note(_ change: Change<Ware>) throws {
-                let now = try change.results.elements().map(\.id)
+                let now = change.results.map(\.id)
                 ids.withLock { $0 = now }
             }
         }

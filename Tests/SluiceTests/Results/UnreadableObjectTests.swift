@@ -59,9 +59,9 @@ import Testing
         ) async throws {
             try await spoil(property, value)
             let snapshot = try chores.snapshot()
-            #expect(snapshot.count == 3)
-            #expect(try snapshot[0].id == "a" && snapshot[2].id == "c")
-            let error = #expect(throws: ModelError.self) { try snapshot[1] }
+            #expect(snapshot.map(\.id) == ["a", "c"] && snapshot.count == 2)
+            #expect(snapshot[1].id == "c" && snapshot.identity(at: 1).key == .string("c"))
+            let error = #expect(throws: ModelError.self) { try chores.fetch() }
             #expect(error?.code == .typeMismatch)
             #expect(error?.object == Identity(className: "Task", key: .string("b")))
             #expect(error?.property == property && error?.value == value)
@@ -69,24 +69,44 @@ import Testing
             #expect(error?.description.contains("Task.\(property)") == true)
             #expect(error?.description.contains("paused") == false)
             #expect(error.map { String(reflecting: $0).contains("paused") } == true)
-            let (elements, errors) = try snapshot.readable()
-            #expect(elements.map(\.id) == ["a", "c"])
-            #expect(errors.map(\.object) == [error?.object])
-            #expect(throws: ModelError.self) { try chores.fetch() }
-            #expect("\(snapshot)".contains("unreadable"))
+            #expect(snapshot.unreadable == [error])
+            #expect("\(snapshot)".contains("2 objects\n") && "\(snapshot)".contains("\n1 unreadable\n"))
         }
 
-        @Test func anObserverGetsItsEventsAndReadsTheOthers() async throws {
+        @Test func whatCannotBeReadAnyMoreLeavesAndComesBackOnceItCan() async throws {
             let recorder = try EventRecorder(chores)
             try await recorder.complete()
             try await spoil("state", .string("paused"))
-            let spoiled = try await recorder.event { $0.modifications == [1] }
-            #expect(try spoiled.results.readable().elements.map(\.id) == ["a", "c"])
+            let spoiled = try await recorder.event { $0.deletions == [1] }
+            #expect(spoiled.removals.map(\.reason) == [.unreadable] && spoiled.modifications.isEmpty)
+            #expect(spoiled.results.map(\.id) == ["a", "c"] && spoiled.results.unreadable.map(\.property) == ["state"])
             try await spoil("state", .string("done"))
-            let mended = try await recorder.event {
-                $0.modifications == [1] && (try? $0.results.elements()) != nil
-            }
-            #expect(try mended.results.elements().map(\.state) == [.open, .done, .open])
+            let mended = try await recorder.event { $0.insertions == [1] }
+            #expect(mended.results.map(\.state) == [.open, .done, .open] && mended.results.unreadable.isEmpty)
+            #expect(mended.modifications.isEmpty)
+        }
+
+        @Test func anObjectThatCannotBeReadFromTheStartIsToldOnceItHasAnotherReason() async throws {
+            try await spoil("state", .string("paused"))
+            let recorder = try EventRecorder(chores)
+            let first = try await recorder.complete()
+            #expect(first.results.map(\.id) == ["a", "c"] && first.results.unreadable.count == 1)
+            try await spoil("state", .string("resting"))
+            let second = try await recorder.event { $0.results.unreadable.first?.value == .string("resting") }
+            #expect(second.origin == .local && second.results.map(\.id) == ["a", "c"])
+            #expect(second.deletions + second.insertions + second.modifications == [] && second.moves.isEmpty)
+            let identity = Identity(className: "Task", key: .string("b"))
+            try await store.write { try $0.delete(identity) }
+            let third = try await recorder.event { $0.results.unreadable.isEmpty }
+            #expect(third.removals.isEmpty && third.results.map(\.id) == ["a", "c"])
+        }
+
+        @Test func anUnreadableObjectKeepsItsPlaceWithinALimit() async throws {
+            try await spoil("state", .string("paused"))
+            #expect(try chores.limit(2).snapshot().map(\.id) == ["a"])
+            let recorder = try EventRecorder(chores.limit(2))
+            let first = try await recorder.complete()
+            #expect(first.results.map(\.id) == ["a"] && first.results.unreadable.count == 1)
         }
     }
 #endif

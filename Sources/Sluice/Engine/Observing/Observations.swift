@@ -40,20 +40,21 @@ final class Observations {
     /// Begins an observation with its first event.
     ///
     /// - Parameters:
+    ///   - readability: which results the consumer's type can represent; nil for all.
     ///   - reportsPending: whether an event reports that writes of an object begin or cease to be pending.
     ///   - isPrompt: whether the consumer is called on a thread of the store's own.
     ///   - end: called when the store is closed.
     ///   - deliver: called with each event. ``consumerIsReady(_:)`` says that the consumer has handled it.
     /// - Returns: the number of the observation.
     func begin(
-        _ subscription: Subscription, reportsPending: Bool, isPrompt: Bool, end: @escaping () -> Void,
-        deliver: @escaping (ResultEvent) -> Void
+        _ subscription: Subscription, readability: Readability?, reportsPending: Bool, isPrompt: Bool,
+        end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let reader = reader(of: subscription)
         lastNumber += 1
         let observer = Observer(
             id: lastNumber, subscription: subscription, schema: storage.schema, windowSurplus: windowSurplus,
-            reportsPending: reportsPending, isPrompt: isPrompt,
+            readability: readability, reportsPending: reportsPending, isPrompt: isPrompt,
             freshness: { [active, session] in
                 if subscription.isLocal { return subscription.isCached ? .cached(since: nil) : .confirmed }
                 let isCurrent = session.isActive && !active.awaitsCatchUp && subscription.isComplete

@@ -10,6 +10,8 @@ final class Observer {
     let id: UInt64
     let subscription: Subscription
     private var results: ResultEditor
+    /// The results that the consumer's type can represent.
+    private var readable: ReadableResults
     /// For a query with stages, everything that matches; else nil.
     private var pool: ResultPool?
     /// Which of the results are in memory; nil for a query all of whose results always are.
@@ -38,9 +40,9 @@ final class Observer {
     }
 
     init(
-        id: UInt64, subscription: Subscription, schema: Schema, windowSurplus: Int?, reportsPending: Bool,
-        isPrompt: Bool,
-        freshness: @escaping () -> Freshness, end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void
+        id: UInt64, subscription: Subscription, schema: Schema, windowSurplus: Int?, readability: Readability?,
+        reportsPending: Bool, isPrompt: Bool, freshness: @escaping () -> Freshness, end: @escaping () -> Void,
+        deliver: @escaping (ResultEvent) -> Void
     ) {
         self.isPrompt = isPrompt
         self.freshness = freshness
@@ -48,10 +50,12 @@ final class Observer {
         self.subscription = subscription
         self.end = end
         self.deliver = deliver
+        let ignored = subscription.query.exclusions.excludedRootProperties
         results = ResultEditor(
             ResultList(
                 schema: schema, order: SortOrder(subscription.query.sort), limit: subscription.query.limit),
-            ignoring: subscription.query.exclusions.excludedRootProperties, reportsPending: reportsPending)
+            ignoring: ignored, reportsPending: reportsPending)
+        readable = ReadableResults(readability, ignoring: ignored, reportsPending: reportsPending)
         pool = ResultPool(subscription.query)
         window = HeldWindow(subscription.query, surplus: windowSurplus)
     }
@@ -68,6 +72,7 @@ final class Observer {
     func adopt(_ schema: Schema) {
         hasOldRows = true
         results.adopt(schema)
+        readable.adopt(schema)
     }
 
     /// Notes that the values of the present schema are on their way.
@@ -151,8 +156,11 @@ final class Observer {
 
     /// Reports the present results as the first event.
     func start(with entries: [ResultEntry]) {
-        let change = results.replace(with: pool?.replace(with: entries) ?? entries, reason: .unknown)
-        report(change, removed: [], remote: nil, isInitial: true)
+        let before = results.list
+        let entries = pool?.replace(with: entries) ?? entries
+        let change = results.replace(with: entries, reason: .unknown)
+        let step = readable.follow(entries.map { .upsert($0) }, change, from: before, to: results)
+        report(step, remote: nil, isInitial: true)
     }
 
     /// Whether no more events come, because the results could not be read.
@@ -169,9 +177,11 @@ final class Observer {
         guard case .waiting(let error) = failure else { return }
         failure = .told
         isBusy = true
+        let step = readable.follow([], ResultChange(), from: results.list, to: results)
         deliver(
             ResultEvent(
-                list: results.list, change: ResultChange(), removed: [],
+                list: step.list, change: step.change, removed: step.removed,
+                unreadable: readable.unreadable, changesUnreadable: step.changesUnreadable,
                 status: SubscriptionStatus(state: .error, error: error), remote: nil, isInitial: false,
                 freshness: .cached(since: subscription.confirmedUntil?.date)))
     }
@@ -197,24 +207,26 @@ final class Observer {
         let edits = pool?.apply(edits, to: results) ?? edits
         let change = results.apply(edits)
         if backlog.isEmpty { window?.trim(&results) }
-        guard !change.isEmpty || subscription.status != reportedStatus else { return }
+        let step = readable.follow(edits, change, from: before, to: results)
+        let isChanged = !step.change.isEmpty || step.changesUnreadable
+        guard isChanged || subscription.status != reportedStatus else { return }
         var remote: Remote?
         // An event that only reports a new state has no author.
-        if !change.isEmpty, case .remote(let authors) = origin {
+        if isChanged, case .remote(let authors) = origin {
             remote = Remote(authors: authors, receivedAt: now.date)
         }
-        let removed = change.deletions.map { before.entries[$0.index].object }
-        report(change, removed: removed, remote: remote, isInitial: false)
+        report(step, remote: remote, isInitial: false)
     }
 
-    private func report(_ change: ResultChange, removed: [ObjectRef], remote: Remote?, isInitial: Bool) {
+    private func report(_ step: ReadableResults.Step, remote: Remote?, isInitial: Bool) {
         let status = subscription.status
         reportedStatus = status
         isBusy = true
         if status.state != .complete { hasHandledComplete = false }
         deliver(
             ResultEvent(
-                list: results.list, change: change, removed: removed, status: status, remote: remote,
-                isInitial: isInitial, freshness: freshness()))
+                list: step.list, change: step.change, removed: step.removed,
+                unreadable: readable.unreadable, changesUnreadable: step.changesUnreadable, status: status,
+                remote: remote, isInitial: isInitial, freshness: freshness()))
     }
 }

@@ -9,6 +9,10 @@ package struct ResultEvent: Sendable {
     package let change: ResultChange
     /// The objects of the change's deletions, in the same order.
     package let removed: [ObjectRef]
+    /// Why objects are not in the list, although they are results: the observer's type cannot represent them.
+    package let unreadable: [ObjectRef: ModelError]
+    /// Whether ``unreadable`` is another than in the event before.
+    package let changesUnreadable: Bool
     package let status: SubscriptionStatus
     package let remote: Remote?
     package let isInitial: Bool
@@ -20,6 +24,7 @@ extension ResultEvent {
     init(failure: SyncError) {
         self.init(
             list: ResultList(schema: Schema(), order: SortOrder([]), limit: nil), change: ResultChange(), removed: [],
+            unreadable: [:], changesUnreadable: false,
             status: SubscriptionStatus(state: .error, error: failure), remote: nil, isInitial: true,
             freshness: .cached(since: nil))
     }
