@@ -10,7 +10,8 @@ import Testing
     @Test func theBackendRaisesAnAlertAndTheProgramEnds() async throws {
         let exit = try await ChildProcess(path, []).finish()
         #expect(exit.code == 0, "\(exit.diagnostics)")
-        #expect(exit.lines.contains("departure 1 is 75 minutes late, says server"))
+        // On a busy machine the alert is there before the phone observes, and then nobody says it.
+        #expect(exit.lines.contains { $0.hasPrefix("departure 1 is 75 minutes late, says ") }, "\(exit.lines)")
         #expect(exit.lines.contains("rejected: a delay of more than two days is a cancellation"))
         #expect(exit.lines.suffix(2) == ["UA 1: 75 minutes", "UA 2: 0 minutes"])
     }
