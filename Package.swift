@@ -187,7 +187,7 @@ let package = Package(
         tests(
             "SluiceTesting",
             [
-                "CAllocationCounter", "Sluice", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery",
+                "CAllocationCounter", "CSQLite", "Sluice", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery",
                 "SluiceRules",
                 "SluiceServer", "SluiceStorage", "SluiceTransport", "SluiceViews", "SluiceWire", "TestSupport",
             ]),

@@ -159,7 +159,8 @@ extension SampleGenerator {
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
                 .init(
-                    version: number(), features: Features(rawValue: number()), time: time, limits: limits,
+                    version: number(), features: Features(rawValue: number()),
+                    time: Timestamp(microseconds: time.microseconds >> 2), limits: limits,
                     agent: text()))
         case 1:
             return .opened(

@@ -20,6 +20,10 @@ package struct HybridClock: Sendable {
     /// of its own clock, in microseconds.
     package static let driftMax: Int64 = 60_000_000
 
+    /// The furthest from 1970 that a clock with which this one is compared may be, in microseconds: 73,000 years. So what
+    /// is added to this clock leaves room to go on.
+    package static let distanceMax: Int64 = 1 << 61
+
     private var last: Int64
     /// What is added to the wall clock, in microseconds; 0 for one that is about right.
     package private(set) var correction: Int64
@@ -59,7 +63,7 @@ package struct HybridClock: Sendable {
         // What was written by a clock that ran ahead would else be followed by times that are ahead too.
         let latest = Self.sum(server.microseconds, Self.difference(late, early))
         last = min(last, Self.sum(latest, Self.driftMax))
-        let change = Self.sum(needed, -correction)
+        let change = Self.difference(needed, correction)
         // A message takes its time, and so the correction differs a little each time.
         guard needed == 0 ? correction != 0 : change.magnitude > UInt64(Self.driftMax) / 60 else { return false }
         correction = needed

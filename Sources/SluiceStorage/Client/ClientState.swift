@@ -87,14 +87,14 @@ extension ClientState {
         }
     }
 
-    func pendingObjects(on connection: SQLiteConnection) throws -> [ObjectRef] {
+    func pendingObjects(of schema: Schema, on connection: SQLiteConnection) throws -> [ObjectRef] {
         guard outboxCount > 0 else { return Array(kept) }
         let sql = "SELECT DISTINCT class, key FROM _pending WHERE sequence > ?"
         return try connection.withStatement(sql) { statement in
             statement.bind(1, Int64(clamping: retiredSequence))
             var objects = Array(kept)
             while try statement.step() {
-                let object = try statement.object(0, file: connection.name)
+                let object = try statement.object(0, in: schema, file: connection.name)
                 if !kept.contains(object) { objects.append(object) }
             }
             return objects

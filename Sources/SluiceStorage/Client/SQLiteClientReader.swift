@@ -61,6 +61,6 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
     func baseImage(of object: ObjectRef) throws -> BaseImage? { try tables.baseImage(of: object) }
 
     var pendingObjects: [ObjectRef] {
-        get throws { try state.pendingObjects(on: connection) }
+        get throws { try state.pendingObjects(of: state.schema, on: connection) }
     }
 }

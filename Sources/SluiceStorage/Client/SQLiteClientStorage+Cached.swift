@@ -6,7 +6,10 @@ extension SQLiteClientStorage {
             var times: [ObjectRef: Timestamp] = [:]
             try connection.withStatement("SELECT class, key, since FROM _cached") { statement in
                 while try statement.step() {
-                    times[try statement.object(0, file: connection.name)] = Timestamp(microseconds: statement.int(2))
+                    let object = try statement.object(0, in: schema, file: connection.name)
+                    times[object] = Timestamp(
+                        microseconds: try statement.number(
+                            2, in: StoredNumber.times, file: connection.name, what: "the time of a cached object"))
                 }
             }
             return times

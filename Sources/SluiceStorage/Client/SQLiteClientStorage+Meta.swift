@@ -57,10 +57,10 @@ extension ClientState {
         syncState = try meta.blob("sync").map { bytes in
             try StoredBlob.decode(SyncState.self, from: bytes, file: file, what: "the sync state")
         }
-        clock = HybridTimestamp(microseconds: try meta.integer("clock") ?? 0)
-        lastSequence = UInt64(clamping: try meta.integer("lastSequence") ?? 0)
+        clock = HybridTimestamp(microseconds: try meta.integer("clock", in: StoredNumber.times) ?? 0)
+        lastSequence = UInt64(try meta.integer("lastSequence") ?? 0)
         outboxCount = Int(try connection.integer("SELECT count(*) FROM _outbox") ?? 0)
-        guard UInt64(outboxCount) <= lastSequence, clock.microseconds < .max / 2 else {
+        guard UInt64(outboxCount) <= lastSequence else {
             throw Self.damaged("what counts the writes", connection)
         }
         try loadSubscriptions(connection)
@@ -74,14 +74,19 @@ extension ClientState {
             """
         try connection.withStatement(sql) { statement in
             while try statement.step() {
+                let id = try statement.number(0, file: connection.name, what: "the id of a subscription")
                 guard let hash = statement.objectID(2),
-                    let stored = SubscriptionRecord.State(rawValue: UInt8(truncatingIfNeeded: statement.int(4)))
+                    let stored = UInt8(exactly: statement.int(4)).flatMap(SubscriptionRecord.State.init(rawValue:))
                 else { throw Self.damaged("a subscription", connection) }
+                let times = try [6, 7].map { column in
+                    Timestamp(
+                        microseconds: try statement.number(
+                            column, in: StoredNumber.times, file: connection.name, what: "the time of a subscription"))
+                }
                 let record = SubscriptionRecord(
-                    id: UInt64(clamping: statement.int(0)), canonicalText: statement.string(1), hash: hash,
+                    id: UInt64(id), canonicalText: statement.string(1), hash: hash,
                     className: statement.string(3), state: stored, version: UInt64(bitPattern: statement.int(5)),
-                    createdAt: Timestamp(microseconds: statement.int(6)),
-                    updatedAt: Timestamp(microseconds: statement.int(7)), isDormant: statement.int(8) != 0,
+                    createdAt: times[0], updatedAt: times[1], isDormant: statement.int(8) != 0,
                     hasHoles: statement.int(9) != 0)
                 subscriptions[record.id] = record
                 if statement.int(10) != 0 { staging[record.id] = true }
@@ -93,7 +98,7 @@ extension ClientState {
         let sql = "SELECT subscription, staged, class, role, chunk, rows FROM _members"
         try connection.withStatement(sql) { statement in
             while try statement.step() {
-                guard let role = MemberRole(rawValue: UInt8(truncatingIfNeeded: statement.int(3))),
+                guard let role = UInt8(exactly: statement.int(3)).flatMap(MemberRole.init(rawValue:)),
                     let chunk = RowChunk(base: statement.int(4), bytes: statement.blob(5)),
                     0...RowChunk.baseMax ~= chunk.base, let classIndex = Int(exactly: statement.int(2)), classIndex >= 0
                 else { throw Self.damaged("a membership", connection) }

@@ -48,7 +48,9 @@ extension SQLiteClientStorage {
         get throws {
             try connection.withStatement("SELECT class, key FROM _base") { statement in
                 var objects: [ObjectRef] = []
-                while try statement.step() { objects.append(try statement.object(0, file: connection.name)) }
+                while try statement.step() {
+                    objects.append(try statement.object(0, in: schema, file: connection.name))
+                }
                 return objects
             }
         }

@@ -88,12 +88,12 @@ extension SQLiteClientStorage {
             last += 1
         }
         guard last < lastSequence else { return }
-        let sql = "SELECT changeset FROM _outbox WHERE sequence > ? ORDER BY sequence"
+        let sql = "SELECT changeset, sequence FROM _outbox WHERE sequence > ? ORDER BY sequence"
         try connection.withStatement(sql) { statement in
             statement.bind(1, Int64(clamping: last))
             while try statement.step() {
                 let bytes = statement.blob(0)
-                let changeset = try decode(bytes)
+                let changeset = try decode(bytes, statement.int(1))
                 if isKeeping { resident.append(changeset) }
                 guard try body(OutboxEntry(changeset: changeset, bytes: bytes)) else { return }
             }
@@ -175,7 +175,7 @@ extension SQLiteClientStorage {
     private var isOutboxResident: Bool { resident.range == state.retiredSequence + 1...lastSequence }
 
     package var pendingObjects: [ObjectRef] {
-        get throws { try state.pendingObjects(on: connection) }
+        get throws { try state.pendingObjects(of: schema, on: connection) }
     }
 
     package func forEachPendingOperation(
@@ -193,7 +193,8 @@ extension SQLiteClientStorage {
             statement.bind(1, object)
             statement.bind(3, Int64(clamping: max(sequence, state.retiredSequence)))
             while try statement.step() {
-                let sequence = UInt64(clamping: statement.int(0))
+                let sequence = UInt64(
+                    try statement.number(0, file: connection.name, what: "the number of a pending write"))
                 let changeset: Changeset
                 let operations: [ObjectOperation]
                 if statement.isNull(1) {
@@ -201,7 +202,7 @@ extension SQLiteClientStorage {
                     changeset = indexed.changeset
                     operations = (indexed.positions[object] ?? []).map { changeset.operations[$0] }
                 } else {
-                    changeset = try decode(statement.blob(1))
+                    changeset = try decode(statement.blob(1), statement.int(0))
                     operations = changeset.operations.filter { $0.object == object }
                 }
                 for operation in operations {
@@ -230,13 +231,22 @@ extension SQLiteClientStorage {
             guard try statement.step() else {
                 throw StorageError.damaged(connection.name, "changeset \(sequence) is missing from the outbox")
             }
-            return try decode(statement.blob(0))
+            return try decode(statement.blob(0), Int64(sequence))
         }
     }
 
-    private func decode(_ bytes: [UInt8]) throws(StorageError) -> Changeset {
+    /// - Parameter number: the sequence under which the changeset is stored.
+    private func decode(_ bytes: [UInt8], _ number: Int64) throws(StorageError) -> Changeset {
         decodedChangesetCount += 1
-        return try StoredBlob.decode(
+        let changeset = try StoredBlob.decode(
             Changeset.self, from: bytes, file: connection.name, what: "a changeset of the outbox")
+        // What counts the outbox relies on numbers without gaps.
+        guard Int64(exactly: changeset.sequence) == number, changeset.sequence <= lastSequence else {
+            throw .damaged(connection.name, "changeset \(changeset.sequence) of the outbox is stored as \(number)")
+        }
+        guard changeset.isPossible(in: schema) else {
+            throw .damaged(connection.name, "changeset \(number) of the outbox is about objects that there cannot be")
+        }
+        return changeset
     }
 }

@@ -90,7 +90,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         state = try ClientState(stored: connection)
         self.resident = resident
         self.gate = gate
-        commits = UInt64(bitPattern: try MetaTable(connection).integer("commits") ?? 0)
+        commits = UInt64(try MetaTable(connection).integer("commits") ?? 0)
         committedCount = commits
         let schema = try MetaTable(connection).schema(file: connection.name)
         state.schema = schema

@@ -11,7 +11,14 @@ struct MetaTable {
         try connection.execute("CREATE TABLE _meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
     }
 
-    func integer(_ name: String) throws -> Int64? { try value(name) { $0.int(0) } }
+    /// The integer of a name; nil if there is none.
+    ///
+    /// - Throws: ``StorageError/Code/damaged`` if something else is there, or an integer out of range.
+    func integer(_ name: String, in range: ClosedRange<Int64> = StoredNumber.counts) throws -> Int64? {
+        try value(name) { statement in
+            try statement.number(0, in: range, file: connection.name, what: "the value '\(name)'")
+        }
+    }
 
     func blob(_ name: String) throws -> [UInt8]? { try value(name) { $0.blob(0) } }
 
@@ -46,10 +53,10 @@ struct MetaTable {
         }
     }
 
-    private func value<Result>(_ name: String, _ read: (Statement) -> Result) throws -> Result? {
+    private func value<Result>(_ name: String, _ read: (Statement) throws -> Result) throws -> Result? {
         try connection.withStatement("SELECT value FROM _meta WHERE name = ?") { statement in
             statement.bind(1, name)
-            return try statement.step() ? read(statement) : nil
+            return try statement.step() ? try read(statement) : nil
         }
     }
 

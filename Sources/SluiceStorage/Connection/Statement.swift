@@ -118,6 +118,8 @@ final class Statement: ParameterSink {
 
     func isBlob(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_BLOB }
 
+    func isInteger(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_INTEGER }
+
     func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
     func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }

@@ -62,8 +62,13 @@ extension JournalGroup {
     }
 
     private init(from reader: inout ByteReader) throws(WireError) {
+        let baseVersion = try reader.varint()
+        // The versions that the group makes are numbers too.
+        guard baseVersion <= UInt64(StoredNumber.counts.upperBound) else {
+            throw WireError(.malformed, "the version \(baseVersion)", offset: reader.offset)
+        }
         self.init(
-            baseVersion: try reader.varint(), acceptedAt: Timestamp(microseconds: try reader.zigzag()),
+            baseVersion: baseVersion, acceptedAt: Timestamp(microseconds: try reader.zigzag()),
             workerID: try reader.optional { reader throws(WireError) in try reader.string() },
             steps: try reader.array { reader throws(WireError) in try JournalStep(from: &reader) })
     }

@@ -112,7 +112,9 @@ final class ClassTable {
         do {
             let last = try connection.integer("SELECT max(\(TableLayout.row)) FROM \(name)") ?? 0
             // What is damaged may say anything.
-            nextRow = last < .max / 2 ? .success(1 + last) : .failure(Self.damaged(declared.name, connection))
+            nextRow =
+                StoredNumber.counts.contains(last)
+                ? .success(1 + last) : .failure(Self.damaged(declared.name, connection))
         } catch let error as StorageError where error.isOfDamage {
             nextRow = .failure(error)
         }

@@ -12,8 +12,14 @@ extension ParameterSink {
 
 extension Statement {
     /// Reads a reference from two columns, from `column` on.
-    func object(_ column: Int32, file: String) throws(StorageError) -> ObjectRef {
+    ///
+    /// - Parameters:
+    ///   - schema: the schema that has the object's class.
+    ///   - file: the store, as messages name it.
+    func object(_ column: Int32, in schema: Schema, file: String) throws(StorageError) -> ObjectRef {
+        let classes = 0...Int64(max(0, schema.classes.count - 1))
+        let classIndex = try number(column, in: classes, file: file, what: "an object's class")
         let key = try StoredBlob.decode(ObjectKey.self, from: blob(column + 1), file: file, what: "an object's key")
-        return ObjectRef(Int(int(column)), key)
+        return ObjectRef(Int(classIndex), key)
     }
 }

@@ -27,7 +27,9 @@ extension SQLiteServerStorage {
             try reader.array { reader throws(WireError) in try LogChange(fromFormat1: &reader) }
         }
         return LogEntry(
-            version: UInt64(clamping: statement.int(0)), clientID: UInt64(bitPattern: statement.int(1)),
+            version: UInt64(
+                try statement.number(0, file: connection.name, what: "the version of a log entry")),
+            clientID: UInt64(bitPattern: statement.int(1)),
             userID: statement.isNull(2) ? nil : statement.string(2),
             timestamp: HybridTimestamp(microseconds: statement.int(3)),
             acceptedAt: Timestamp(microseconds: statement.int(4)), changes: changes)

@@ -101,6 +101,12 @@ extension SQLiteServerStorage {
         case .schema(let other):
             _ = try mergeSchema(other, sides: ("the database", "its journal"))
         case .removal(let classIndex, let property):
+            guard schema.classes.indices.contains(classIndex),
+                property.map(schema.classes[classIndex].properties.indices.contains) ?? true
+            else {
+                throw StorageError(
+                    .journal, "\(connection.name): a class or property is to be removed that the schema does not have")
+            }
             try removeFromSchema(classIndex, property)
         case .trim(let version): try dropLog(through: version)
         case .rules(let bytes): try storeRules(bytes)

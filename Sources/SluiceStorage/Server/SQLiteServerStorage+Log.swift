@@ -43,6 +43,8 @@ extension SQLiteServerStorage {
         guard var low = try connection.integer("SELECT min(position) FROM _journal") else { return nil }
         var high = Int64(log.head.position) + 1
         let end = high
+        low = try StoredNumber.checked(
+            low, in: 1...end, file: connection.name, what: "the position of the first log entry")
         try connection.withStatement("SELECT version FROM _journal WHERE position = ?") { statement in
             while low < high {
                 let middle = low + (high - low) / 2

@@ -3,11 +3,17 @@ internal import SluiceModel
 /// The rules of a database, all versions of them.
 extension SQLiteServerStorage {
     package var rulesVersion: Int {
-        get throws { Int(try MetaTable(connection).integer("rules") ?? 0) }
+        get throws {
+            let version = Int(try MetaTable(connection).integer("rules") ?? 0)
+            guard try version == 0 || rules(ofVersion: version) != nil else {
+                throw StorageError.damaged(connection.name, "version \(version) of the rules is missing")
+            }
+            return version
+        }
     }
 
     package var rulesSince: UInt64 {
-        get throws { UInt64(max(0, try MetaTable(connection).integer("rules.since") ?? 0)) }
+        get throws { UInt64(try MetaTable(connection).integer("rules.since") ?? 0) }
     }
 
     package func rules(ofVersion version: Int) throws -> [UInt8]? {

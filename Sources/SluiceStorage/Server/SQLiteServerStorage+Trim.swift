@@ -40,7 +40,10 @@ extension SQLiteServerStorage {
         for (isThere, sql) in sources where isThere {
             let isAtEnd = try connection.withStatement(sql) { statement in
                 while try statement.step() {
-                    let version = UInt64(clamping: statement.int(0))
+                    let version = UInt64(
+                        try statement.number(
+                            0, in: Int64(log.start)...Int64(log.version), file: connection.name,
+                            what: "the version of a log entry"))
                     guard drops(through: version, Int(statement.int(1)), acceptedAt: statement.int(2)) else {
                         return true
                     }

@@ -28,15 +28,27 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
                 try SQLiteServerStorage.hasTable("_log", on: connection)
                 && connection.integer("SELECT 1 FROM _log LIMIT 1") != nil
             let last = hasFormat1 ? try connection.integer("SELECT max(version) FROM _log") : nil
-            version = last.map { UInt64(clamping: $0) } ?? start
+            let file = connection.name
+            version = UInt64(
+                try last.map {
+                    try StoredNumber.checked(
+                        $0, in: StoredNumber.counts, file: file, what: "the version of a log entry")
+                } ?? Int64(start))
             head = JournalHead(of: databaseID, version: version)
             let sql = "SELECT position, version, accepted, chain FROM _journal ORDER BY position DESC LIMIT 1"
             guard hasJournal else { return }
             try connection.withStatement(sql) { statement in
                 guard try statement.step() else { return }
-                version = UInt64(clamping: statement.int(1))
-                acceptedAt = Timestamp(microseconds: statement.int(2))
-                head = JournalHead(position: UInt64(clamping: statement.int(0)), chain: statement.blob(3))
+                version = UInt64(try statement.number(1, file: file, what: "the version of the last log entry"))
+                acceptedAt = Timestamp(
+                    microseconds: try statement.number(
+                        2, in: StoredNumber.times, file: file, what: "the time of the last log entry"))
+                let position = try statement.number(
+                    0, in: 1...StoredNumber.counts.upperBound, file: file, what: "the position of the last log entry")
+                head = JournalHead(position: UInt64(position), chain: statement.blob(3))
+            }
+            guard start <= version else {
+                throw StorageError.damaged(file, "the log begins after version \(start) and ends with \(version)")
             }
         }
 
@@ -103,7 +115,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             throw StorageError.damaged(connection.name, "the database id is missing")
         }
         databaseID = id
-        let start = UInt64(clamping: try meta.integer("logStart") ?? 0)
+        let start = UInt64(try meta.integer("logStart") ?? 0)
         hasJournal = try Self.hasTable("_journal", on: connection)
         log = try LogState(connection, databaseID: id, start: start, hasJournal: hasJournal)
         var latest: HybridTimestamp?
@@ -115,7 +127,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             log.byteCount = 0
             damage = error
         }
-        log.retyped = try meta.integer("retyped").map { UInt64(clamping: $0) }
+        log.retyped = try meta.integer("retyped").map { UInt64($0) }
         committedLog = log
         versionClock = VersionClock(version: log.version, latest: latest)
         try super.init(connection, file: file)

@@ -88,6 +88,10 @@ package final class UserFile {
         return version != seenVersion
     }
 
+    private func time(_ column: Int32, of statement: Statement) throws -> Int64 {
+        try statement.number(column, in: StoredNumber.times, file: connection.name, what: "a time")
+    }
+
     // MARK: Users
 
     package func user(_ name: String) throws -> UserRecord? {
@@ -97,7 +101,7 @@ package final class UserFile {
             guard try statement.step() else { return nil }
             return UserRecord(
                 name: name, password: statement.string(0), generation: statement.int(1), claims: statement.string(2),
-                createdAt: statement.int(3))
+                createdAt: try time(3, of: statement))
         }
     }
 
@@ -113,7 +117,7 @@ package final class UserFile {
             while try statement.step() {
                 let user = UserRecord(
                     name: statement.string(0), password: statement.string(1), generation: statement.int(2),
-                    claims: statement.string(3), createdAt: statement.int(4))
+                    claims: statement.string(3), createdAt: try time(4, of: statement))
                 users.append((user, Int(statement.int(5))))
             }
             return users
@@ -267,8 +271,8 @@ package final class UserFile {
             return LoginRecord(
                 id: statement.int(0), userName: statement.string(1), hash: statement.blob(2),
                 nextHash: statement.isNull(3) ? nil : statement.blob(3),
-                previousHash: statement.isNull(4) ? nil : statement.blob(4), madeAt: statement.int(5),
-                usedAt: statement.int(6))
+                previousHash: statement.isNull(4) ? nil : statement.blob(4), madeAt: try time(5, of: statement),
+                usedAt: try time(6, of: statement))
         }
     }
 

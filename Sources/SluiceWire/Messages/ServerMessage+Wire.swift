@@ -180,9 +180,15 @@ extension ServerMessage.HelloReply {
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
+        let version = try reader.varint()
+        let features = Features(rawValue: try reader.varint())
+        let time = try reader.zigzag()
+        guard time.magnitude <= UInt64(HybridClock.distanceMax) else {
+            throw reader.malformed("a server's clock at \(time) microseconds")
+        }
         self.init(
-            version: try reader.varint(), features: Features(rawValue: try reader.varint()),
-            time: Timestamp(microseconds: try reader.zigzag()), limits: try ServerLimits(from: &reader),
+            version: version, features: features, time: Timestamp(microseconds: time),
+            limits: try ServerLimits(from: &reader),
             agent: try reader.string())
     }
 }

@@ -31,7 +31,9 @@ final class LocalWrites {
         let correction = ((try? storage.metadata(Self.correction)) ?? nil).flatMap {
             Int64(String(decoding: $0, as: UTF8.self))
         }
-        clock = HybridClock(last: storage.clock, correction: correction ?? 0)
+        // What is out of range is damaged; the next session finds the right one again.
+        let isPossible = correction.map { $0.magnitude <= UInt64(HybridClock.distanceMax) } ?? false
+        clock = HybridClock(last: storage.clock, correction: isPossible ? correction ?? 0 : 0)
     }
 
     private static let correction = "clock.correction"

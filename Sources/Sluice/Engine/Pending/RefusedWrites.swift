@@ -15,6 +15,15 @@ final class RefusedWrites {
 
         /// Whether anybody still needs it.
         var isNeeded: Bool { !isReported || !operations.isEmpty }
+
+        /// What stays visible, as a changeset of the record's number.
+        var changeset: Changeset {
+            Changeset(
+                sequence: number, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 0), operations: operations)
+        }
+
+        /// Whether the store can have such objects.
+        func isPossible(in schema: Schema) -> Bool { changeset.isPossible(in: schema) }
     }
 
     /// The most records of writes that were reverted and not reported.
@@ -157,11 +166,18 @@ final class RefusedWrites {
         do throws(WireError) {
             let numbers = try ByteReader.decode(bytes, limits: .standard) { reader throws(WireError) in
                 lastNumber = try reader.varint()
+                guard lastNumber <= UInt64(Int64.max) else {
+                    throw WireError(.malformed, "the number \(lastNumber)", offset: reader.offset)
+                }
                 return try reader.array(minimumSize: 1) { reader throws(WireError) in try reader.varint() }
             }
             for number in numbers {
                 guard let stored = try? storage.metadata("\(Self.name).\(number)") else { continue }
-                records.append(try Record(wireBytes: stored))
+                let record = try Record(wireBytes: stored)
+                guard record.isPossible(in: storage.schema) else {
+                    throw WireError(.malformed, "operations on objects that there cannot be", offset: 0)
+                }
+                records.append(record)
             }
         } catch {
             throw StorageError(.damaged, "the store's refused writes cannot be read: \(error.message)")
@@ -186,8 +202,6 @@ extension RefusedWrites.Record: WireCodable {
                 entry.value.encode(into: &writer)
             }
         }
-        let changeset = Changeset(
-            sequence: number, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 0), operations: operations)
         writer.data(changeset.wireBytes())
     }
 
