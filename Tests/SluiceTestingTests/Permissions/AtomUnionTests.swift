@@ -3,8 +3,9 @@ import SluiceModel
 import SluiceServer
 import SluiceStorage
 import SluiceTesting
-import func TestSupport.seeds
 import Testing
+
+import func TestSupport.seeds
 
 /// Clients whose views are found by atoms: what they hold is what the whole rule says, whatever happens.
 @Suite struct AtomUnionTests {

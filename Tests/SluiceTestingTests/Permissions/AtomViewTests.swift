@@ -6,8 +6,9 @@ import SluiceRules
 import SluiceStorage
 import SluiceTesting
 import SluiceViews
-import func TestSupport.seeds
 import Testing
+
+import func TestSupport.seeds
 
 @testable import SluiceServer
 

@@ -3,8 +3,9 @@ import SluiceModel
 import SluiceQuery
 import SluiceStorage
 import SluiceTesting
-import func TestSupport.seeds
 import Testing
+
+import func TestSupport.seeds
 
 /// A reader that pauses and then reads several commits at once has what it would have had one by one, and what the server
 /// has.
