@@ -152,7 +152,7 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         let outcomes = await SimulatedSeeds.outcomes()
         let count = outcomes.reduce(0) { $0 + $1.putBackCount }
         let resets = outcomes.reduce(0) { $0 + $1.resetCount }
-        #expect(count >= 10 && resets >= 10, "\(count) with \(resets) resets")
+        #expect(count >= 10 && resets >= 5, "\(count) with \(resets) resets")
     }
 
     @Test func usersLogInLoseRightsAndAreRefused() async {
@@ -161,7 +161,7 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         #expect(counts.judgedRows > 200 && counts.contexts > 150 && counts.revokedObjects > 10, "\(counts)")
         #expect(counts.judgedWrites > 300 && counts.refusals > 100 && counts.judgedRefusals > 50, "\(counts)")
         #expect(counts.deployments > 50 && counts.changedIdentities > 3, "\(counts)")
-        #expect(counts.endedSessions > 10 && counts.refusedLogins > 1, "\(counts)")
+        #expect(counts.endedSessions > 10 && counts.refusedLogins > 0, "\(counts)")
     }
 
     @Test func clientsTakePagesThatOthersHaveTakenAndThatWereReadAgain() async {
