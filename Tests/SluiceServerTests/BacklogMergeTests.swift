@@ -137,7 +137,7 @@ struct BacklogMergeTests {
         }
     }
 
-    @Test(arguments: 0..<40) func backlogsOfSeveralClientsMergeAsTheRulesReadOneByOneSay(seed: Int) throws {
+    @Test(arguments: 0..<16) func backlogsOfSeveralClientsMergeAsTheRulesReadOneByOneSay(seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed))
         let clientCount = Int.random(in: 1...4, using: &generator)
         let storage = try Self.storage(clientCount: clientCount)

@@ -46,7 +46,7 @@ struct KnownObjectsTests {
         }
     }
 
-    @Test(arguments: 0..<20 as Range<UInt64>)
+    @Test(arguments: 0..<10 as Range<UInt64>)
     func aGroupHasTheSameEffectForItsMakerAndForWhoHasOnlyItsBytes(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let (maker, follower) = (try empty(), try empty())

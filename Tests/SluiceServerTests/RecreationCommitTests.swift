@@ -234,7 +234,7 @@ struct RecreationCommitTests {
         }
     }
 
-    @Test(arguments: 0..<150 as Range<UInt64>)
+    @Test(arguments: 0..<50 as Range<UInt64>)
     func theOrderOfArrivalDecidesNothing(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let history = History(&generator)

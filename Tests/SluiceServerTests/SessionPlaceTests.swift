@@ -72,7 +72,7 @@ struct SessionPlaceTests {
         }
     }
 
-    @Test(arguments: 0..<200) func theLedgerCountsTheSessionsThatThereAreHoweverTheyEnd(seed: Int) {
+    @Test(arguments: 0..<60) func theLedgerCountsTheSessionsThatThereAreHoweverTheyEnd(seed: Int) {
         var generator = SeededGenerator(seed: UInt64(seed))
         var quotas = Quotas()
         quotas.sessionCountMaxPerUser = seed % 3 == 0 ? 3 : nil

@@ -112,13 +112,13 @@ import Testing
     }
 
     /// Clients come, take pages and leave at random, while objects that they are sent change, go and come back.
-    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    @Test(arguments: 1...14 as ClosedRange<UInt64>)
     func atAnyPaceAndWithAnyChangesEveryPageIsUpToDateAndAllHaveEverything(seed: UInt64) throws {
         try checkAtAnyPace(seed: seed, isFile: false)
     }
 
     /// The same, where pages are read beside the writer, and at random moments.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func pagesThatAreReadBesideTheWriterAreUpToDateToo(seed: UInt64) throws {
         try checkAtAnyPace(seed: seed, isFile: true)
     }

@@ -139,7 +139,7 @@ import Testing
         "Car SORT(price ASC) DISTINCT(weight) LIMIT(4)", "Car SORT(price ASC) LIMIT(8) DISTINCT(color)",
     ]
 
-    @Test(arguments: 0..<24 as Range<UInt64>)
+    @Test(arguments: 0..<12 as Range<UInt64>)
     func whateverIsWrittenAWindowShowsWhatAPlainEvaluationFinds(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         func below(_ bound: Int) -> Int64 { Int64(Int.random(in: 0..<bound, using: &generator)) }
