@@ -34,8 +34,8 @@ struct HeldWindow {
         return order.precedes(end, position)
     }
 
-    /// Whether results that are shown may be missing once so many are held.
-    func isExhausted(with heldCount: Int) -> Bool { hasOthers && heldCount < limit }
+    /// Whether results that are shown may be missing once so many are held, where the store has others.
+    func isExhausted(with heldCount: Int) -> Bool { heldCount < limit }
 
     /// Whether the store has results that are not held.
     var hasOthers: Bool { extent.hasOthers }

@@ -159,7 +159,7 @@ final class Observer {
         let before = results.list
         let entries = pool?.replace(with: entries) ?? entries
         let change = results.replace(with: entries, reason: .unknown)
-        let step = readable.follow(entries.map { .upsert($0) }, change, from: before, to: results)
+        let step = readable.follow(entries.lazy.map { .upsert($0) }, change, from: before, to: results)
         report(step, remote: nil, isInitial: true)
     }
 
@@ -177,7 +177,7 @@ final class Observer {
         guard case .waiting(let error) = failure else { return }
         failure = .told
         isBusy = true
-        let step = readable.follow([], ResultChange(), from: results.list, to: results)
+        let step = readable.follow([ResultEdit](), ResultChange(), from: results.list, to: results)
         deliver(
             ResultEvent(
                 list: step.list, change: step.change, removed: step.removed,

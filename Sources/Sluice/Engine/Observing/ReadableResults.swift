@@ -56,7 +56,8 @@ struct ReadableResults: ~Copyable {
     ///   - before: all results before it.
     ///   - all: all results after it.
     mutating func follow(
-        _ edits: [ResultEdit], _ change: ResultChange, from before: ResultList, to all: borrowing ResultEditor
+        _ edits: some Collection<ResultEdit>, _ change: ResultChange, from before: ResultList,
+        to all: borrowing ResultEditor
     ) -> Step {
         changesUnreadable = false
         let edits = readableEdits(edits, change, from: before, to: all)
@@ -76,7 +77,8 @@ struct ReadableResults: ~Copyable {
 
     /// The edits of what can be read.
     private mutating func readableEdits(
-        _ edits: [ResultEdit], _ change: ResultChange, from before: ResultList, to all: borrowing ResultEditor
+        _ edits: some Collection<ResultEdit>, _ change: ResultChange, from before: ResultList,
+        to all: borrowing ResultEditor
     ) -> [ResultEdit] {
         let list = all.list
         if !isApart, !mustLookAgain, readsEveryObject(of: edits) { return [] }
@@ -112,7 +114,7 @@ struct ReadableResults: ~Copyable {
     }
 
     /// Whether nothing that edits bring needs to be looked at. Results are of one class. O(1).
-    private mutating func readsEveryObject(of edits: [ResultEdit]) -> Bool {
+    private mutating func readsEveryObject(of edits: some Collection<ResultEdit>) -> Bool {
         guard let first = edits.first else { return true }
         return readability?.readsEveryObject(ofClass: first.object.classIndex) ?? true
     }

@@ -32,8 +32,8 @@ final class LocalWrites {
             Int64(String(decoding: $0, as: UTF8.self))
         }
         // What is out of range is damaged; the next session finds the right one again.
-        let isPossible = correction.map { $0.magnitude <= UInt64(HybridClock.distanceMax) } ?? false
-        clock = HybridClock(last: storage.clock, correction: isPossible ? correction ?? 0 : 0)
+        let possible = correction.flatMap { $0.magnitude <= UInt64(HybridClock.distanceMax) ? $0 : nil }
+        clock = HybridClock(last: storage.clock, correction: possible ?? 0)
     }
 
     private static let correction = "clock.correction"

@@ -21,9 +21,6 @@ final class RefusedWrites {
             Changeset(
                 sequence: number, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 0), operations: operations)
         }
-
-        /// Whether the store can have such objects.
-        func isPossible(in schema: Schema) -> Bool { changeset.isPossible(in: schema) }
     }
 
     /// The most records of writes that were reverted and not reported.
@@ -174,7 +171,7 @@ final class RefusedWrites {
             for number in numbers {
                 guard let stored = try? storage.metadata("\(Self.name).\(number)") else { continue }
                 let record = try Record(wireBytes: stored)
-                guard record.isPossible(in: storage.schema) else {
+                guard record.changeset.isPossible(in: storage.schema) else {
                     throw WireError(.malformed, "operations on objects that there cannot be", offset: 0)
                 }
                 records.append(record)
