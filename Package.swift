@@ -220,9 +220,15 @@ if isFuzzing {
 
 if hasMacros {
     package.targets += [
-        .macro(name: "SluiceMacros", swiftSettings: settings + syntaxSettings, linkerSettings: syntaxLinking),
+        // The plugin is a shell around a library, so that tests need not link the plugin: SwiftPM would then build every
+        // test, and every library under it, a second time, for the machine that runs the compiler.
+        .target(
+            name: "SluiceMacroExpansion", swiftSettings: settings + syntaxSettings, linkerSettings: syntaxLinking),
+        .macro(
+            name: "SluiceMacros", dependencies: ["SluiceMacroExpansion"], swiftSettings: settings + syntaxSettings,
+            linkerSettings: syntaxLinking),
         .testTarget(
-            name: "SluiceMacrosTests", dependencies: ["SluiceMacros", "SluiceModel"],
+            name: "SluiceMacroExpansionTests", dependencies: ["SluiceMacroExpansion", "SluiceModel"],
             swiftSettings: settings + syntaxSettings,
             linkerSettings: syntaxLinking),
         // Models in a module as Xcode and new packages make them: everything on the main actor unless it says

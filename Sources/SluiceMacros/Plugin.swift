@@ -1,3 +1,4 @@
+internal import SluiceMacroExpansion
 @_spi(PluginMessage) internal import SwiftCompilerPluginMessageHandling
 internal import SwiftSyntaxMacros
 
@@ -10,12 +11,8 @@ struct Plugin: PluginProvider {
     }
 
     func resolveMacro(moduleName: String, typeName: String) throws -> any Macro.Type {
-        switch typeName {
-        case "ModelMacro": return ModelMacro.self
-        case "InverseMacro": return InverseMacro.self
-        case "PropertyMarkerMacro": return PropertyMarkerMacro.self
-        default: throw UnknownMacro(typeName: typeName)
-        }
+        guard let type = MacroTypes.named(typeName) else { throw UnknownMacro(typeName: typeName) }
+        return type
     }
 }
 

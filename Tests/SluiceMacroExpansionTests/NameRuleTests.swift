@@ -1,7 +1,7 @@
 import SluiceModel
 import Testing
 
-@testable import SluiceMacros
+@testable import SluiceMacroExpansion
 
 /// The macro and the schema both implement the rule of names: each must reject the same names.
 struct NameRuleTests {

@@ -5,7 +5,7 @@ import SwiftSyntaxBuilder
 import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacros
 
-@testable import SluiceMacros
+@testable import SluiceMacroExpansion
 
 /// The result of expanding a piece of source: the new source, the messages as `line:column message`, and the fix-its.
 struct MacroExpansion {
