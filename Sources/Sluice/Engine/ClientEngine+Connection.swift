@@ -55,7 +55,7 @@ extension ClientEngine {
         switch session.phase {
         case .stopped, .paused: connect()
         case .failed:
-            for subscription in active.synced { subscription.error = nil }
+            for subscription in active.synced { subscription.retry() }
             connect()
         case .waiting, .connecting, .opening, .active: break
         }
@@ -153,7 +153,7 @@ extension ClientEngine {
             try adopt(opened.schema ?? schemas.requested, transaction)
             try outbox.markOpen()
             let values = schemas.map.map { HiddenValues(storage, images, $0, transaction) }
-            try ReadingContext(storage).begin(openingContext, active, values)
+            try ReadingContext(storage).begin(openingContext, active, values, transaction)
             try storage.setSyncState(
                 SyncState(
                     databaseID: identity.databaseID, epoch: identity.epoch, clientID: identity.clientID,
@@ -312,7 +312,7 @@ extension ClientEngine {
         log?(.error, "syncing stopped", [("error", error.message)])
         endSession(because: error)
         session.fail(error)
-        for subscription in active.synced { subscription.error = subscription.error ?? error }
+        for subscription in active.synced { subscription.stop(because: error) }
         failWaiters(error)
         observations.publishStatus()
     }
@@ -320,7 +320,7 @@ extension ClientEngine {
     /// Has every part forget the connection.
     private func endSession(because error: SyncError = SyncError(.unreachable, "the connection was lost")) {
         if session.isActive, !active.awaitsCatchUp {
-            for subscription in active.values where subscription.isComplete { subscription.confirmedUntil = now() }
+            for subscription in active.values where subscription.isComplete { subscription.confirm(until: now()) }
         }
         outbox.endSession(wasOpen: session.isActive)
         requests.endSession()

@@ -25,7 +25,7 @@ extension ClientEngine {
         deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
         let subscription = try subscriptions.hold(query, isLocal: isLocal, isCached: isCached)
-        subscription.isRemembered = !subscription.isLocal
+        subscription.remember()
         do {
             return try observations.begin(
                 subscription, readability: readability, reportsPending: reportsPending, isPrompt: isPrompt, end: end,

@@ -99,7 +99,7 @@ final class Retirement {
 
     /// Has the subscriptions that are not complete and follow a link to an object say whether the server has it.
     private func noteWritten(_ object: ObjectRef) throws {
-        for follower in try holdings.incompleteFollowers(of: object) { follower.writtenTargets.insert(object) }
+        for follower in try holdings.incompleteFollowers(of: object) { follower.noteWritten(object) }
     }
 
     /// Removes acknowledged changesets from the outbox of a store without subscriptions. What was written stays.
