@@ -294,7 +294,7 @@ extension ClientEngine {
                 activity: .stopped, problem: error.message)
         case .waiting:
             return SessionStatus(state: .active, connection: .disconnected, activity: .offline, problem: problem)
-        case .connecting, .opening:
+        case .connecting, .greeting, .opening:
             return SessionStatus(state: .active, connection: .connecting, activity: .connecting, problem: problem)
         case .active:
             let isIdle = outbox.isEmpty && active.isSettled
@@ -314,7 +314,7 @@ extension ClientEngine {
     package var isConnecting: Bool { session.phase == .connecting }
 
     /// Whether a connection or a session is being opened.
-    package var isOpening: Bool { session.phase == .connecting || session.phase == .opening }
+    package var isOpening: Bool { session.phase.isTrying && !session.isActive }
 
     /// Whether a handler on the store's own queue has an event that it has not handled.
     package var hasBusyObservers: Bool { observations.hasBusyObservers }
@@ -338,7 +338,7 @@ extension ClientEngine {
         case .paused: "syncing is paused; store.session?.resume() goes on"
         case .stopped, .failed: session.standstill?.message
         case .waiting: lastProblem
-        case .connecting, .opening: lastProblem ?? "the server has not answered the attempt to connect yet"
+        case .connecting, .greeting, .opening: lastProblem ?? "the server has not answered the attempt to connect yet"
         case .active: sessionStatus.activity == .idle ? lastProblem : lastProblem ?? session.silence(until: now())
         }
     }
