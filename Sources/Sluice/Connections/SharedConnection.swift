@@ -93,7 +93,9 @@ package final class SharedConnection: MessageConnectionDelegate {
     package func join(_ tell: @escaping @Sendable (ClientEvent) -> Void) -> ConnectionMember? {
         let (member, isOpen) = state.withLock { state -> (UInt64?, Bool) in
             let limit = state.phase.sessionCountMax ?? Self.memberCountMax
-            guard state.phase != .over, state.members.count < min(limit, Self.memberCountMax) else { return (nil, false) }
+            guard state.phase != .over, state.members.count < min(limit, Self.memberCountMax) else {
+                return (nil, false)
+            }
             state.lastMember += 1
             state.members[state.lastMember] = Member(tell: tell)
             return (state.lastMember, state.phase.isOpen)
@@ -128,7 +130,9 @@ package final class SharedConnection: MessageConnectionDelegate {
     func leave(_ member: UInt64) {
         var isStuck = false
         let (connection, isLast) = state.withLock { state -> ((any MessageConnection)?, Bool) in
-            guard let left = state.members.removeValue(forKey: member), state.phase != .over else { return (nil, false) }
+            guard let left = state.members.removeValue(forKey: member), state.phase != .over else {
+                return (nil, false)
+            }
             isStuck = !state.phase.isOpen
             state.turns.removeAll { $0 == member }
             if state.behind.remove(member) != nil, state.behind.isEmpty { state.connection?.resumeReceiving() }

@@ -9,7 +9,7 @@ internal import SluiceWire
 /// wanted, the observations who is told. Only one thread at a time may use it. `StoreCore` carries out its actions; the
 /// simulator drives this same type.
 package final class ClientEngine {
-    let storage: any ClientStorage
+    let storage: SQLiteClientStorage
     package let options: ClientOptions
     let log: LogSink?
     let faults: FaultRecorder
@@ -62,7 +62,7 @@ package final class ClientEngine {
     ///   - now: the wall clock.
     ///   - random: makes the random numbers for the jitter of reconnecting.
     package init(
-        storage: any ClientStorage, declared: Schema? = nil, options: ClientOptions = ClientOptions(),
+        storage: SQLiteClientStorage, declared: Schema? = nil, options: ClientOptions = ClientOptions(),
         now: @escaping () -> Timestamp, random: @escaping () -> UInt64, log: LogSink? = nil
     ) throws {
         self.storage = storage

@@ -1,4 +1,4 @@
-import Sluice
+@testable import Sluice
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
@@ -81,7 +81,7 @@ import Testing
         server.greet(features: [.resume])
         server.opened(.created)
         var error: SyncError?
-        server.engine.requestReport(.status) { if case .failure(let failure) = $0 { error = failure } }
+        server.engine.serverRequests.report(.status) { if case .failure(let failure) = $0 { error = failure } }
         #expect(error?.code == .server)
     }
 

@@ -6,7 +6,7 @@ internal import SluiceWire
 /// Applies one frame's pages, commits and completions to the store, inside one transaction.
 final class FrameApplier {
     let applier: Applier
-    let storage: any ClientStorage
+    let storage: SQLiteClientStorage
     let objectImages: ObjectImages
     private let holdings: Holdings
     let map: SchemaMap

@@ -5,7 +5,7 @@ internal import SluiceWire
 /// Removes acknowledged changesets from the outbox, once the server's state of their objects is here, and reverts those
 /// that the server rejected.
 final class Retirement {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let schema: SchemaAgreement
     private let images: ObjectImages
     private let holdings: Holdings
@@ -22,7 +22,7 @@ final class Retirement {
     private(set) var verdicts: [UInt64: SyncError] = [:]
 
     init(
-        _ storage: any ClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ holdings: Holdings,
+        _ storage: SQLiteClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ holdings: Holdings,
         _ acknowledgements: Acknowledgements, _ offers: CachedOffers, _ refused: RefusedWrites,
         _ transfers: TransferReports, keepsRefused: Bool
     ) {

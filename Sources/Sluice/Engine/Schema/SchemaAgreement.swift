@@ -3,7 +3,7 @@ internal import SluiceStorage
 
 /// The schemas of this store and of its server: what each has, and what the store declares.
 final class SchemaAgreement {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private var declarations: Declarations {
         didSet { knownReach = nil }
     }
@@ -27,7 +27,7 @@ final class SchemaAgreement {
     }
 
     /// - Parameter declared: what to declare to the server whenever a session opens.
-    init(_ storage: any ClientStorage, declared: Schema) {
+    init(_ storage: SQLiteClientStorage, declared: Schema) {
         self.storage = storage
         declarations = Declarations(declared.synced)
     }

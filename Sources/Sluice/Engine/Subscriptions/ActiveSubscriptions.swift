@@ -82,7 +82,7 @@ final class ActiveSubscriptions {
 
     /// Notes that an object is removed from the store while subscriptions have it. Where the server was told that they
     /// do, what it sends instead of the object is not enough.
-    func noteLoss(of object: ObjectRef, in storage: any ClientStorage) throws {
+    func noteLoss(of object: ObjectRef, in storage: SQLiteClientStorage) throws {
         guard awaitsCatchUp || hasIncomplete else { return }
         for id in try storage.subscriptions(having: object, role: nil) {
             guard let subscription = byID[id], awaitsCatchUp || !subscription.isComplete else { continue }

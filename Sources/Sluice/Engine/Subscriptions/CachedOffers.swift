@@ -23,7 +23,7 @@ final class CachedOffers {
     private static let countMax = 1_000
     private static let pendingCountMax = 10_000
 
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let session: SyncSession
     private let schema: SchemaAgreement
     private let active: ActiveSubscriptions
@@ -35,7 +35,8 @@ final class CachedOffers {
     private var lastNumber: UInt64 = 0
 
     init(
-        _ storage: any ClientStorage, _ session: SyncSession, _ schema: SchemaAgreement, _ active: ActiveSubscriptions,
+        _ storage: SQLiteClientStorage, _ session: SyncSession, _ schema: SchemaAgreement,
+        _ active: ActiveSubscriptions,
         faults: FaultRecorder, options: ClientOptions
     ) {
         self.storage = storage

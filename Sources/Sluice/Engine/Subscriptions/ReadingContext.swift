@@ -10,9 +10,9 @@ internal import SluiceWire
 struct ReadingContext {
     private static let name = "context"
 
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
 
-    init(_ storage: any ClientStorage) { self.storage = storage }
+    init(_ storage: SQLiteClientStorage) { self.storage = storage }
 
     /// Whether the server has named a context. What cannot be read counts as one.
     var isKnown: Bool {

@@ -343,7 +343,7 @@ final class Subscription {
 
     /// Does what a transition asks of the stored membership, and stores the record; in the open transaction. What belongs
     /// to the completion of a membership is left to ``FrameApplier``.
-    func carryOut(_ effect: Effect, in storage: any ClientStorage, _ transaction: StoreTransaction) throws {
+    func carryOut(_ effect: Effect, in storage: SQLiteClientStorage, _ transaction: StoreTransaction) throws {
         switch effect {
         case .abandon:
             progress = 0
@@ -362,7 +362,7 @@ final class Subscription {
 
     /// Ends the staging of a membership that goes on no more, if there is one. What has arrived of it is no part of the
     /// next, and stays with the subscription until the server says otherwise or the subscription ends.
-    private func abandonStaging(in storage: any ClientStorage, _ transaction: StoreTransaction) throws {
+    private func abandonStaging(in storage: SQLiteClientStorage, _ transaction: StoreTransaction) throws {
         endStaging()
         guard try storage.abandonStaging(record.id) else { return }
         record.hasHoles = true

@@ -5,7 +5,7 @@ internal import SluiceStorage
 /// Begins a subscription with its first holder, and ends it with its last. The membership of a subscription that has
 /// ended stays in the store, dormant, so that observing the query again resumes.
 final class SubscriptionHolders {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let transactions: StoreTransactions
     private let session: SyncSession
     private let active: ActiveSubscriptions
@@ -20,7 +20,7 @@ final class SubscriptionHolders {
     private var lingering: [UInt64: Subscription] = [:]
 
     init(
-        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
+        _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ active: ActiveSubscriptions, _ requests: SubscriptionRequests, _ images: ObjectImages, _ offers: CachedOffers,
         options: ClientOptions, now: @escaping () -> Timestamp
     ) {

@@ -4,7 +4,7 @@ internal import SluiceWire
 
 /// The subscriptions as the open session knows them: their numbers in it, and how each begins, resumes and ends there.
 final class SubscriptionRequests {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let transactions: StoreTransactions
     private let session: SyncSession
     private let schema: SchemaAgreement
@@ -21,7 +21,7 @@ final class SubscriptionRequests {
     private var digestObjectCountLeft = 0
 
     init(
-        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
+        _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ active: ActiveSubscriptions, _ digests: SubscriptionDigests,
         _ images: ObjectImages, _ waiters: StatusWaiters, faults: FaultRecorder, options: ClientOptions
     ) {
