@@ -1,10 +1,11 @@
-@testable import Sluice
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
 import SluiceWire
 import Synchronization
 import Testing
+
+@testable import Sluice
 
 /// How a client reacts to the ways in which a server can greet it.
 @Suite struct GreetingTests {

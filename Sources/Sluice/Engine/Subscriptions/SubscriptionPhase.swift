@@ -17,25 +17,26 @@ internal import SluiceWire
 ///     staging whole   –                 =             –            complete (f)  –              –            failed (a)
 ///     compared        –                 whole (s)     =            –             complete (f)   –            failed (a)
 ///       stale         –                 whole (s)     =            –             = (r)          –            failed (a)
-///     complete        –                 whole (s)     switching    –             =              –            failed (a)
+///     complete        –                 whole (s)     switching    –             = (c)          –            failed (a)
 ///     switching       –                 whole (s)     =            –             complete (c)   –            failed (a)
 ///     failed          requested         –             –            –             –              –            –
 ///
 ///                     restart           left          member       context       server         connection
 ///     state                             behind        lost         changed       forgotten      lost         retry
 ///     ---------------------------------------------------------------------------------------------------------------
-///     unrequested     –                 –             =            =             members        =            =
-///     requested       members (a)       members       stale        stale         members        unrequested  =
+///     unrequested     –                 –             =            =             fewer          =            =
+///     requested       members (a)       fewer         stale        stale         fewer          unrequested  =
 ///     staging whole   members (a)       –             =            =             members (a)    members (a)  =
 ///     compared        members (a)       –             stale        =             members (a)    members (a)  =
 ///     complete        members (a)       –             =            =             members        unrequested  =
 ///     switching       members (a)       –             =            =             members        members      =
 ///     failed          members (a)       –             =            =             =              =            members
 ///
-/// `=` leaves the state, `–` is refused with an ``IllegalTransition``. *members* is unrequested, with members that are
-/// those of no version that is known to be right; a membership of nothing stays one. The letters are effects on what is
+/// `=` leaves the state, `–` is refused with an ``IllegalTransition``. *Members* is unrequested with ``Basis/members``,
+/// *fewer* the same state with ``Basis/members`` in the place of ``Basis/complete``. The letters are effects on what is
 /// stored: (a) ``Effect/abandon``, (s) ``Effect/stage``, (t) ``Effect/stageCopy``, (f) ``Effect/finish``, (c)
-/// ``Effect/confirm``, (r) ``Effect/requestAnew``. The effects of a request are at ``after(_:)``.
+/// ``Effect/confirm``, (r) ``Effect/requestAnew``; switching rights and being left behind are ``Effect/demote``. A
+/// request that may not resume is one of nothing, and stages that unless it is staged.
 enum SubscriptionPhase: Hashable {
     /// The open session has not asked for it, or there is no session.
     case unrequested(Basis)
