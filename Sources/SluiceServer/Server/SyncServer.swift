@@ -38,7 +38,8 @@ public final class SyncServer: Sendable {
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
             random: configuration.random, log: configuration.log?.about(.database),
             rules: try LoginSetup.rules(configuration),
-            policies: policies, metrics: configuration.metrics, databaseCountMax: configuration.quotas.databaseCountMax)
+            policies: policies, metrics: configuration.metrics,
+            databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now)
         let login: any Login

@@ -153,7 +153,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         try makeJournal(on: connection)
         try connection.execute(
             """
-            CREATE TABLE _clients (id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT, nonce BLOB NOT NULL, \
+            CREATE TABLE _clients (id INTEGER PRIMARY KEY, user TEXT, nonce BLOB NOT NULL, \
             sequence INTEGER NOT NULL, version INTEGER NOT NULL, created INTEGER NOT NULL, seen INTEGER NOT NULL)
             """)
         try connection.execute(
