@@ -30,7 +30,7 @@ struct JournalTests {
 
     /// Written out by hand from the description of the format, so that a change of it is noticed.
     private static let everyStepBytes = """
-        01 07 d00f 01 01 77 0a 00 03 09 00 28 15 03 00020141 00 0103 00020142 05 0102 01 01 0304 00020143 02 00 01 03 0a \
+        01 07 d00f 01 01 77 0a 00 03 09 00 28 15 03 00020141 00 0103 00020142 09 0102 01 01 01 0304 00020143 02 00 01 03 0a \
         02 0102 02 03 08 03 04 02 04 01 05 05 0100000000000000 06 00 07 01 00 07 00 01 02 08 06 060141 030a 0318
         """
 
@@ -149,7 +149,7 @@ struct JournalTests {
     }
 
     @Test func theChainHasTheHashThatItHadInThisFormat() {
-        let start = JournalHead(of: ObjectID(high: 1, low: 2), version: 0)
+        let start = JournalHead(of: ObjectID(high: 1, low: 2))
         #expect(
             Self.hexadecimal(start.chain) == "4b2ccae12cabbb614ff23e9ee6835b5079cab3b09a7ac50e02b0e1c335c7aa21")
         let next = start.following(Self.everyStep.encoded())
@@ -172,8 +172,8 @@ struct JournalTests {
             #expect(error?.code == .journal)
         }
         #expect(throws: StorageError.self) { try JournalGroup.decode(bytes + [0]) }
-        let newer = #expect(throws: StorageError.self) { try JournalGroup.decode([3] + bytes.dropFirst()) }
-        #expect(newer?.message.contains("format 3") == true)
+        let newer = #expect(throws: StorageError.self) { try JournalGroup.decode([2] + bytes.dropFirst()) }
+        #expect(newer?.message.contains("format 2") == true)
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>) func changedBytesAreRefusedOrDecodeToAnotherGroup(seed: UInt64) throws {

@@ -42,7 +42,7 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let cancelled = Code(description: "cancelled")
         /// A statement that SQLite does not take: it is nested too deep, say.
         public static let unsupported = Code(description: "unsupported")
-        /// An object that is larger than a message may be: an older version of this library stored it.
+        /// An object that is larger than a message may be, as one may become whose class gets properties with large defaults.
         public static let oversized = Code(description: "oversized")
         /// A record of the journal that cannot follow what a database holds, or cannot be read.
         public static let journal = Code(description: "journal")

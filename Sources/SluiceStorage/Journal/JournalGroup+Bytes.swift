@@ -5,9 +5,8 @@ internal import SluiceWire
 /// only who wrote what need not decode the values. A transaction that is a run of creations is written as it came, values
 /// included.
 extension JournalGroup {
+    /// The format that this version writes, and the only one that it reads.
     private static let format: UInt8 = 1
-    /// That of a group with a transaction that stays columns, which earlier versions do not read.
-    private static let formatWithColumns: UInt8 = 2
 
     /// The most bytes of one group, above what the limits of uploads allow.
     package static let byteCountMax = 1 << 29
@@ -17,7 +16,7 @@ extension JournalGroup {
 
     package func encoded() -> [UInt8] {
         var writer = ByteWriter()
-        writer.byte(transactions.contains { $0.creations != nil } ? Self.formatWithColumns : Self.format)
+        writer.byte(Self.format)
         writer.varint(baseVersion)
         writer.zigzag(acceptedAt.microseconds)
         writer.optional(workerID) { $0.string($1) }
@@ -39,12 +38,9 @@ extension JournalGroup {
         guard bytes.count <= byteCountMax else {
             throw StorageError(.journal, "a group of the journal has \(bytes.count) bytes; at most \(byteCountMax)")
         }
-        guard bytes.first == format || bytes.first == formatWithColumns else {
+        guard bytes.first == format else {
             let found = bytes.first.map { "format \($0)" } ?? "no bytes"
-            throw StorageError(
-                .journal,
-                "a group of the journal has \(found); this version reads the formats \(format) and \(formatWithColumns)"
-            )
+            throw StorageError(.journal, "a group of the journal has \(found); this version reads format \(format)")
         }
         do throws(WireError) {
             return try bytes.withUnsafeBufferPointer { buffer throws(WireError) in

@@ -131,15 +131,6 @@ extension SQLiteServerStorage {
         return (forgotten.count, count == countMax ? last : nil)
     }
 
-    /// Adds the time of the last visit to a database of an earlier version. Its clients count as last seen when they
-    /// were created.
-    static func addSeenTime(on connection: SQLiteConnection) throws {
-        let sql = "SELECT 1 FROM pragma_table_info('_clients') WHERE name = 'seen'"
-        guard try connection.integer(sql) == nil else { return }
-        try connection.execute("ALTER TABLE _clients ADD COLUMN seen INTEGER NOT NULL DEFAULT 0")
-        try connection.execute("UPDATE _clients SET seen = created")
-    }
-
     package func acceptedSequence(of client: UInt64) throws -> UInt64 {
         try connection.withStatement("SELECT sequence FROM _clients WHERE id = ?") { statement in
             statement.bind(1, Int64(bitPattern: client))

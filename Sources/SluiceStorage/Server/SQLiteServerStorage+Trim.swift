@@ -25,35 +25,21 @@ extension SQLiteServerStorage {
         var result: UInt64?
         var byteCount = log.byteCount
         var groupCount = 0
-        func drops(through version: UInt64, _ length: Int, acceptedAt: Int64) -> Bool {
-            let isOver =
-                byteCount > keepingBytes || log.version - version >= keepingVersions || acceptedAt < earliest
-            guard isOver, (result ?? log.start) == log.start || version - log.start <= UInt64(clamping: entriesMax) else {
-                return false
+        let sql = "SELECT version, length(record) + length(undo), accepted FROM _journal ORDER BY position"
+        try connection.withStatement(sql) { statement in
+            while try statement.step() {
+                let version = UInt64(
+                    try statement.number(
+                        0, in: Int64(log.start)...Int64(log.version), file: connection.name,
+                        what: "the version of a log entry"))
+                let isOver =
+                    byteCount > keepingBytes || log.version - version >= keepingVersions || statement.int(2) < earliest
+                guard isOver, (result ?? log.start) == log.start || version - log.start <= UInt64(clamping: entriesMax)
+                else { return }
+                result = version
+                byteCount -= Int(statement.int(1))
+                groupCount += 1
             }
-            result = version
-            byteCount -= length
-            groupCount += 1
-            return true
-        }
-        let sources = [
-            (log.hasFormat1, "SELECT version, length(changes), accepted FROM _log ORDER BY version"),
-            (hasJournal, "SELECT version, length(record) + length(undo), accepted FROM _journal ORDER BY position"),
-        ]
-        for (isThere, sql) in sources where isThere {
-            let isAtEnd = try connection.withStatement(sql) { statement in
-                while try statement.step() {
-                    let version = UInt64(
-                        try statement.number(
-                            0, in: Int64(log.start)...Int64(log.version), file: connection.name,
-                            what: "the version of a log entry"))
-                    guard drops(through: version, Int(statement.int(1)), acceptedAt: statement.int(2)) else {
-                        return true
-                    }
-                }
-                return false
-            }
-            if isAtEnd { break }
         }
         // The drop is a group itself, which makes no version either.
         return result == log.start && groupCount < 2 ? nil : result
@@ -67,7 +53,6 @@ extension SQLiteServerStorage {
         }
         guard version >= log.start else { return }
         var deletes: [(object: ObjectRef, version: UInt64)] = []
-        if log.hasFormat1 { try dropFormat1(through: version, &deletes) }
         try connection.withStatement("SELECT record, undo FROM _journal WHERE version <= ?") { statement in
             statement.bind(1, Int64(version))
             while try statement.step() {

@@ -177,7 +177,7 @@ final class Uploads {
         case .success(let frame): session.send(frame: frame)
         case .failure(let error):
             guard uploads.count == 1 else { return session.refuse(error) }
-            // It was made by an older version of this library, or for a server that accepts more.
+            // It was made for a server that accepts more.
             quarantine.setAside(uploads[0].sequence, .limitExceeded, error.message)
             uploads[0].encodePlaceholder()
             if case .success(let frame) = sealed() { session.send(frame: frame) }
