@@ -1,3 +1,6 @@
+import SluiceModel
+import TestSupport
+
 /// Connections between simulated clients and the server: one queue for each direction. The simulation decides when an
 /// item is delivered.
 struct SimulatedNetwork {

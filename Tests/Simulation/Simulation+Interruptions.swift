@@ -2,6 +2,7 @@ import Sluice
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
+import TestSupport
 
 /// Clients that read late, and queries that end while something is on its way to them.
 extension Simulation {

@@ -1,5 +1,6 @@
 import SluiceModel
 import SluiceRules
+import TestSupport
 
 /// A generated rules file, with the meaning of its conditions.
 final class SimulatedRules {

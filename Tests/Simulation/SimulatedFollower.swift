@@ -2,6 +2,7 @@ import FoundationEssentials
 import SluiceModel
 import SluiceServer
 import SluiceStorage
+import TestSupport
 
 /// A second engine of a simulation's database. It sees nothing but the bytes of the server's journal and, where they no
 /// longer reach back, a copy of the database's file, and must come to the same state.

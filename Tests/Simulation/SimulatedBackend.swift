@@ -3,6 +3,7 @@ import SluiceQuery
 import SluiceServer
 import SluiceStorage
 import SluiceWire
+import TestSupport
 
 /// The code of the server's user in some seeds: validators, resolvers, and a backend in the server's process that writes
 /// and observes.

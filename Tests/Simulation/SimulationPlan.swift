@@ -1,3 +1,6 @@
+import SluiceModel
+import TestSupport
+
 /// One action of a simulation. Its own seed determines its details, so that any subset of a plan's actions is a plan
 /// too.
 package struct SimulationAction: Sendable, CustomStringConvertible {

@@ -1,3 +1,6 @@
+import SluiceModel
+import TestSupport
+
 /// Readers that pause, and queries that are stopped while something is on its way to them.
 extension SimulationPlan {
     /// Whether a plan has them. Not drawn from the plan's generator, so that old seeds keep their meaning; nor are they

@@ -5,6 +5,7 @@ import SluiceQuery
 package import SluiceServer
 import SluiceStorage
 import SluiceWire
+internal import TestSupport
 
 /// Runs several clients and one server on one thread, over a simulated network and clock, and checks them after every
 /// step.

@@ -1,4 +1,5 @@
 import SluiceModel
+import TestSupport
 
 /// A condition of a simulation's rules: its text, which the product reads, and what it means, which the product does
 /// not see.

@@ -2,6 +2,7 @@ import Sluice
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
+import TestSupport
 
 extension Simulation {
     /// Thrown by transactions that are abandoned half-way.

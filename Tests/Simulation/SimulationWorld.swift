@@ -1,5 +1,6 @@
 import FoundationEssentials
 import SluiceModel
+import TestSupport
 
 /// The classes, values and queries of a simulation. They contain every kind of link, cycles, lists, and classes with
 /// and without a primary key.

@@ -2,6 +2,7 @@ import Sluice
 import SluiceModel
 import SluiceStorage
 import SluiceWire
+import TestSupport
 
 /// Rules that change, and users who log in, change, and are sent away.
 extension Simulation {
