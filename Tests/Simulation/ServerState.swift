@@ -108,6 +108,9 @@ final class ServerState: ViewSource {
         return ServerState(self, rows: rows)
     }
 
+    /// Whether another state has the same objects, with the same values.
+    func hasSameObjects(as other: ServerState) -> Bool { rows == other.rows }
+
     /// The objects of a class; none if the schema lacks it.
     func objects(named name: String) -> [ObjectKey: Row] { schema.index(of: name).map { rows[$0] } ?? [:] }
 
@@ -246,6 +249,17 @@ final class ServerHistory {
         (latest, states, accepted, fresh) = (backup.latest, backup.states, backup.accepted, [])
         backup.epochs = []
         self.backup = backup
+    }
+
+    /// Checks that a node that follows has the objects that another one had at its version.
+    func check(_ storage: any ServerStorage) throws {
+        guard let known = states[storage.version] else {
+            throw SimulationFailure("a node stands at version \(storage.version), which never was")
+        }
+        guard known.schema == storage.schema else { return }
+        guard try ServerState(storage).hasSameObjects(as: known) else {
+            throw SimulationFailure("a node has other objects at version \(storage.version) than another one had")
+        }
     }
 
     /// Records the present state of the server.

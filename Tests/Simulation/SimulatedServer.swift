@@ -5,21 +5,23 @@ import SluiceStorage
 import SluiceWire
 
 /// The server of a simulation: the engine and the connection protocol of the product, driven by the simulation.
+///
+/// It may be several nodes on one journal, between which clients move with each connection. What one node commits, the
+/// others follow when their turn comes.
 final class SimulatedServer {
     let options: SimulationOptions
     /// The database's file; nil for one in memory.
     let path: String?
     /// What each client may read, by client.
     let conditions: [[String]]
-    private let random: () -> UInt64
     private let problems: ProblemLog
-    private(set) var storage: any ServerStorage
-    private(set) var engine: DatabaseEngine
-    /// The query that the engine wants to prepare beside its own work. It reads the state at the time of the request,
-    /// and runs in a later step.
-    private var preparation: QueryPreparation?
-    /// Pages that are to be read in later steps, as of the time of the request.
-    private var readings: [QueryPreparation] = []
+    private(set) var nodes: [SimulatedNode] = []
+    /// What the nodes share; nil for one node with a journal of its own.
+    private let journal: MemoryJournal?
+    /// Decides what the journal loses, and how far nodes follow.
+    private var fortune: SeededGenerator
+    /// The head at which the latest state was recorded.
+    private var recordedPosition: UInt64 = 0
     private var stepCount = 0
     var protocols: [UInt64: ConnectionProtocol] = [:]
     let history: ServerHistory
@@ -38,21 +40,20 @@ final class SimulatedServer {
     private(set) var follower: SimulatedFollower!
     /// What observes and writes inside the server's process.
     private(set) var backend = SimulatedBackend()
-    private var startsOfEarlierLives = StartCounts()
     /// How many times a backup was put back.
     private(set) var putBackCount = 0
 
-    /// How subscriptions were started, counted over all lives of the server.
-    var starts: StartCounts { startsOfEarlierLives + engine.statistics.starts }
+    static let databaseID = ObjectID(high: 7, low: 7)
 
-    private var sharedPagesOfEarlierLives = SharedPageCounts()
+    /// The one node of a server that has no others, or the first of them.
+    var engine: DatabaseEngine { nodes[0].engine }
+    var storage: any ServerStorage { nodes[0].storage }
+
+    /// How subscriptions were started, counted over all lives of the server.
+    var starts: StartCounts { nodes.reduce(into: StartCounts()) { $0 += $1.starts } }
 
     /// The work for pages that clients share.
-    var sharedPages: SharedPageCounts {
-        var counts = sharedPagesOfEarlierLives
-        counts += engine.statistics.sharedPages
-        return counts
-    }
+    var sharedPages: SharedPageCounts { nodes.reduce(into: SharedPageCounts()) { $0 += $1.sharedPages } }
 
     /// What the server sends to the network.
     enum Output {
@@ -71,11 +72,18 @@ final class SimulatedServer {
         self.options = options
         self.conditions = conditions
         self.path = path
-        self.random = random
         self.problems = problems
-        storage = try Self.open(path)
-        engine = Self.engine(storage, options, conditions, problems, random)
-        history = try ServerHistory(storage)
+        fortune = SeededGenerator(seed: options.followerSeed ^ 0x0DE5)
+        let journal = options.nodeCount > 1 ? MemoryJournal(databaseID: Self.databaseID) : nil
+        self.journal = journal
+        for number in 0..<options.nodeCount {
+            let path = path.map { number == 0 ? $0 : "\($0)-node-\(number)" }
+            nodes.append(
+                try SimulatedNode(path: path) { storage in
+                    Self.engine(storage, journal, options, conditions, problems, random)
+                })
+        }
+        history = try ServerHistory(nodes[0].storage)
         watch = AccessWatch(history)
         try follow()
     }
@@ -93,15 +101,9 @@ final class SimulatedServer {
         try follow()
     }
 
-    private static func open(_ path: String?) throws -> any ServerStorage {
-        let storage = try SQLiteServerStorage.open(
-            path.map { .file($0) } ?? .memory, databaseID: ObjectID(high: 7, low: 7))
-        storage.heldElementCountMin = 1
-        return storage
-    }
-
     private static func engine(
-        _ storage: any ServerStorage, _ options: SimulationOptions, _ conditions: [[String]], _ problems: ProblemLog,
+        _ storage: any ServerStorage, _ journal: MemoryJournal?, _ options: SimulationOptions, _ conditions: [[String]],
+        _ problems: ProblemLog,
         _ random: @escaping () -> UInt64
     ) -> DatabaseEngine {
         var limits = DatabaseLimits()
@@ -129,7 +131,8 @@ final class SimulatedServer {
         limits.digestRoundTime = 0
         limits.server.operationCountMax = options.operationCountMax
         return DatabaseEngine(
-            name: "simulation", storage: storage, workerID: "worker", limits: limits, log: problems.sink("server"),
+            name: "simulation", storage: storage, journal: journal, workerID: "worker", limits: limits,
+            log: problems.sink("server"),
             readContext: options.isRuled
                 ? nil
                 : { user, schema in
@@ -138,15 +141,20 @@ final class SimulatedServer {
             policies: options.hasBackend ? SimulatedBackend.policies() : nil, random: random)
     }
 
-    var parts: [AnyObject] { [engine, storage as AnyObject] + engine.views + follower.parts }
+    var parts: [AnyObject] { nodes.flatMap(\.parts) + follower.parts }
+
+    /// The node to which a connection leads. Each connection of a client may lead to another one.
+    func node(of connection: UInt64) -> SimulatedNode {
+        nodes[Int((connection &* 0x9E37_79B9_7F4A_7C15) >> 33) % nodes.count]
+    }
+
+    private func isBehind(_ node: SimulatedNode) -> Bool { journal.map { node.storage.head != $0.head } ?? false }
 
     func isConnected(_ connection: UInt64) -> Bool { protocols[connection] != nil }
 
     var connections: [UInt64] { protocols.keys.sorted() }
 
-    var hasWork: Bool {
-        !logins.isEmpty || preparation != nil || !readings.isEmpty || engine.hasWork || engine.isJudgingCached
-    }
+    var hasWork: Bool { !logins.isEmpty || nodes.contains { $0.hasWork || isBehind($0) } }
 
     /// Handles items of several connections as one batch.
     ///
@@ -174,42 +182,63 @@ final class SimulatedServer {
         return try batch.finish()
     }
 
-    /// Does one turn of the engine's own work, or runs a preparation, or decides a login.
+    /// Does one turn of an engine's own work, lets a node follow, or decides a login.
     func step(now: Timestamp) throws -> [Output] {
         if !logins.isEmpty {
             var batch = ServerBatch(server: self, now: now)
             try batch.decide(logins.removeFirst())
             return try batch.finish()
         }
-        if engine.isJudgingCached { return try handle([], now: now) }
-        if let preparation {
-            self.preparation = nil
-            preparation.run()
-            return try carryOut(engine.handle([.prepared(preparation)], now: now))
-        }
         stepCount += 1
-        if stepCount % 3 == 0 || !engine.hasWork, !readings.isEmpty {
-            let reading = readings.remove(at: stepCount / 3 % readings.count)
-            reading.run()
-            return try carryOut(engine.handle([.prepared(reading)], now: now))
+        let working = nodes.filter { $0.hasWork || isBehind($0) }
+        guard !working.isEmpty else { return [] }
+        let node = working[stepCount % working.count]
+        if isBehind(node), !node.hasWork || fortune.chance(50) { return try follow(on: node, now: now) }
+        if node.engine.isJudgingCached { return try handle([], on: node, now: now) }
+        return try carryOut(node.step(now: now))
+    }
+
+    /// Lets a node follow some of what the others have appended, sometimes beginning with what it has.
+    private func follow(on node: SimulatedNode, now: Timestamp) throws -> [Output] {
+        guard let journal else { return [] }
+        let position = node.storage.head.position
+        let start = position > 0 && fortune.chance(10) ? position - 1 : position
+        return try handle(
+            [.follow(journal.records(after: start, countMax: 1 + fortune.below(4)))], on: node, now: now)
+    }
+
+    /// Has the engines handle events, and judges what they send.
+    func handle(_ events: [DatabaseEvent], now: Timestamp) throws -> [Output] {
+        guard nodes.count > 1 else { return try handle(events, on: nodes[0], now: now) }
+        var outputs: [Output] = []
+        for node in nodes {
+            let own = events.filter { event in event.session.map { self.node(of: $0.connection) === node } ?? false }
+            if !own.isEmpty { outputs += try handle(own, on: node, now: now) }
         }
-        let outputs = try carryOut(engine.step(now: now))
-        preparation = engine.takePreparation()
-        while let reading = engine.takeReading() { readings.append(reading) }
         return outputs
     }
 
-    /// Has the engine handle events, and judges what it sends.
-    func handle(_ events: [DatabaseEvent], now: Timestamp) throws -> [Output] {
+    private func handle(_ events: [DatabaseEvent], on node: SimulatedNode, now: Timestamp) throws -> [Output] {
         let before = history.latest
-        let actions = events.isEmpty ? [] : engine.handle(events, now: now)
-        let checks = engine.checkSessions(now: now)
-        while let reading = engine.takeReading() { readings.append(reading) }
-        try history.record(storage)
+        if let journal, fortune.chance(20) { journal.faults = [fortune.pick([.losesAnswer, .losesGroup])] }
+        let actions = node.handle(events, now: now)
+        journal?.faults = []
+        try record(node)
         try follower.step(now: now)
         if options.isRuled { try judgeWrites(since: before) }
         try checkBackend()
-        return try carryOut(actions + checks, since: before.version)
+        return try carryOut(actions, since: before.version)
+    }
+
+    /// Records the state of a node, if it is a new one; else the node must have the state that another one has recorded.
+    private func record(_ node: SimulatedNode) throws {
+        let position = node.storage.head.position
+        if position > recordedPosition || nodes.count == 1 {
+            try history.record(node.storage)
+            recordedPosition = position
+        } else {
+            try history.check(node.storage)
+        }
     }
 
     /// Writes from the server's own process.
@@ -250,32 +279,38 @@ final class SimulatedServer {
         return outputs
     }
 
-    /// Loses everything that is not stored, and starts the server again.
-    func crash() throws { try restart {} }
+    /// Loses everything that a node has not stored, and starts it again.
+    func crash(_ node: SimulatedNode) throws { try restart(node) {} }
 
-    /// - Parameter body: what happens while the server is down.
-    func restart(_ body: () throws -> Void) throws {
-        protocols = [:]
+    /// - Parameter body: what happens while the node is down.
+    func restart(_ node: SimulatedNode, _ body: () throws -> Void) throws {
+        protocols = protocols.filter { self.node(of: $0.key) !== node }
         logins = []
         watch.keepSessions { _ in false }
-        preparation = nil
-        readings = []
         backend.forget()
-        if let path {
-            storage.close()
-            try body()
-            storage = try Self.open(path)
+        try node.restart(body)
+        if journal != nil { try node.engine.catchUp() }
+        // The journal of several nodes goes on, and sometimes nobody can be sure of that.
+        if journal == nil || fortune.chance(40) {
+            try node.engine.beginEpoch()
+            history.begin(epoch: node.storage.epoch)
         }
-        startsOfEarlierLives += engine.statistics.starts
-        sharedPagesOfEarlierLives += engine.statistics.sharedPages
-        engine = Self.engine(storage, options, conditions, problems, random)
-        engine.loadRules()
-        try engine.beginEpoch()
-        history.begin(epoch: storage.epoch)
-        try history.record(storage)
+        try record(node)
     }
 
     func trimLog(keepingVersions count: UInt64) throws {
+        try engine.catchUp()
         _ = try storage.trimLog(keepingVersions: count, keepingBytes: .max, entriesMax: 10_000)
+        recordedPosition = max(recordedPosition, storage.head.position)
+    }
+}
+
+extension DatabaseEvent {
+    /// The session that the event concerns; nil if it concerns several.
+    fileprivate var session: SessionID? {
+        switch self {
+        case .open(let id, _, _, _), .renewed(let id, _), .messages(let id, _), .closed(let id): id
+        case .prepared, .follow: nil
+        }
     }
 }

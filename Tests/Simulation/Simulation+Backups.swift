@@ -39,7 +39,7 @@ extension SimulatedServer {
     /// Stops the server, puts back the copy of its file, and starts it again.
     func putBack() throws {
         guard let path, let backupPath else { return }
-        try restart {
+        try restart(nodes[0]) {
             // Without the marker it is a backup, as a folder's file is that was put back.
             for name in ["", "-wal", "-shm", "-marker"].map({ path + $0 })
             where FileManager.default.fileExists(atPath: name) { try FileManager.default.removeItem(atPath: name) }

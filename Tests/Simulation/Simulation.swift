@@ -332,11 +332,15 @@ package final class Simulation {
     func crashServer(_ generator: SeededGenerator) throws {
         note("  server crashes")
         var generator = generator
-        for connection in server.connections { network.lose(.toServer, of: connection, &generator) }
-        for (connection, direction) in network.deliveries where direction == .toServer {
+        let node = server.nodes.count > 1 ? generator.pick(server.nodes) : server.nodes[0]
+        for connection in server.connections where server.node(of: connection) === node {
             network.lose(.toServer, of: connection, &generator)
         }
-        try server.crash()
+        for (connection, direction) in network.deliveries
+        where direction == .toServer && server.node(of: connection) === node {
+            network.lose(.toServer, of: connection, &generator)
+        }
+        try server.crash(node)
     }
 
     /// Lets the next timer fire.

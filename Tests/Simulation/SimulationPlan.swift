@@ -147,6 +147,8 @@ package struct SimulationOptions: Sendable {
     package var hasGenerousRules = false
     /// Whether the server's user has validators, resolvers and a backend in the server's process.
     package var hasBackend = false
+    /// How many processes the server is, which share a journal.
+    package var nodeCount = 1
     /// Whether the server's file is copied, and the copy put back.
     package var putsBackupsBack = false
     /// How long the users' tokens hold, in microseconds; nil for ever.
@@ -304,6 +306,11 @@ package struct SimulationPlan: Sendable {
                 actions.insert(SimulationAction(kind: .backUp, client: 0, seed: generator.next()), at: place)
                 actions.insert(SimulationAction(kind: .putBack, client: 0, seed: generator.next()), at: later)
             }
+        }
+        // Nor this: in every fourth of the seeds that remain the server is two or three processes.
+        if seed / 3 % 4 < 2, !isRuled, !options.hasBackend, !options.putsBackupsBack {
+            options.nodeCount = seed % 2 == 0 ? 2 : 3
+            self.options = options
         }
         if options.hasGenerousRules {
             var generator = SeededGenerator(seed: seed ^ 0x6E4E)
