@@ -2,6 +2,7 @@ import SluiceModel
 import SluiceQuery
 import SluiceServer
 import SluiceStorage
+import SluiceTesting
 import SluiceWire
 
 /// The server of a simulation: the engine and the connection protocol of the product, driven by the simulation.
