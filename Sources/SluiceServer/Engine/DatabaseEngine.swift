@@ -214,9 +214,7 @@ package final class DatabaseEngine {
             if let stale = opening.superseded {
                 end(stale, .init(.protocolViolation, "the client has opened another session", action: .retry))
             }
-            subscriptions.open(
-                id, holder: holder, access: permissions.binding(of: id),
-                readsNotes: request.features.contains(.listEdits))
+            subscriptions.open(id, holder: holder, access: permissions.binding(of: id))
             outbox.send(permissions.notice(of: id) + opening.messages, to: id)
         } catch {
             permissions.close(id)

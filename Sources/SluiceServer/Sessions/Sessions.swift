@@ -51,8 +51,6 @@ final class Sessions {
         let session = ServerSession(
             id: id, user: user, isReadOnly: isReadOnly, clientID: clientID,
             isShortLived: request.options.contains(.shortLived),
-            takesMovesInPages: request.options.contains(.movesInPages),
-            takesWithdrawals: request.features.contains(.withdrawals),
             unconfirmedNonce: clientID == nil || client.isUnstored ? nil : client.offer,
             // A client whose history was undone continues its own numbers. What it knows to be settled it never sends
             // again, though this database may have lost it.
@@ -65,8 +63,7 @@ final class Sessions {
             rejections: client.outcome == .resumed && clientID != nil && storage.damage == nil
                 ? try storage.rejections(of: client.record.id).map { try ServerMessage.Rejection(wireBytes: $0) } : [],
             userID: user.id,
-            schema: request.options.contains(.omitsKnownSchema) && request.schema == storage.schema
-                ? nil : storage.schema)
+            schema: request.schema == storage.schema ? nil : storage.schema)
         var messages = [ServerMessage.opened(opened)]
         open[id] = session
         if let clientID { ofClient[clientID] = id }
