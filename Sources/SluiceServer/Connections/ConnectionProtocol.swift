@@ -76,7 +76,8 @@ package struct ConnectionProtocol: Sendable {
                 guard isGreeted else { return violation("the first message of a connection is hello") }
                 flush()
                 actions += renew(session, credentials)
-            default:
+            case .subscribe, .unsubscribe, .upload, .credit, .members, .reportRequest, .declare, .remove, .cached,
+                .deploy, .variables, .listen, .message, .close:
                 let session = message.session
                 // Messages that were in flight when the server ended their session are dropped.
                 guard isGreeted else { return violation("the first message of a connection is hello") }
