@@ -160,7 +160,9 @@ package final class Simulation {
         let isContent = messages.allSatisfy { message in
             switch message {
             case .page, .complete, .commit, .rejected, .context: true
-            default: false
+            case .hello, .opened, .schema, .listMembers, .digest, .login, .withdrawn, .subscriptionError, .error, .moved,
+                .message, .report, .reportError:
+                false
             }
         }
         return isContent ? .content : .other

@@ -145,7 +145,7 @@ struct TwoNodeTests {
                 SessionID(connection: UInt64(number), session: 1),
                 ClientMessage.Open(
                     session: 1, path: "planes", identity: nil, version: 0, acknowledged: 0, options: [],
-                    schema: schema, features: .all), User(id: nil, mayExtendSchema: true))
+                    schema: schema), User(id: nil, mayExtendSchema: true))
         }
         let ids = try first.handle(events).compactMap { message -> UInt64? in
             if case .opened(let opened) = message { opened.identity.clientID } else { nil }

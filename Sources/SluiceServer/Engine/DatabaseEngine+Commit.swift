@@ -170,7 +170,7 @@ extension DatabaseEngine {
     }
 
     private func send(_ digest: ObjectID, of view: SharedView) {
-        for subscription in view.subscriptions where subscription.isComplete && subscription.takesDigests {
+        for subscription in view.subscriptions where subscription.isComplete {
             let check = ServerMessage.DigestCheck(
                 session: subscription.session.session, subscription: subscription.id,
                 version: database.storage.version, digest: digest)

@@ -62,9 +62,7 @@ extension DatabaseEngine {
         let id = arrival.id
         let opening = try sessions.open(id, arrival.client, as: client)
         if let stale = opening.superseded { end(stale, Self.hasOpenedAnother) }
-        subscriptions.open(
-            id, holder: arrival.holder, access: permissions.binding(of: id),
-            readsNotes: arrival.client.open.features.contains(.listEdits))
+        subscriptions.open(id, holder: arrival.holder, access: permissions.binding(of: id))
         outbox.send(permissions.notice(of: id) + opening.messages, to: id)
     }
 

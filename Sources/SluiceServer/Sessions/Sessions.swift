@@ -57,8 +57,6 @@ final class Sessions {
         let session = ServerSession(
             id: id, user: request.user, isReadOnly: request.isReadOnly, clientID: clientID,
             isShortLived: open.options.contains(.shortLived),
-            takesMovesInPages: open.options.contains(.movesInPages),
-            takesWithdrawals: open.features.contains(.withdrawals),
             unconfirmedNonce: clientID == nil || client.isUnstored ? nil : client.offer,
             // A client whose history was undone continues its own numbers. What it knows to be settled it never sends
             // again, though this database may have lost it.
@@ -70,8 +68,7 @@ final class Sessions {
             acknowledged: client.record.sequence,
             rejections: client.outcome == .resumed && clientID != nil && storage.damage == nil
                 ? try storage.rejections(of: client.record.id).map { try ServerMessage.Rejection(wireBytes: $0) } : [],
-            userID: request.user.id,
-            schema: open.options.contains(.omitsKnownSchema) && open.schema == storage.schema ? nil : storage.schema)
+            userID: request.user.id, schema: open.schema == storage.schema ? nil : storage.schema)
         var messages = [ServerMessage.opened(opened)]
         self.open[id] = session
         if let clientID { ofClient[clientID] = id }

@@ -71,14 +71,14 @@ final class Bench {
     /// Opens a session on a new connection.
     func open(
         _ identity: ClientIdentity? = nil, version: UInt64 = 0, acknowledged: UInt64 = 0,
-        options: ClientMessage.Open.Options = [], user: String? = nil, features: Features = .all
+        options: ClientMessage.Open.Options = [], user: String? = nil
     ) throws -> (id: SessionID, opened: ServerMessage.Opened) {
         connection += 1
         let id = SessionID(connection: connection, session: 1)
         let open = ClientMessage.Open(
             session: 1, path: "planes", identity: identity, version: version, acknowledged: acknowledged,
             options: options,
-            schema: options.contains(.readOnly) ? Schema() : planeSchema, features: features)
+            schema: options.contains(.readOnly) ? Schema() : planeSchema)
         let messages = try handle([.open(id, open, User(id: user, mayExtendSchema: true))])
         let opened = messages.compactMap { if case .opened(let opened) = $0 { opened } else { nil } }
         return (id, try #require(opened.last))

@@ -72,8 +72,6 @@ final class RuledWorld {
     var sendsPages = true
     /// Whether what is read beside the writer waits.
     var delaysReadings = false
-    /// Whether clients say that they take pages of differences when rights change.
-    var takesMovesInPages = true
     private let folder: String?
     /// Whether the rules are others than those that the oracle reads.
     var skipsOracle = false
@@ -370,8 +368,7 @@ final class RuledWorld {
             for action in client.connection?.receive(frame, now: now) ?? [] {
                 switch action {
                 case .send(let frame): receive(frame, number)
-                case .open(let session, _, var open, _, _):
-                    if !takesMovesInPages { open.options.remove(.movesInPages) }
+                case .open(let session, _, let open, _, _):
                     let id = SessionID(connection: number, session: session)
                     deliver(engine.handle([.open(id, open, identity(client))], now: now))
                 case .deliver(let session, _, _, let messages, _):

@@ -51,7 +51,7 @@ final class CachedOffers {
 
     /// - Parameter hasContext: whether the server has named a context, so that something may be hidden.
     func beginSession(hasContext: Bool) throws {
-        guard hasContext, isWanted, session.features.contains(.withdrawals) else { return }
+        guard hasContext, isWanted else { return }
         phase = .on
         try offerPending()
         try offerAll()
@@ -66,7 +66,7 @@ final class CachedOffers {
 
     /// Offers everything again, because the user may read something else.
     func contextChanged() throws {
-        guard session.isActive, isWanted, session.features.contains(.withdrawals) else { return }
+        guard session.isActive, isWanted else { return }
         phase = .on
         try offerAll()
     }

@@ -148,7 +148,7 @@ final class SubscriptionRequests {
         subscription.error = nil
         // A complete subscription is at the store's version.
         let version = subscription.isComplete ? storage.syncState?.version ?? 0 : subscription.record.version
-        let canResume = version > 0 && session.features.contains(.resume)
+        let canResume = version > 0
         if canResume, subscription.isComplete, subscription.record.hasHoles { try demote(subscription, to: .pending) }
         if !canResume, !storage.isStaging(subscription.record.id) {
             try transactions.run(.local) { transaction in
