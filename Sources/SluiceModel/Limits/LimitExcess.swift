@@ -1,5 +1,5 @@
 /// What was beyond one of the limits of a store, and by how much.
-public struct LimitExcess: Error, Hashable, Sendable, CustomStringConvertible {
+public struct LimitExcess: SluiceError, Hashable {
     /// What was too large, such as `bytes of an object`; PROTOCOL.md, section 11, lists them.
     public let limitName: String
     /// Where: a class, or a class and a property; empty for a whole transaction.
@@ -16,7 +16,8 @@ public struct LimitExcess: Error, Hashable, Sendable, CustomStringConvertible {
         self.limit = limit
     }
 
-    public var description: String {
+    /// Where there was how much of what, and how much is allowed.
+    public var message: String {
         "\(place.isEmpty ? "" : "\(place): ")\(actual) \(limitName); at most \(limit) are allowed"
     }
 }

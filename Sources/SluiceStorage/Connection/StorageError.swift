@@ -1,5 +1,7 @@
+public import SluiceModel
+
 /// Why a store could not be opened, read or written.
-public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct StorageError: SluiceError, Hashable {
     /// What kind of thing was wrong. More codes may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
