@@ -24,7 +24,7 @@ final class SimulatedClient {
     private let clock: () -> Timestamp
     private let random: () -> UInt64
     private let problems: ProblemLog
-    private var opened: (storage: any ClientStorage, engine: ClientEngine)?
+    private var opened: (storage: SQLiteClientStorage, engine: ClientEngine)?
     /// The objects that may be here although no subscription has them: those that were written here, that somebody waited
     /// for, or whose dormant subscription the store has forgotten.
     var cached: Set<ObjectRef> = []
@@ -104,7 +104,7 @@ final class SimulatedClient {
     /// Whether the client fetches a new token when one expires.
     var isRenewable: Bool { options.isRuled && index % 2 == 0 }
 
-    var storage: any ClientStorage {
+    var storage: SQLiteClientStorage {
         guard let opened else { preconditionFailure("the client is closed") }
         return opened.storage
     }
@@ -114,9 +114,9 @@ final class SimulatedClient {
         return opened.engine
     }
 
-    private func open(_ handedOver: (any ClientStorage)?) throws {
+    private func open(_ handedOver: SQLiteClientStorage?) throws {
         let storage = try handedOver ?? SQLiteClientStorage.open(path.map { .file($0) } ?? .memory)
-        (storage as? SQLiteClientStorage)?.heldElementCountMin = 1
+        storage.heldElementCountMin = 1
         if handedOver == nil || version > 0 {
             _ = try storage.transaction { try storage.merge(declared(), sides: ("the store", "the models")) }
         }

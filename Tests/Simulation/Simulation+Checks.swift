@@ -82,7 +82,7 @@ extension Simulation {
     }
 
     private func entry(
-        _ row: Row, _ query: Query, _ evaluator: Evaluator, _ storage: any ClientStorage
+        _ row: Row, _ query: Query, _ evaluator: Evaluator, _ storage: SQLiteClientStorage
     ) throws -> ResultEntry {
         let id = Identity(className: query.className, key: row.key).objectID
         let position = SortPosition(values: try evaluator.sortValues(of: row, in: storage), id: id)

@@ -11,7 +11,7 @@ struct SubscriptionCheck {
     private let query: Query
     private let record: SubscriptionRecord
     private let state: ServerState
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let pending: Set<ObjectRef>
     /// Whether nothing is on its way.
     private let isAtRest: Bool

@@ -51,7 +51,7 @@ struct UnwritableDiskTests {
     }
 
     /// Writes one car, and leaves the files as a process that was closed or killed does.
-    private func leave(_ storage: some ObjectWriting, _ file: String, isKilled: Bool) throws {
+    private func leave(_ storage: SQLiteWritableStore, _ file: String, isKilled: Bool) throws {
         try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
         guard isKilled else { return storage.close() }
         let suffixes = ["", "-wal", "-shm", "-marker"]

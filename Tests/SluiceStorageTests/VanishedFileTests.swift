@@ -107,7 +107,7 @@ struct VanishedFileTests {
     @Test(arguments: [false, true])
     func aFolderThatReplacedAStoresKeepsItsFilesWhenTheStoreIsClosed(isStore: Bool) throws {
         try withFolder { folder in
-            let storage: any ObjectWriting =
+            let storage: SQLiteWritableStore =
                 isStore ? try Garage.client(.file(folder + "/db")) : try Garage.server(.file(folder + "/db"))
             try storage.write { try storage.insert(Garage.car("A"), ofClass: Garage.car) }
             rename(folder, folder + "-elsewhere")

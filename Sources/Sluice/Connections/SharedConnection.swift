@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// One connection to a server, on which the stores of one user have a session each.
 ///
-/// It says hello, gives each store a number, and passes on what comes for it. Its life: it connects, it is open, it is
-/// over. Who leaves ends a session; the last who leaves ends the connection.
+/// It says hello, gives each store a number, and passes on what comes for it. Its life is the table of
+/// ``ConnectionPhase``. Who leaves ends a session; the last who leaves ends the connection. Any thread may use it.
 ///
 /// Frames of several stores take turns, and at most a few wait for the socket, so that a store with much to upload does
 /// not keep the others waiting. A store that cannot handle what comes for it delays the others of its connection.
@@ -24,13 +24,9 @@ package final class SharedConnection: MessageConnectionDelegate {
     }
 
     private struct State {
+        var phase = ConnectionPhase.connecting
+        /// What `connect` has returned, until its end is told.
         var connection: (any MessageConnection)?
-        var isOpen = false
-        var isOver = false
-        var greeting: ServerMessage.HelloReply?
-        /// When the hello was sent, and answered.
-        var askedAt: Duration?
-        var answeredAt: Duration?
         var members: [UInt64: Member] = [:]
         var lastMember: UInt64 = 0
         var lastNumber: UInt64 = 0
@@ -76,7 +72,7 @@ package final class SharedConnection: MessageConnectionDelegate {
             let connection = try connect(self)
             let isUnwanted = state.withLock { state in
                 state.connection = connection
-                return state.isOver
+                return state.phase == .over
             }
             if isUnwanted { connection.close() }
             pump()
@@ -96,11 +92,13 @@ package final class SharedConnection: MessageConnectionDelegate {
     /// - Returns: the member; nil if the connection is over or full.
     package func join(_ tell: @escaping @Sendable (ClientEvent) -> Void) -> ConnectionMember? {
         let (member, isOpen) = state.withLock { state -> (UInt64?, Bool) in
-            let limit = state.greeting.map { Int(clamping: $0.limits.sessionCountMax) } ?? Self.memberCountMax
-            guard !state.isOver, state.members.count < min(limit, Self.memberCountMax) else { return (nil, false) }
+            let limit = state.phase.sessionCountMax ?? Self.memberCountMax
+            guard state.phase != .over, state.members.count < min(limit, Self.memberCountMax) else {
+                return (nil, false)
+            }
             state.lastMember += 1
             state.members[state.lastMember] = Member(tell: tell)
-            return (state.lastMember, state.isOpen)
+            return (state.lastMember, state.phase.isOpen)
         }
         guard let member else { return nil }
         if isOpen { tell(.opened()) }
@@ -115,11 +113,7 @@ package final class SharedConnection: MessageConnectionDelegate {
             guard let known = state.members[member], known.number == nil else { return nil }
             state.lastNumber += 1
             state.members[member]?.number = state.lastNumber
-            let now = uptime()
-            let answeredAt = state.answeredAt ?? now
-            return ConnectionPlace(
-                session: state.lastNumber, greeting: state.greeting?.after(now - answeredAt),
-                wait: answeredAt - (state.askedAt ?? now))
+            return state.phase.place(of: state.lastNumber, now: uptime())
         }
     }
 
@@ -136,8 +130,10 @@ package final class SharedConnection: MessageConnectionDelegate {
     func leave(_ member: UInt64) {
         var isStuck = false
         let (connection, isLast) = state.withLock { state -> ((any MessageConnection)?, Bool) in
-            guard let left = state.members.removeValue(forKey: member), !state.isOver else { return (nil, false) }
-            isStuck = !state.isOpen
+            guard let left = state.members.removeValue(forKey: member), state.phase != .over else {
+                return (nil, false)
+            }
+            isStuck = !state.phase.isOpen
             state.turns.removeAll { $0 == member }
             if state.behind.remove(member) != nil, state.behind.isEmpty { state.connection?.resumeReceiving() }
             guard !state.members.isEmpty else { return (state.connection, true) }
@@ -172,11 +168,7 @@ package final class SharedConnection: MessageConnectionDelegate {
     func probe(timeout: Duration) { state.withLock { $0.connection }?.probe(timeout: timeout) }
 
     private func end() {
-        let isFirst = state.withLock { state in
-            defer { state.isOver = true }
-            return !state.isOver
-        }
-        if isFirst { isOver(self) }
+        if state.withLock({ $0.phase.end() }) { isOver(self) }
     }
 
     // MARK: Sending
@@ -184,7 +176,7 @@ package final class SharedConnection: MessageConnectionDelegate {
     /// Gives members their turns, one frame each, as long as little waits for the socket.
     private func pump() {
         state.withLock { state in
-            guard state.isOpen, !state.isOver, let connection = state.connection else { return }
+            guard state.phase.isOpen, let connection = state.connection else { return }
             var passed = 0
             while connection.queuedBytes <= Self.queuedByteCountMax, passed < state.turns.count {
                 let member = state.turns.removeFirst()
@@ -214,13 +206,12 @@ package final class SharedConnection: MessageConnectionDelegate {
     // MARK: From the connection
 
     package func connectionDidOpen(_ connection: any MessageConnection) {
-        let members = state.withLock { state in
+        let members = state.withLock { state -> [@Sendable (ClientEvent) -> Void] in
+            guard state.phase.open(at: uptime()) else { return [] }
             // What `connect` has returned may do more than the connection within it that reports.
             let connection = state.connection ?? connection
             connection.send(SharedBuffer(hello))
-            state.askedAt = uptime()
             state.connection = connection
-            state.isOpen = true
             return state.members.values.map(\.tell)
         }
         for tell in members { tell(.opened()) }
@@ -229,9 +220,8 @@ package final class SharedConnection: MessageConnectionDelegate {
     package func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
         let frame = Array(message)
         let tells = state.withLock { state -> [@Sendable (ClientEvent) -> Void] in
-            if state.greeting == nil {
-                state.greeting = Self.greeting(in: frame)
-                state.answeredAt = uptime()
+            if state.phase.awaitsGreeting, let reply = Self.greeting(in: frame) {
+                state.phase.greet(reply, at: uptime())
             }
             // What cannot be read is for everybody to complain of, as is what concerns the connection. Who has no place
             // yet gets the greeting with it.
@@ -300,13 +290,4 @@ package final class ConnectionMember: Sendable {
     func probe(timeout: Duration) { connection.probe(timeout: timeout) }
 
     package func leave() { connection.leave(number) }
-}
-
-extension ServerMessage.HelloReply {
-    /// The reply as the server would give it some time later.
-    fileprivate func after(_ duration: Duration) -> Self {
-        var later = self
-        later.time = self.time.advanced(by: duration)
-        return later
-    }
 }

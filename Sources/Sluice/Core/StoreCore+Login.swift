@@ -84,7 +84,7 @@ extension StoreCore {
             return login.attempt
         }
         let isOpen = try await perform { engine in
-            engine.setLogin(isRenewable: known == nil)
+            engine.session.login.isRenewable = known == nil
             if let known { engine.handle(.credentials(known)) }
             guard engine.isSessionOpen else {
                 engine.handle(.retryAfterFailure)

@@ -127,17 +127,17 @@ extension StoreCore {
                     arrival.finish(.failure(status.error ?? SyncError(.server, "the server rejected the query")))
                     return true
                 case .pending, .bootstrapping:
-                    arrival.noteProgress(UInt64(engine.arrivedCount(of: query)))
+                    arrival.noteProgress(UInt64(engine.active[query: query.hash]?.arrivedCount ?? 0))
                     return false
                 }
             }
             // From the beginning, so that no row is missed.
-            return (waiter, listener.map { engine.watchProgress(.download, .outstanding, of: query, $0) })
+            return (waiter, listener.map { engine.progress.add(.download, .outstanding, query: query.hash, $0) })
         }
         defer {
             gate.close()
             performLater { engine in
-                if let watch { engine.unwatchProgress(watch) }
+                if let watch { engine.progress.remove(watch) }
                 try? engine.releaseStatus(query, waiter: waiter)
             }
         }
@@ -188,7 +188,7 @@ extension StoreCore {
                 return true
             }
         }
-        defer { if let waiter { performLater { $0.cancelWaiter(waiter) } } }
+        defer { if let waiter { performLater { $0.waiters.cancel(waiter) } } }
         limit(arrival, to: timeout, what)
         _ = try await arrival.value()
     }
@@ -220,7 +220,7 @@ extension StoreCore {
 
     /// Asks the server for a report.
     package func report(_ topic: ReportTopic, timeout: Duration?) async throws -> String {
-        try await answer(timeout: timeout) { $0.requestReport(topic, reply: $1) }
+        try await answer(timeout: timeout) { $0.serverRequests.report(topic, reply: $1) }
     }
 
     /// Removes an empty class, or a property without values, from the server's schema.
@@ -228,19 +228,21 @@ extension StoreCore {
     /// - Returns: the report on the remaining schema.
     package func removeFromSchema(class className: String, property: String?, timeout: Duration?) async throws -> String
     {
-        try await answer(timeout: timeout) { $0.requestRemoval(ofClass: className, property: property, reply: $1) }
+        try await answer(timeout: timeout) {
+            $0.serverRequests.removal(ofClass: className, property: property, reply: $1)
+        }
     }
 
     /// Asks the server what the user may do.
     func privileges(asking question: String, isLasting: Bool, timeout: Duration?) async throws -> String {
-        try await answer(timeout: timeout) { $0.requestPrivileges(question, isLasting: isLasting, reply: $1) }
+        try await answer(timeout: timeout) { $0.privileges.ask(question, isLasting: isLasting, reply: $1) }
     }
 
     /// Has the server store other rules, or say what they would change.
     ///
     /// - Returns: the report on what has changed.
     package func deploy(rules file: [UInt8], isTrial: Bool, timeout: Duration?) async throws -> String {
-        try await answer(timeout: timeout) { $0.requestDeployment(of: file, isTrial: isTrial, reply: $1) }
+        try await answer(timeout: timeout) { $0.serverRequests.deployment(file, isTrial: isTrial, reply: $1) }
     }
 
     typealias Reply = (Result<[UInt8], SyncError>) -> Void

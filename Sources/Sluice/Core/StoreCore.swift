@@ -14,7 +14,7 @@ package final class StoreCore: Sendable {
         let engine: ClientEngine
     }
 
-    package let storage: any ClientStorage
+    package let storage: SQLiteClientStorage
     package let configuration: StoreConfiguration
     /// The functions of the configuration, as far as nobody has replaced them since.
     let functions: StoreFunctions
@@ -49,7 +49,7 @@ package final class StoreCore: Sendable {
         let classIndex: Int
     }
 
-    init(storage: any ClientStorage, configuration: StoreConfiguration) throws {
+    init(storage: SQLiteClientStorage, configuration: StoreConfiguration) throws {
         self.storage = storage
         self.configuration = configuration
         functions = StoreFunctions(configuration)

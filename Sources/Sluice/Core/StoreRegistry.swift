@@ -127,7 +127,7 @@ final class StoreRegistry: Sendable {
 
     private static func openStorage(
         _ configuration: StoreConfiguration, schema: Schema
-    ) throws -> any ClientStorage {
+    ) throws -> SQLiteClientStorage {
         let storage =
             switch configuration.location {
             case .file(let path): try openFile(path, configuration)
@@ -144,7 +144,7 @@ final class StoreRegistry: Sendable {
     /// Opens the file of a store.
     private static func openFile(
         _ path: String, _ configuration: StoreConfiguration
-    ) throws -> any ClientStorage {
+    ) throws -> SQLiteClientStorage {
         let storage = try SQLiteClientStorage.open(
             .file(path), durability: configuration.durability == .full ? .full : .process)
         if let notice = storage.openingNotice {

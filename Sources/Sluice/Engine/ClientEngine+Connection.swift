@@ -11,14 +11,14 @@ extension ClientEngine {
         case .start: start()
         case .stop: stop()
         case .pause: pause()
-        case .resume: if session.phase == .paused { connect() }
+        case .resume: respond(to: .resume)
         case .retryAfterFailure: if session.failure != nil { start() }
-        case .reconnectNow: reconnectNow()
-        case .surroundingsChanged: surroundingsChanged()
+        case .reconnectNow: respond(to: .reconnectNow)
+        case .surroundingsChanged: respond(to: .networkChanged)
         case .opened(let place): greet(at: place)
         case .closed(let reason, let outlook, let wait): disconnected(reason, outlook, atLeast: wait)
         case .received(let frame): receive([frame])
-        case .reconnect: if session.phase == .waiting { connect() }
+        case .reconnect: respond(to: .waitOver)
         case .settle:
             outbox.settlingTimerFired()
             faults.recording("the end of a reset could not be noted") { try settleReset() }
@@ -52,12 +52,30 @@ extension ClientEngine {
     /// Begins to sync. After an error of the server it tries again, since the cause may be gone.
     private func start() {
         if let obstacle = storage.obstacle { return fail(SyncError(.storage, obstacle.message)) }
-        switch session.phase {
-        case .stopped, .paused: connect()
-        case .failed:
-            for subscription in active.synced { subscription.error = nil }
+        if session.failure != nil {
+            for subscription in active.synced { subscription.retry() }
+        }
+        respond(to: .start)
+    }
+
+    /// How long an attempt to connect may have lasted to be given up when the machine's addresses change.
+    private static let attemptTimeMin: Int64 = 2_000_000
+
+    private func respond(to wish: SessionPhase.Wish) {
+        switch session.phase.reaction(to: wish) {
+        case .none: break
+        case .attempt: connect()
+        case .attemptAtOnce:
+            session.resetBackoff()
             connect()
-        case .waiting, .connecting, .opening, .active: break
+        case .probe: session.probe()
+        case .giveUp:
+            guard let began = session.attemptedAt, now().microseconds - began.microseconds >= Self.attemptTimeMin else {
+                return
+            }
+            session.disconnect()
+            comeAgain(atLeast: .zero, because: "the network has changed")
+            respond(to: .reconnectNow)
         }
     }
 
@@ -83,23 +101,18 @@ extension ClientEngine {
                 options: options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [],
                 variables: session.variables, schema: schemas.request(declaring: !options.isReadOnly))
         }
-        if let greeting = place?.greeting { greeted(greeting) }
+        guard let greeting = place?.greeting else { return }
+        do { try greeted(greeting) } catch { abandonConnection("the connection was greeted twice") }
     }
 
-    func greeted(_ reply: ServerMessage.HelloReply) {
-        switch session.greeted(reply) {
-        case .accepted:
-            session.login.greeted(serverTime: reply.time, now: now())
-            outbox.compareClock(with: reply.time, asked: session.askedAt ?? now())
-        case .repeated: abandonConnection("the server said hello twice")
-        case .refused(let error): fail(error)
-        }
+    func greeted(_ reply: ServerMessage.HelloReply) throws {
+        if let error = try session.greeted(reply) { return fail(error) }
+        session.login.greeted(serverTime: reply.time, now: now())
+        outbox.compareClock(with: reply.time, asked: session.askedAt ?? now())
     }
 
     func opened(_ opened: ServerMessage.Opened) throws {
-        guard session.phase == .opening, session.isGreeted else {
-            return abandonConnection("the server opened a session that was not asked for, or before its hello")
-        }
+        try session.checkIsOpening()
         let beginsAnew = opened.outcome == .reset || opened.outcome == .forgotten
         if beginsAnew {
             let reason =
@@ -113,7 +126,7 @@ extension ClientEngine {
             else { return }
         }
         try storeIdentity(opened, version: beginsAnew ? 0 : storage.syncState?.version ?? 0)
-        session.activate(as: opened.userID)
+        try session.activate(as: opened.userID)
         declareWhatCameMeanwhile()
         outbox.beginSession(acknowledged: opened.acknowledged, opened.rejections)
         try requests.beginSession()
@@ -150,7 +163,7 @@ extension ClientEngine {
             try adopt(opened.schema ?? schemas.requested, transaction)
             try outbox.markOpen()
             let values = schemas.map.map { HiddenValues(storage, images, $0, transaction) }
-            try ReadingContext(storage).begin(openingContext, active, values)
+            try ReadingContext(storage).begin(openingContext, active, values, transaction)
             try storage.setSyncState(
                 SyncState(
                     databaseID: identity.databaseID, epoch: identity.epoch, clientID: identity.clientID,
@@ -170,45 +183,13 @@ extension ClientEngine {
     }
 
     private func pause() {
-        switch session.phase {
-        case .stopped, .paused, .failed: return
-        case .waiting, .connecting, .opening, .active: break
-        }
+        guard session.phase.isTrying || session.phase == .waiting else { return }
         endSession(because: SyncError(.unreachable, "syncing was paused; store.session?.resume() goes on"))
         session.pause()
     }
 
-    private func reconnectNow() {
-        guard session.phase == .waiting else { return }
-        session.resetBackoff()
-        connect()
-    }
-
-    /// How long an attempt to connect may have lasted to be given up when the machine's addresses change.
-    private static let attemptTimeMin: Int64 = 2_000_000
-
-    /// Tries to connect now, or finds out whether the connection still holds.
-    private func surroundingsChanged() {
-        switch session.phase {
-        case .waiting: reconnectNow()
-        case .active: session.probe()
-        case .connecting, .opening:
-            // It may wait for an answer to where this machine is no more.
-            guard let began = session.attemptedAt, now().microseconds - began.microseconds >= Self.attemptTimeMin else {
-                return
-            }
-            session.disconnect()
-            comeAgain(atLeast: .zero, because: "the network has changed")
-            reconnectNow()
-        case .stopped, .paused, .failed: break
-        }
-    }
-
     private func disconnected(_ reason: String, _ outlook: TransportError.Outlook, atLeast wait: Duration) {
-        switch session.phase {
-        case .stopped, .paused, .waiting, .failed: return
-        case .connecting, .opening, .active: break
-        }
+        guard session.phase.isTrying else { return }
         log?(.info, "disconnected", [("reason", reason)])
         if outlook != .passing, suspectUploads(because: reason) { return }
         // What is at the address was the server at some time, and may be again.
@@ -309,7 +290,7 @@ extension ClientEngine {
         log?(.error, "syncing stopped", [("error", error.message)])
         endSession(because: error)
         session.fail(error)
-        for subscription in active.synced { subscription.error = subscription.error ?? error }
+        for subscription in active.synced { subscription.stop(because: error) }
         failWaiters(error)
         observations.publishStatus()
     }
@@ -317,7 +298,7 @@ extension ClientEngine {
     /// Has every part forget the connection.
     private func endSession(because error: SyncError = SyncError(.unreachable, "the connection was lost")) {
         if session.isActive, !active.awaitsCatchUp {
-            for subscription in active.values where subscription.isComplete { subscription.confirmedUntil = now() }
+            for subscription in active.values where subscription.isComplete { subscription.confirm(until: now()) }
         }
         outbox.endSession(wasOpen: session.isActive)
         requests.endSession()

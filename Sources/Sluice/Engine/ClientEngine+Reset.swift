@@ -79,7 +79,7 @@ extension ClientEngine {
         guard session.isActive else { return }
         try resets.settle(
             retired: outbox.retiredSequence,
-            isComplete: active.synced.allSatisfy { $0.isComplete && !$0.awaitsCompletion || $0.error != nil },
+            isComplete: active.synced.allSatisfy { $0.phase == .complete || $0.error != nil },
             transactions)
     }
 }

@@ -9,7 +9,7 @@ internal import SluiceWire
 /// wanted, the observations who is told. Only one thread at a time may use it. `StoreCore` carries out its actions; the
 /// simulator drives this same type.
 package final class ClientEngine {
-    let storage: any ClientStorage
+    let storage: SQLiteClientStorage
     package let options: ClientOptions
     let log: LogSink?
     let faults: FaultRecorder
@@ -62,7 +62,7 @@ package final class ClientEngine {
     ///   - now: the wall clock.
     ///   - random: makes the random numbers for the jitter of reconnecting.
     package init(
-        storage: any ClientStorage, declared: Schema? = nil, options: ClientOptions = ClientOptions(),
+        storage: SQLiteClientStorage, declared: Schema? = nil, options: ClientOptions = ClientOptions(),
         now: @escaping () -> Timestamp, random: @escaping () -> UInt64, log: LogSink? = nil
     ) throws {
         self.storage = storage
@@ -141,14 +141,14 @@ package final class ClientEngine {
     package func receive(_ frames: [[UInt8]]) {
         do {
             for frame in frames {
-                guard session.isListening else { return }
+                guard session.phase.isListening else { return }
                 session.noteFrame(now: now())
                 let messages = try inbox.messages(of: frame).filter { $0.session == 0 || $0.session == session.number }
                 meter.note(messages, byteCount: frame.count)
                 if active.awaitsCatchUp || !inbox.canShare(with: messages) { try applyContent() }
                 for message in messages {
                     // A previous message may have ended the session.
-                    guard session.isListening else { return }
+                    guard session.phase.isListening else { return }
                     if case .context(let context) = message, !session.isActive {
                         openingContext = context
                         continue
@@ -166,6 +166,8 @@ package final class ClientEngine {
             fail(SyncError(.schema, error.message))
         } catch let error as StorageError where error.isLasting {
             fail(SyncError(.storage, error.message))
+        } catch let error as SyncError where error.code == .protocolViolation {
+            abandonConnection("the server has not followed the protocol: \(error.message)")
         } catch {
             abandonConnection("what the server sent could not be stored: \(error)")
         }
@@ -198,7 +200,7 @@ package final class ClientEngine {
 
     private func receive(_ message: ServerMessage) throws {
         switch message {
-        case .hello(let reply): greeted(reply)
+        case .hello(let reply): try greeted(reply)
         case .opened(let opened): try self.opened(opened)
         case .schema(_, let schema): try schemaGrew(schema)
         case .subscriptionError(let error):

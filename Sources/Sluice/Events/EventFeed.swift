@@ -33,6 +33,9 @@ final class EventFeed<Event: Sendable>: Sendable {
         }
     }
 
+    /// The events from when somebody listens.
+    var source: EventSource<Event> { EventSource { [self] in listen() } }
+
     /// Tells everybody who listens.
     func tell(_ event: Event) {
         // Under the lock, so that every listener gets the events in their order. Listeners only note them.

@@ -85,7 +85,7 @@ public struct StoreSession: Sendable {
     ///
     /// As long as somebody listens, each change of the server's costs as if somebody observed it. A consumer that is
     /// slow gets the first 1,000 that wait, and of the others the number of their objects.
-    public var transfers: SessionEvents<ObjectTransfer> { SessionEvents(hold.core.transferSource) }
+    public var transfers: SessionEvents<ObjectTransfer> { SessionEvents(hold.core.transfers.source) }
 
     /// Calls `handler` with the objects that travel, as ``transfers`` says.
     ///
@@ -96,7 +96,7 @@ public struct StoreSession: Sendable {
     public func observeTransfers(
         on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (ObjectTransfer) -> Void
     ) -> HandlerToken {
-        hold.core.observe(hold.core.transferSource, on: queue, handler)
+        hold.core.observe(hold.core.transfers.source, on: queue, handler)
     }
 
     /// How far the server's clock was ahead of this machine's when the last session opened; nil before the first one.

@@ -1,6 +1,16 @@
 internal import SluiceModel
 
 extension SQLiteClientStorage {
+    /// Stores those rows of a batch whose objects are present here, unless they are later here, and with a role those of
+    /// whose objects nothing is known, not even a ghost or a tombstone; and makes them members. Costs less for each row
+    /// than storing one by one.
+    ///
+    /// - Parameters:
+    ///   - positions: the rows of the batch to store, ascending.
+    ///   - role: what the objects are from now on, in place of the other role; nil if the rows are what has changed of
+    ///     objects, which leaves memberships as they are and makes no new object.
+    ///   - subscriptions: the subscriptions that have them, in the staged membership while a bootstrap is staged.
+    ///   - isObserved: whether to return what the rows were before, and who became a member.
     package func store(
         _ batch: RowBatch, at positions: [Int], as role: MemberRole?, of subscriptions: [UInt64], isObserved: Bool
     ) throws -> BatchOutcome {

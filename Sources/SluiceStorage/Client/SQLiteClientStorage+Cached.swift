@@ -1,6 +1,7 @@
 package import SluiceModel
 
 extension SQLiteClientStorage {
+    /// When objects that no subscription has held, not even a dormant one, were found to be cached.
     package var cachedSince: [ObjectRef: Timestamp] {
         get throws {
             var times: [ObjectRef: Timestamp] = [:]
@@ -16,6 +17,7 @@ extension SQLiteClientStorage {
         }
     }
 
+    /// Stores that time, or with nil removes it.
     package func setCachedSince(_ time: Timestamp?, of object: ObjectRef) throws {
         try requireTransaction()
         guard let time else {

@@ -13,6 +13,9 @@ package enum CopyPurpose: Sendable {
 }
 
 extension SQLiteClientStorage {
+    /// Copies the store to a new file, which is whole or does not exist. Between transactions only.
+    ///
+    /// - Throws: ``StorageError/Code/exists`` if there is a file.
     package func copy(toFile path: String, for purpose: CopyPurpose) throws {
         guard !connection.isInTransaction else {
             throw StorageError(.misuse, "\(connection.name): a transaction is open; commit it before copying")
@@ -48,8 +51,10 @@ extension SQLiteClientStorage {
         try MetaTable(copy).set("sync", known.wireBytes())
     }
 
+    /// The store's file; nil for a store in memory.
     package var path: String? { file == nil ? nil : connection.path }
 
+    /// What the store takes on disk, or in memory, in bytes.
     package var byteCount: Int {
         get throws {
             guard let path else {

@@ -2,16 +2,23 @@ package import SluiceModel
 package import SluiceQuery
 
 extension SQLiteClientStorage {
+    /// Makes an object a member. It must be stored here, at least as a tombstone.
+    ///
+    /// - Returns: whether it was not a member in that role before.
     @discardableResult
     package func addMember(_ object: ObjectRef, role: MemberRole, to subscription: UInt64) throws -> Bool {
         try insert(object, role: role, subscription, isStaged: false)
     }
 
+    /// Ends the membership of an object in a role.
+    ///
+    /// - Returns: whether it was a member in that role.
     @discardableResult
     package func removeMember(_ object: ObjectRef, role: MemberRole, from subscription: UInt64) throws -> Bool {
         try remove(object, role: role, subscription, isStaged: false)
     }
 
+    /// Adds an object to the staged membership.
     package func stageMember(_ object: ObjectRef, role: MemberRole, in subscription: UInt64) throws {
         guard isStaging(subscription) else {
             throw StorageError(.misuse, "\(connection.name): begin staging subscription \(subscription) first")
@@ -19,6 +26,7 @@ extension SQLiteClientStorage {
         _ = try insert(object, role: role, subscription, isStaged: true)
     }
 
+    /// Removes an object from the staged membership.
     package func unstageMember(_ object: ObjectRef, role: MemberRole, in subscription: UInt64) throws {
         _ = try remove(object, role: role, subscription, isStaged: true)
     }
@@ -94,6 +102,8 @@ extension SQLiteClientStorage {
 
     // MARK: Who holds what
 
+    /// Whether an active subscription other than `excluded` has the object as member or staged member. The cost does
+    /// not depend on how many small subscriptions there are.
     package func isHeld(_ object: ObjectRef, excluding excluded: UInt64?) throws -> Bool {
         guard let row = try tables.rowID(of: object) else { return false }
         return holders.candidates(row, ofClass: object.classIndex).contains { id in
@@ -101,6 +111,8 @@ extension SQLiteClientStorage {
         }
     }
 
+    /// The subscriptions, dormant ones included, that have the object as member in a role, in no particular order; nil
+    /// asks for either role. The cost is that of ``isHeld(_:excluding:)``.
     package func subscriptions(having object: ObjectRef, role: MemberRole?) throws -> [UInt64] {
         guard let row = try tables.rowID(of: object) else { return [] }
         return holders.candidates(row, ofClass: object.classIndex).filter { id in
@@ -111,6 +123,7 @@ extension SQLiteClientStorage {
     /// Whether a subscription is active, and so protects its members.
     private func isActive(_ id: UInt64) -> Bool { state.subscriptions[id].map { !$0.isDormant } ?? false }
 
+    /// The members, staged ones included, that no other active subscription has as members or staged members.
     package func exclusiveMembers(of subscription: UInt64) throws -> [ObjectRef] {
         try requireSubscription(subscription)
         var exclusive: [ObjectRef] = []
@@ -132,6 +145,10 @@ extension SQLiteClientStorage {
         return exclusive
     }
 
+    /// The present objects that match a query's predicate, whatever its sort and limit, and are not members of a
+    /// subscription.
+    ///
+    /// - Parameter query: a query over a class, not of one object by its id.
     package func nonmembers(of subscription: UInt64, matching query: Query) throws -> [ObjectRef] {
         let rows = state.members.rows(ofClass: query.classIndex, subscription: subscription, isStaged: false)
         var nonmembers: [ObjectRef] = []
@@ -141,6 +158,8 @@ extension SQLiteClientStorage {
         return nonmembers
     }
 
+    /// The present objects of a class that no active subscription holds and that have no pending operations; none of
+    /// a class that does not sync.
     package func unheldObjects(ofClass classIndex: Int) throws -> [ObjectRef] {
         if schema[classIndex].isLocal { return [] }
         var held = RowBitmap()

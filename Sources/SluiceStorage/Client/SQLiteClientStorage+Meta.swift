@@ -2,6 +2,7 @@ package import SluiceModel
 package import SluiceWire
 
 extension SQLiteClientStorage {
+    /// The client's identity at its server, and how far it has synced; nil before the first login.
     package var syncState: SyncState? { state.syncState }
 
     package func setSyncState(_ syncState: SyncState?) throws {
@@ -14,6 +15,7 @@ extension SQLiteClientStorage {
         state.syncState = syncState
     }
 
+    /// The last tick of the hybrid clock.
     package var clock: HybridTimestamp { state.clock }
 
     package func setClock(_ clock: HybridTimestamp) throws {
@@ -21,6 +23,7 @@ extension SQLiteClientStorage {
         state.clock = clock
     }
 
+    /// Small values that the store keeps for the engine, by name.
     package func metadata(_ name: String) throws -> [UInt8]? { try meta.blob("engine." + name) }
 
     package func setMetadata(_ name: String, _ bytes: [UInt8]?) throws {

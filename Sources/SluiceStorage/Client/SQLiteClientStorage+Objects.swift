@@ -2,6 +2,9 @@ package import SluiceModel
 internal import SluiceWire
 
 extension SQLiteClientStorage {
+    /// Removes an object from this store; nothing is deleted on the server. The object's row is deleted or, if
+    /// something links to it, becomes a ghost. The object leaves all memberships, and a subscription that loses a
+    /// member in this way has holes (``SubscriptionRecord/hasHoles``).
     package func evict(_ object: ObjectRef) throws {
         try requireTransaction()
         guard let row = try tables.evict(object) else { return }
@@ -17,6 +20,9 @@ extension SQLiteClientStorage {
         }
     }
 
+    /// Removes every object from this store, as ``evict(_:)`` does, at a cost that does not depend on their number.
+    ///
+    /// - Precondition: there is no subscription and nothing in the outbox.
     package func evictAll() throws {
         try requireTransaction()
         guard state.subscriptions.isEmpty, outboxCount == 0, state.kept.isEmpty else {
@@ -26,6 +32,9 @@ extension SQLiteClientStorage {
         try tables.removeAll()
     }
 
+    /// Notes that memberships must not be resumed by version alone (``SubscriptionRecord/hasHoles``).
+    ///
+    /// - Parameter current: the subscriptions whose memberships are right.
     package func noteHoles(except current: Set<UInt64>) throws {
         try requireTransaction()
         for record in state.subscriptions.all where !current.contains(record.id) { try noteHole(in: record.id) }
@@ -40,10 +49,12 @@ extension SQLiteClientStorage {
 
     package func baseImage(of object: ObjectRef) throws -> BaseImage? { try tables.baseImage(of: object) }
 
+    /// Whether any object has a base image.
     package var hasBaseImages: Bool {
         get throws { try connection.integer("SELECT 1 FROM _base LIMIT 1") != nil }
     }
 
+    /// The objects that have a base image, in no particular order.
     package var objectsWithBaseImage: [ObjectRef] {
         get throws {
             try connection.withStatement("SELECT class, key FROM _base") { statement in
@@ -56,6 +67,7 @@ extension SQLiteClientStorage {
         }
     }
 
+    /// Stores or, with nil, removes the base image of an object.
     package func setBaseImage(_ image: BaseImage?, of object: ObjectRef) throws {
         try requireTransaction()
         guard let image else {

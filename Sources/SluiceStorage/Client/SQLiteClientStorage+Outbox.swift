@@ -15,11 +15,22 @@ struct IndexedChangeset {
     }
 }
 
+/// A changeset of the outbox.
+package struct OutboxEntry: Sendable {
+    package let changeset: Changeset
+    /// The changeset in the form in which it is stored and travels; nil where nobody has it in memory.
+    package let bytes: [UInt8]?
+}
+
 extension SQLiteClientStorage {
+    /// The highest sequence that the outbox ever held.
     package var lastSequence: UInt64 { state.lastSequence }
 
     package var outboxCount: Int { state.outboxCount }
 
+    /// Adds a changeset; its sequence must be ``lastSequence`` + 1.
+    ///
+    /// - Returns: the changeset as it is stored, which is the form in which it travels.
     @discardableResult
     package func appendToOutbox(_ changeset: Changeset) throws -> OutboxEntry {
         try requireTransaction()
@@ -71,6 +82,7 @@ extension SQLiteClientStorage {
         }
     }
 
+    /// Calls `body` with the changesets after a sequence in ascending order, until it returns false.
     package func forEachOutboxEntry(after sequence: UInt64, _ body: (OutboxEntry) throws -> Bool) throws {
         try forEachOutboxEntry(after: sequence, isKeeping: true, body)
     }
@@ -100,6 +112,9 @@ extension SQLiteClientStorage {
         }
     }
 
+    /// Removes the changesets up to and including a sequence.
+    ///
+    /// - Returns: what was removed, in ascending order.
     @discardableResult
     package func removeFromOutbox(through sequence: UInt64) throws -> [Changeset] {
         try requireTransaction()
@@ -143,6 +158,8 @@ extension SQLiteClientStorage {
         state.pendingRows.removeRetired()
     }
 
+    /// The objects that count as having pending operations although the outbox has none of them: they show values that
+    /// the server refused. They are not stored; an engine sets them when it begins.
     package var keptObjects: Set<ObjectRef> { state.kept }
 
     package func setKeptObjects(_ objects: Set<ObjectRef>) throws {
@@ -162,6 +179,8 @@ extension SQLiteClientStorage {
         return try state.hasPending(object, on: connection)
     }
 
+    /// Whether no operation on an object in a range waits in the outbox, as far as that shows without looking at the
+    /// objects: false says nothing.
     package func hasNothingPending(in objects: ClosedRange<ObjectRef>) throws -> Bool {
         guard outboxCount > 0 else { return true }
         let isFromFirst = resident.range.map { $0.lowerBound == state.retiredSequence + 1 } ?? true
@@ -178,6 +197,8 @@ extension SQLiteClientStorage {
         get throws { try state.pendingObjects(of: schema, on: connection) }
     }
 
+    /// Calls `body` with the operations on an object in the outbox after a changeset, oldest first, until it returns
+    /// false.
     package func forEachPendingOperation(
         of object: ObjectRef, after sequence: UInt64, _ body: (PendingOperation) throws -> Bool
     ) throws {
@@ -248,5 +269,20 @@ extension SQLiteClientStorage {
             throw .damaged(connection.name, "changeset \(number) of the outbox is about objects that there cannot be")
         }
         return changeset
+    }
+
+    /// Calls `body` with the changesets after a sequence in ascending order, until it returns false.
+    package func forEachOutboxChangeset(after sequence: UInt64, _ body: (Changeset) throws -> Bool) throws {
+        try forEachOutboxEntry(after: sequence) { try body($0.changeset) }
+    }
+
+    /// The operations on an object in the outbox, oldest first.
+    package func pendingOperations(of object: ObjectRef) throws -> [PendingOperation] {
+        var operations: [PendingOperation] = []
+        try forEachPendingOperation(of: object, after: 0) { operation in
+            operations.append(operation)
+            return true
+        }
+        return operations
     }
 }

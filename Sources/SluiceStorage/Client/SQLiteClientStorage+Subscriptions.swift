@@ -1,6 +1,10 @@
 package import SluiceModel
 
 extension SQLiteClientStorage {
+    /// Adds a subscription.
+    ///
+    /// - Parameter record: its `id` is ignored.
+    /// - Returns: the record with its id.
     package func addSubscription(_ record: SubscriptionRecord) throws -> SubscriptionRecord {
         try requireTransaction()
         let sql = """
@@ -17,6 +21,7 @@ extension SQLiteClientStorage {
         return record
     }
 
+    /// Stores a changed record.
     package func updateSubscription(_ record: SubscriptionRecord) throws {
         try requireTransaction()
         var record = record
@@ -47,6 +52,7 @@ extension SQLiteClientStorage {
         }
     }
 
+    /// Removes a subscription and its membership; the objects stay.
     package func removeSubscription(_ id: UInt64) throws {
         try requireTransaction()
         _ = try requireSubscription(id)
@@ -62,13 +68,17 @@ extension SQLiteClientStorage {
 
     // MARK: Staging
 
+    /// Whether a bootstrap's membership is being staged. Survives reopening.
     package func isStaging(_ subscription: UInt64) -> Bool { state.staging[subscription] ?? false }
 
+    /// Begins to stage a membership for a bootstrap, empty and beside the current one. What was staged before is
+    /// abandoned (``abandonStaging(_:)``).
     package func beginStaging(_ subscription: UInt64) throws {
         try abandonStaging(subscription)
         try setStaging(true, subscription)
     }
 
+    /// Begins to stage a copy of the current membership.
     package func beginStagingCopy(_ subscription: UInt64) throws {
         try beginStaging(subscription)
         try storeMembers()
@@ -80,6 +90,11 @@ extension SQLiteClientStorage {
         try run(sql, subscription)
     }
 
+    /// Ends a staging that goes on no more, if there is one. What was staged is here because of the subscription, and so
+    /// becomes a member, in the role in which it was staged; other members stay. A membership that has gained members in
+    /// this way has holes (``SubscriptionRecord/hasHoles``).
+    ///
+    /// - Returns: whether the membership has changed.
     @discardableResult
     package func abandonStaging(_ subscription: UInt64) throws -> Bool {
         try requireTransaction()
@@ -92,6 +107,9 @@ extension SQLiteClientStorage {
         return isChanged
     }
 
+    /// Makes the staged membership the current one.
+    ///
+    /// - Returns: the former members that are no longer members in any role.
     package func finishStaging(_ subscription: UInt64) throws -> [ObjectRef] {
         try requireTransaction()
         var record = try requireSubscription(subscription)

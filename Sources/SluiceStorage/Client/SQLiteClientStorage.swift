@@ -1,11 +1,13 @@
 package import SluiceModel
 internal import Synchronization
 
-/// A client's store in SQLite.
+/// A client's store in SQLite: the visible objects, the base images of those with pending operations, the outbox, and
+/// the memberships of subscriptions.
 ///
-/// Sound as `Sendable`: the writing calls belong to one thread at a time, as the protocol demands, and ``read(_:)``
-/// uses only the pool, which is `Sendable` itself.
-package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @unchecked Sendable {
+/// The writing calls belong to one thread at a time and see the open transaction; ``read(_:)`` may be called on any
+/// thread. Every change needs an open transaction. So it is sound as `Sendable`: ``read(_:)`` uses only the pool, which
+/// is `Sendable` itself.
+package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @unchecked Sendable {
     /// The state as of the open transaction.
     var state: ClientState
     /// The state as of the last commit.
@@ -117,10 +119,16 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
         }
     }
 
+    /// Runs `body` on the state of the last commit, whatever is written meanwhile. May be called on any thread, and on
+    /// several at once.
+    ///
+    /// The reader is valid only inside `body`.
     package func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result {
         try pool.read { try body($0) }
     }
 
+    /// Rolls back an open transaction and closes the file, even if others still hold the store. Later calls throw
+    /// ``StorageError/Code/misuse`` or ``StorageError/Code/notFound``.
     package override func close() {
         pool.close()
         super.close()
@@ -132,6 +140,9 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
 
     override func begin() throws { try begin(isSynced: isDurable) }
 
+    /// Runs `body` as ``SQLiteWritableStore/transaction(_:)`` does, for what a server has sent and would send again. A power
+    /// cut may take its commit, with those of the same kind after it, until another transaction has committed. A killed
+    /// process takes none.
     package func receive<Result>(_ body: () throws -> Result) throws -> Result {
         try begin(isSynced: false)
         return try finish(body)
@@ -222,6 +233,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientStorage, @un
 
     package var subscriptionCount: Int { state.subscriptions.count }
 
+    /// The subscriptions that nobody observes, in no particular order.
     package var dormantSubscriptions: [SubscriptionRecord] {
         state.subscriptions.dormant.compactMap { state.subscriptions[$0] }
     }

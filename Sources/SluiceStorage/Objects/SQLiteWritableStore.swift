@@ -4,7 +4,7 @@ internal import SluiceWire
 
 /// The writing half of every store: transactions, and a schema that grows. A subclass that keeps more in memory
 /// restores that in ``didRollBack()``.
-package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
+package class SQLiteWritableStore: SQLiteObjectStore {
     let connection: SQLiteConnection
     let meta: MetaTable
     /// Held while the store is open; nil in memory.
@@ -89,12 +89,20 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         openingNotice = try file?.admit(databaseID: databaseID, commitCount: commitCount, isSynced: isSynced)
     }
 
+    /// Why the store can no longer be used, since its file vanished; nil while it can.
     package var failure: StorageError? { file?.failure }
 
+    /// Looks whether the store's file is still where it was opened.
+    ///
+    /// - Throws: ``StorageError/Code/vanished`` if it is not; every transaction fails from then on.
     package func checkFile() throws { try file?.check() }
 
+    /// Why the store was opened for reading only, such as a full disk; ``transaction(_:)`` throws it. Nil if it can be written.
     package var obstacle: StorageError? { file?.obstacle }
 
+    /// Tries whether the store's file could be written now: writes a file beside it and removes it.
+    ///
+    /// - Returns: what prevents it; nil if nothing does.
     package func probe() -> StorageError? { file?.probe() }
 
     /// Called before a commit, to write what else belongs to the transaction.
@@ -111,6 +119,7 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     // MARK: Transactions
 
+    /// Whether a transaction is open.
     package var isInTransaction: Bool { connection.isInTransaction }
 
     func begin() throws {
@@ -141,6 +150,12 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     func rollback() { undo() }
 
+    /// Runs `body` in a write transaction, and makes what it did durable and visible at its end. If `body` throws, or
+    /// if a write in it fails and `body` does not throw, nothing of it is stored. There is at most one transaction at a
+    /// time.
+    ///
+    /// - Throws: what `body` throws, or the first error of a write; ``StorageError/Code/vanished`` if the store's file
+    ///   is no longer where it was opened, since what was committed would be lost with it.
     package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
         try begin()
         return try finish(body)
@@ -175,6 +190,11 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
 
     // MARK: Objects
 
+    /// Adds the classes, properties, indexes, names and wider types of `other` that the schema does not have. Existing
+    /// rows get the defaults of new properties. O(rows) where numbers become wider, else independent of the rows.
+    ///
+    /// - Parameter sides: what to call the store and `other` in messages.
+    /// - Throws: `SchemaError` when the two schemas contradict each other; nothing is then changed.
     package func merge(_ other: Schema, sides: (own: String, other: String)) throws -> SchemaChanges {
         try requireTransaction()
         let changes = try tables.merge(other, sides: sides)
@@ -182,6 +202,9 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         return changes
     }
 
+    /// Adds the schema of a server, and takes the names that the server has.
+    ///
+    /// - Throws: `SchemaError` when the server identifies objects in another way; nothing is then changed.
     package func adopt(_ server: Schema) throws -> SchemaChanges {
         try requireTransaction()
         let changes = try tables.adopt(server)
@@ -189,12 +212,18 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         return changes
     }
 
+    /// Removes a class that has no objects and that no property links to. Its position is not used again.
+    ///
+    /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
     package func removeClass(_ classIndex: Int) throws {
         try requireTransaction()
         try tables.removeClass(classIndex)
         try storeSchema()
     }
 
+    /// Removes a property of which no object has another value than the default. Its position is not used again.
+    ///
+    /// - Throws: `SchemaError` that says what is in the way; nothing is changed then.
     package func removeProperty(_ property: Int, ofClass classIndex: Int) throws {
         try requireTransaction()
         try tables.removeProperty(property, ofClass: classIndex)
@@ -206,16 +235,29 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         didChangeSchema()
     }
 
+    /// Stores a new object. A ghost or deleted object of that key becomes present in place.
+    ///
+    /// - Throws: ``StorageError/Code/constraint`` if the object is present.
     package func insert(_ row: Row, ofClass classIndex: Int) throws {
         try requireTransaction()
         try tables.insert(row, ofClass: classIndex, ifKnown: .refusePresent)
     }
 
+    /// Stores a new object if it is not present. Faster than asking first whether it is.
+    ///
+    /// - Returns: false, and nothing is changed, if the object is present.
     package func insertIfAbsent(_ row: Row, ofClass classIndex: Int) throws -> Bool {
         try requireTransaction()
         return try tables.insert(row, ofClass: classIndex, ifKnown: .keepPresent)
     }
 
+    /// Writes properties of a present object, and the row's version and `absent`.
+    ///
+    /// - Parameters:
+    ///   - row: the new row.
+    ///   - changed: the properties to write.
+    ///   - edits: how lists in `row` come from what is stored, so that only their changed elements need be written.
+    /// - Throws: ``StorageError/Code/notFound`` if the object is not present.
     package func update(
         _ row: Row, ofClass classIndex: Int, changed: PropertySet, edits: [Int: ListEdits]
     ) throws {
@@ -223,11 +265,15 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
         try tables.update(row, ofClass: classIndex, changed: changed, edits: edits)
     }
 
+    /// Stores a row, whether or not the object is present.
     package func put(_ row: Row, ofClass classIndex: Int) throws {
         try requireTransaction()
         try tables.insert(row, ofClass: classIndex, ifKnown: .replace)
     }
 
+    /// Removes an object's content and leaves a tombstone; does nothing if it is not present.
+    ///
+    /// - Parameter version: the version of the tombstone.
     package func delete(_ object: ObjectRef, version: UInt64) throws {
         try requireTransaction()
         try tables.delete(object, version: version)
@@ -266,5 +312,12 @@ package class SQLiteWritableStore: SQLiteObjectStore, ObjectWriting {
     package var faults: FaultPlan? {
         get { connection.faults }
         set { connection.faults = newValue }
+    }
+}
+
+extension SQLiteWritableStore {
+    /// Writes properties of a present object as wholes.
+    package func update(_ row: Row, ofClass classIndex: Int, changed: PropertySet) throws {
+        try update(row, ofClass: classIndex, changed: changed, edits: [:])
     }
 }

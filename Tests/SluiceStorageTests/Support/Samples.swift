@@ -153,7 +153,7 @@ extension JournalChange {
 
 private struct Undone: Error {}
 
-extension ObjectWriting {
+extension SQLiteWritableStore {
     /// Runs a transaction.
     @discardableResult
     func write<Result>(_ body: () throws -> Result) throws -> Result { try transaction(body) }

@@ -2,7 +2,7 @@ import Sluice
 import SluiceModel
 import SluiceStorage
 
-extension ClientStorage {
+extension SQLiteClientStorage {
     /// Everything that a store has of objects, subscriptions and unsent writes, as lines in an order of their own.
     func contents() throws -> [String] {
         var lines: [String] = []

@@ -264,7 +264,7 @@ import Testing
                 for number in 0..<count { try tx.insert(Self.vehicle(number, price: Double(number))) }
             }
             return try await store.write { tx in
-                let storage = try #require(core.storage as? SQLiteClientStorage)
+                let storage = core.storage
                 let limit = WorkLimit(stepCountMax: .max, interval: 20)
                 try storage.withWorkLimit(limit) { try body(tx) }
                 return limit.stepCount

@@ -4,7 +4,7 @@ internal import SluiceWire
 
 /// Stores what the server sends: pages, commits and completions, and with them what they say of this store's uploads.
 struct Applier {
-    let storage: any ClientStorage
+    let storage: SQLiteClientStorage
     let transactions: StoreTransactions
     let schema: SchemaAgreement
     let images: ObjectImages

@@ -6,7 +6,7 @@ internal import SluiceWire
 /// Applies one frame's pages, commits and completions to the store, inside one transaction.
 final class FrameApplier {
     let applier: Applier
-    let storage: any ClientStorage
+    let storage: SQLiteClientStorage
     let objectImages: ObjectImages
     private let holdings: Holdings
     let map: SchemaMap
@@ -55,9 +55,8 @@ final class FrameApplier {
         for subscription in applier.active.values where subscription.isComplete {
             if let wireID = subscription.wireID, resumed.contains(wireID) { continue }
             concerned[subscription.record.id] = subscription
-            subscription.record.state = .pending
-            subscription.record.version = storage.syncState?.version ?? 0
-            try storage.updateSubscription(subscription.record)
+            let effect = subscription.fallBehind(at: storage.syncState?.version ?? 0)
+            try subscription.carryOut(effect, in: storage, transaction)
             transaction.noteRebuild(subscription.record.id)
         }
     }
@@ -68,12 +67,9 @@ final class FrameApplier {
         departed = []
         gone = []
         for subscription in completed {
-            for target in subscription.linkTargets.union(subscription.writtenTargets)
-            where try holdings.isMissed(target, by: subscription) {
+            for target in subscription.takeTargets() where try holdings.isMissed(target, by: subscription) {
                 linkTargets.insert(target)
             }
-            subscription.writtenTargets = []
-            subscription.endStaging()
         }
         for subscription in bootstrapped { try dropStale(subscription) }
         try showMembers()
@@ -105,20 +101,15 @@ final class FrameApplier {
         guard !subscriptions.isEmpty else { return }
         for subscription in subscriptions {
             concerned[subscription.record.id] = subscription
-            subscription.arrivedCount += page.content.objects.count + page.content.departures.count
-            if page.kind == .bootstrap {
-                try bootstrap(subscription)
-            } else if subscription.isComplete, !subscription.awaitsCompletion {
-                try move(subscription)
-            }
-            // Outside of a bootstrap, a page is applied like a commit. Targets may come in later pages than what links
-            // to them.
-            guard storage.isStaging(subscription.record.id) || subscription.isMoving else {
+            let phase = subscription.phase
+            let effect = try subscription.receive(page, at: commitVersion)
+            if effect == .demote { try noteSwitch(of: subscription) }
+            if subscription.phase != phase { try subscription.carryOut(effect, in: storage, transaction) }
+            if subscription.hasStagedTargets {
+                try forEachLinkTarget(page.content) { subscription.noteTarget($0) }
+            } else {
                 try forEachLinkTarget(page.content) { linkTargets.insert($0) }
-                continue
             }
-            subscription.progress = page.progress
-            try forEachLinkTarget(page.content) { subscription.linkTargets.insert($0) }
         }
         try apply(page.content, to: subscriptions)
         // The store has objects of this version, whether or not the subscription is ever complete: a server that does
@@ -126,61 +117,35 @@ final class FrameApplier {
         try storage.advance(to: page.version)
     }
 
-    /// Begins the staging of a bootstrap, which the store asked for or which the server sends because it could not
-    /// resume.
-    private func bootstrap(_ subscription: Subscription) throws {
-        guard subscription.record.state != .bootstrapping || subscription.isCompared else { return }
-        if subscription.isCompared { try subscription.abandonStaging(in: storage, transaction) }
-        subscription.endStaging()
-        if !storage.isStaging(subscription.record.id) { try storage.beginStaging(subscription.record.id) }
-        subscription.isMoving = false
-        subscription.record.state = .bootstrapping
-        try storage.updateSubscription(subscription.record)
-    }
-
-    /// Notes that the server is bringing a complete subscription to another context, in pages that are applied like
-    /// commits. Until it is complete again, its members must not be resumed by their version.
-    private func move(_ subscription: Subscription) throws {
-        subscription.isMoving = true
-        subscription.hasStaleRequest = false
+    /// Notes that the server brings a complete subscription to another context. Until it is complete again, its members
+    /// must not be resumed by their version.
+    private func noteSwitch(of subscription: Subscription) throws {
         let id = subscription.record.id
         try storage.noteHoles(except: Set(storage.subscriptions.lazy.map(\.id).filter { $0 != id }))
-        subscription.record.hasHoles = true
-        subscription.record.version = commitVersion
-        subscription.record.state = .pending
-        try storage.updateSubscription(subscription.record)
-        transaction.noteRebuild(subscription.record.id)
+        transaction.noteRebuild(id)
     }
 
     func apply(_ complete: ServerMessage.Complete) throws {
         guard let subscription = subscriptions([complete.subscription]).first else { return }
-        concerned[subscription.record.id] = subscription
         let id = subscription.record.id
-        subscription.awaitsCompletion = false
-        if subscription.hasStaleRequest, complete.kind == .resumed || subscription.isCompared {
-            misled.append(subscription)
-            return
-        }
-        if complete.kind == .bootstrap || storage.isStaging(id) {
+        concerned[id] = subscription
+        let wasComplete = subscription.isComplete
+        switch try subscription.receive(complete, now: applier.now()) {
+        case .requestAnew: return misled.append(subscription)
+        case .finish:
             for object in try storage.finishStaging(id) {
-                transaction.noteMembership(object, of: id, reason: subscription.departureReasons[object] ?? .unknown)
+                transaction.noteMembership(object, of: id, reason: subscription.reasonOfDeparture(of: object))
                 depart(object, because: .unknown)
             }
             bootstrapped.append(subscription)
-        } else if subscription.record.hasHoles {
+        case .confirm where subscription.record.hasHoles:
             // Objects that this store has lost are members no longer.
             try storage.beginStagingCopy(id)
             _ = try storage.finishStaging(id)
+        case .confirm, .none, .stage, .stageCopy, .abandon, .demote: break
         }
         completed.append(subscription)
-        let wasComplete = subscription.record.state == .complete
-        subscription.record.state = .complete
-        subscription.record.version = complete.version
-        subscription.record.hasHoles = false
-        subscription.hasStaleRequest = false
-        subscription.isMoving = false
-        subscription.record.updatedAt = applier.now()
-        subscription.progress = 1
+        subscription.membershipIsStored()
         try storage.updateSubscription(subscription.record)
         // The values of what it has were shown as they came.
         if !wasComplete { transaction.noteRebuild(id, rereads: false) }
@@ -282,7 +247,7 @@ final class FrameApplier {
         let id = subscription.record.id
         // An object has one role: a root that is also linked counts as a root.
         let other: MemberRole = role == .root ? .linked : .root
-        if storage.isStaging(id) {
+        if subscription.phase.isStaging {
             try storage.unstageMember(object, role: other, in: id)
             try storage.stageMember(object, role: role, in: id)
         } else {
@@ -300,9 +265,9 @@ final class FrameApplier {
             case .member: [.root, .linked]
             }
         for role in roles {
-            if storage.isStaging(id) {
+            if subscription.phase.isStaging {
                 try storage.unstageMember(object, role: role, in: id)
-                subscription.departureReasons[object] = departure.reason
+                subscription.noteDeparture(of: object, because: departure.reason)
             } else if try storage.removeMember(object, role: role, from: id) {
                 transaction.noteMembership(object, of: id, reason: departure.reason)
             }

@@ -4,7 +4,7 @@ internal import SluiceStorage
 
 /// The objects of a store after a transaction, each read once.
 final class CommittedObjects: ObjectSource {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private var rows: [ObjectRef: Row?]
     let memo: EvaluationMemo? = EvaluationMemo()
     /// How many objects were read from the store.
@@ -14,7 +14,7 @@ final class CommittedObjects: ObjectSource {
     ///   - rows: the objects that are known already; nil for those that are not here.
     ///   - readCount: how many of them were read from the store.
     ///   - storage: the store after the commit.
-    init(_ rows: [ObjectRef: Row?], readCount: Int, in storage: any ClientStorage) {
+    init(_ rows: [ObjectRef: Row?], readCount: Int, in storage: SQLiteClientStorage) {
         self.rows = rows
         self.storage = storage
         self.readCount = readCount

@@ -5,7 +5,7 @@ internal import SluiceViews
 
 /// The observations of a store. For each committed transaction, it computes the edits of every observer concerned.
 final class Observations {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let active: ActiveSubscriptions
     private let session: SyncSession
     private let askedObserverCountMax: Int
@@ -20,7 +20,7 @@ final class Observations {
     private var handledWaiters: [(subscription: Subscription, body: () -> Void)] = []
 
     init(
-        _ storage: any ClientStorage, _ session: SyncSession, _ active: ActiveSubscriptions, options: ClientOptions,
+        _ storage: SQLiteClientStorage, _ session: SyncSession, _ active: ActiveSubscriptions, options: ClientOptions,
         now: @escaping () -> Timestamp, log: LogSink?
     ) {
         self.storage = storage

@@ -32,7 +32,7 @@ struct ObserverSettlement {
     /// - Throws: the errors of the storage that concern all observers.
     init(
         _ transaction: StoreTransaction, _ changed: [Subscription], _ index: ObserverIndex,
-        _ overruled: OverruledResults, in storage: any ClientStorage, askedObserverCountMax: Int
+        _ overruled: OverruledResults, in storage: SQLiteClientStorage, askedObserverCountMax: Int
     ) throws {
         self.transaction = transaction
         self.overruled = overruled

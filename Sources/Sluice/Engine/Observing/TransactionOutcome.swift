@@ -12,7 +12,7 @@ final class TransactionOutcome: ObjectStanding {
     let touched: [Touched]
     /// The objects on which operations may have ceased to be pending.
     private let settled: Set<ObjectRef>
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     /// The objects after the transaction.
     private let after: CommittedObjects
     private var standings: [ObjectRef: Standing] = [:]
@@ -43,7 +43,7 @@ final class TransactionOutcome: ObjectStanding {
     }
 
     /// - Parameter storage: the store after the commit.
-    init(_ transaction: StoreTransaction, in storage: any ClientStorage) throws {
+    init(_ transaction: StoreTransaction, in storage: SQLiteClientStorage) throws {
         self.storage = storage
         self.settled = Set(transaction.settled)
         var rows: [ObjectRef: Row?] = [:]

@@ -3,7 +3,7 @@ internal import SluiceStorage
 
 /// Runs local transactions, and appends their operations to the outbox.
 final class LocalWrites {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let transactions: StoreTransactions
     private let session: SyncSession
     private let images: ObjectImages
@@ -16,7 +16,7 @@ final class LocalWrites {
     private let random: () -> UInt64
 
     init(
-        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
+        _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ images: ObjectImages, _ refused: RefusedWrites, options: ClientOptions, now: @escaping () -> Timestamp,
         random: @escaping () -> UInt64
     ) {

@@ -8,7 +8,7 @@ internal import SluiceWire
 /// The changesets are on disk. An acknowledged one stays there until the server's state of its objects is here, too, so
 /// that what is shown never goes back.
 final class Outbox {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let transactions: StoreTransactions
     private let active: ActiveSubscriptions
     private let waiters: SyncWaiters
@@ -27,7 +27,7 @@ final class Outbox {
     var onRejection: ((WriteRejection) -> Void)?
 
     init(
-        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
+        _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ images: ObjectImages, _ active: ActiveSubscriptions,
         _ acknowledgements: Acknowledgements, _ waiters: SyncWaiters, _ offers: CachedOffers, _ refused: RefusedWrites,
         _ transfers: TransferReports, faults: FaultRecorder, options: ClientOptions,

@@ -5,7 +5,7 @@ internal import SluiceWire
 /// Removes acknowledged changesets from the outbox, once the server's state of their objects is here, and reverts those
 /// that the server rejected.
 final class Retirement {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let schema: SchemaAgreement
     private let images: ObjectImages
     private let holdings: Holdings
@@ -22,7 +22,7 @@ final class Retirement {
     private(set) var verdicts: [UInt64: SyncError] = [:]
 
     init(
-        _ storage: any ClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ holdings: Holdings,
+        _ storage: SQLiteClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ holdings: Holdings,
         _ acknowledgements: Acknowledgements, _ offers: CachedOffers, _ refused: RefusedWrites,
         _ transfers: TransferReports, keepsRefused: Bool
     ) {
@@ -99,7 +99,7 @@ final class Retirement {
 
     /// Has the subscriptions that are not complete and follow a link to an object say whether the server has it.
     private func noteWritten(_ object: ObjectRef) throws {
-        for follower in try holdings.incompleteFollowers(of: object) { follower.writtenTargets.insert(object) }
+        for follower in try holdings.incompleteFollowers(of: object) { follower.noteWritten(object) }
     }
 
     /// Removes acknowledged changesets from the outbox of a store without subscriptions. What was written stays.

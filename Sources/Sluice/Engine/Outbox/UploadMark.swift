@@ -12,14 +12,14 @@ enum UploadMark: Equatable {
 
     private static let name = "uploads"
 
-    static func stored(in storage: any ClientStorage) throws -> UploadMark {
+    static func stored(in storage: SQLiteClientStorage) throws -> UploadMark {
         guard let bytes = try storage.metadata(name), bytes.count == 8 else { return .through(0) }
         let number = bytes.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
         return number == .max ? .open : .through(number)
     }
 
     /// Stores the mark, inside a transaction.
-    func store(in storage: any ClientStorage) throws {
+    func store(in storage: SQLiteClientStorage) throws {
         guard try Self.stored(in: storage) != self else { return }
         let number: UInt64 = if case .through(let sequence) = self { sequence } else { .max }
         try storage.setMetadata(Self.name, withUnsafeBytes(of: number.bigEndian) { Array($0) })

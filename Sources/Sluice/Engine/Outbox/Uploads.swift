@@ -4,7 +4,7 @@ internal import SluiceWire
 
 /// Sends the changesets of the outbox to the server, and knows which are under way.
 final class Uploads {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let session: SyncSession
     private let schema: SchemaAgreement
     private let faults: FaultRecorder
@@ -23,7 +23,7 @@ final class Uploads {
     private(set) var problem: SyncError?
 
     init(
-        _ storage: any ClientStorage, _ session: SyncSession, _ schema: SchemaAgreement, faults: FaultRecorder,
+        _ storage: SQLiteClientStorage, _ session: SyncSession, _ schema: SchemaAgreement, faults: FaultRecorder,
         options: ClientOptions, log: LogSink?
     ) {
         self.storage = storage

@@ -7,7 +7,7 @@ internal import SluiceStorage
 /// The store keeps the server's last image of each such object, and its visible row is that image with the pending
 /// operations applied again.
 final class ObjectImages {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let acknowledgements: Acknowledgements
     private let effects: PendingEffects
     private let refused: RefusedWrites
@@ -22,7 +22,7 @@ final class ObjectImages {
     var willEvict: ((ObjectRef) throws -> Void)?
 
     init(
-        _ storage: any ClientStorage, _ acknowledgements: Acknowledgements, _ refused: RefusedWrites,
+        _ storage: SQLiteClientStorage, _ acknowledgements: Acknowledgements, _ refused: RefusedWrites,
         options: ClientOptions
     ) throws {
         self.storage = storage

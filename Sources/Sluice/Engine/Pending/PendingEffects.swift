@@ -40,14 +40,14 @@ final class PendingEffects {
     private static let stretchCount = 256
     private static let objectCountMax = 1_000
 
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let changesetCountMin: Int
     private var backlogs: [ObjectRef: Backlog] = [:]
     /// How many operations were read. Tests use it to see how this work grows.
     private(set) var readCount = 0
 
     /// - Parameter changesetCountMin: the number of changesets on one object from which they are a long backlog.
-    init(_ storage: any ClientStorage, changesetCountMin: Int) {
+    init(_ storage: SQLiteClientStorage, changesetCountMin: Int) {
         self.storage = storage
         self.changesetCountMin = changesetCountMin
     }

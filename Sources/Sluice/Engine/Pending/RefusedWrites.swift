@@ -27,7 +27,7 @@ final class RefusedWrites {
     private static let unreportedCountMax = 1_000
     private static let name = "refused"
 
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private(set) var records: [Record] = []
     private var lastNumber: UInt64 = 0
     /// What stays visible, by object, in the order in which it was written.
@@ -36,7 +36,7 @@ final class RefusedWrites {
     private var isChanged = false
 
     /// Reads what is stored, so that objects show it.
-    init(_ storage: any ClientStorage) throws {
+    init(_ storage: SQLiteClientStorage) throws {
         self.storage = storage
         try load()
         guard !kept.isEmpty, storage.obstacle == nil else { return }

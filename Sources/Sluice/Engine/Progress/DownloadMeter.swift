@@ -29,7 +29,7 @@ final class DownloadMeter {
         received += amount
         for page in pages {
             let part = TransferAmount(rowCount: page.rowCount, byteCount: byteCount / pages.count)
-            for number in page.subscriptions { requests.subscription(number)?.received += part }
+            for number in page.subscriptions { requests.subscription(number)?.count(part) }
         }
     }
 }

@@ -15,7 +15,7 @@ final class ClientResets {
         case wait(SyncError)
     }
 
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let options: ClientOptions
     private let now: () -> Timestamp
     /// The mode that the application has chosen for the next reset only.
@@ -26,7 +26,7 @@ final class ClientResets {
     var onBegin: ((ClientReset) -> Void)?
     var onEnd: ((ClientReset) -> Void)?
 
-    init(_ storage: any ClientStorage, options: ClientOptions, now: @escaping () -> Timestamp) throws {
+    init(_ storage: SQLiteClientStorage, options: ClientOptions, now: @escaping () -> Timestamp) throws {
         self.storage = storage
         self.options = options
         self.now = now

@@ -18,17 +18,17 @@ struct ResetRecord: Equatable, WireCodable {
     var backupPath: String
 
     /// The reset after which the store has not caught up; nil if there is none.
-    static func stored(in storage: any ClientStorage) throws -> ResetRecord? {
+    static func stored(in storage: SQLiteClientStorage) throws -> ResetRecord? {
         guard let bytes = try storage.metadata(name) else { return nil }
         // What cannot be read was written by another version of this library.
         return try? ResetRecord(wireBytes: bytes)
     }
 
     /// Stores the record, inside a transaction.
-    func store(in storage: any ClientStorage) throws { try storage.setMetadata(Self.name, wireBytes()) }
+    func store(in storage: SQLiteClientStorage) throws { try storage.setMetadata(Self.name, wireBytes()) }
 
     /// Removes the record, inside a transaction.
-    static func remove(from storage: any ClientStorage) throws { try storage.setMetadata(name, nil) }
+    static func remove(from storage: SQLiteClientStorage) throws { try storage.setMetadata(name, nil) }
 
     var report: ClientReset {
         ClientReset(

@@ -11,7 +11,7 @@ final class CacheRetention {
         let since: Timestamp
     }
 
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let transactions: StoreTransactions
     private let active: ActiveSubscriptions
     private let images: ObjectImages
@@ -19,7 +19,7 @@ final class CacheRetention {
     private let now: () -> Timestamp
 
     init(
-        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ active: ActiveSubscriptions,
+        _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ active: ActiveSubscriptions,
         _ images: ObjectImages, options: ClientOptions, now: @escaping () -> Timestamp
     ) {
         self.storage = storage

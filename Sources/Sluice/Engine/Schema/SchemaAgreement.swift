@@ -3,30 +3,43 @@ internal import SluiceStorage
 
 /// The schemas of this store and of its server: what each has, and what the store declares.
 final class SchemaAgreement {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private var declarations: Declarations {
         didSet { knownReach = nil }
     }
     /// What the last request to open a session declared.
     private(set) var requested = Schema()
-    /// The server's schema in the open session; empty while there is none.
-    private(set) var server = Schema() {
+    /// What the session has agreed on; nil while none is open.
+    private var agreement: Agreement? {
         didSet { knownReach = nil }
     }
     /// ``isReached``, once it was asked for. Every upload asks.
     private var knownReach: Bool?
-    /// Translates between both; nil while no session is open.
-    private(set) var map: SchemaMap?
-    /// Whether classes that waiting uploads need were declared, and the server has not answered.
-    private(set) var awaitsAnswer = false
     /// Whether the open transaction has changed the store's schema.
     private var isChanged = false
 
+    private struct Agreement {
+        let server: Schema
+        /// Translates between both.
+        var map: SchemaMap
+        /// Whether classes that waiting uploads need were declared, and the server has not answered.
+        var awaitsAnswer = false
+    }
+
     /// - Parameter declared: what to declare to the server whenever a session opens.
-    init(_ storage: any ClientStorage, declared: Schema) {
+    init(_ storage: SQLiteClientStorage, declared: Schema) {
         self.storage = storage
         declarations = Declarations(declared.synced)
     }
+
+    /// The server's schema in the open session; empty while there is none.
+    var server: Schema { agreement?.server ?? Schema() }
+
+    /// Translates between both; nil while no session is open.
+    var map: SchemaMap? { agreement?.map }
+
+    /// Whether classes that waiting uploads need were declared, and the server has not answered.
+    var awaitsAnswer: Bool { agreement?.awaitsAnswer ?? false }
 
     /// The application's own classes that sync.
     var standing: Schema { declarations.standing }
@@ -54,10 +67,8 @@ final class SchemaAgreement {
         var agreed = schema
         try agreed.merge(standing, sides: ("the server", "this store"))
         let changes = try storage.adopt(schema)
-        server = schema
-        map = SchemaMap(server: schema, store: storage.schema)
+        agreement = Agreement(server: schema, map: SchemaMap(server: schema, store: storage.schema))
         declarations.note(server: schema)
-        awaitsAnswer = false
         return note(changes)
     }
 
@@ -86,7 +97,7 @@ final class SchemaAgreement {
     ///
     /// - Parameter isDeferred: whether the classes are declared with the first upload of their objects.
     func declare(_ classes: Schema, isDeferred: Bool) throws {
-        if map != nil { map = SchemaMap(server: server, store: storage.schema) }
+        if let agreement { self.agreement?.map = SchemaMap(server: agreement.server, store: storage.schema) }
         try declarations.add(classes.synced, isDeferred: isDeferred)
     }
 
@@ -97,14 +108,10 @@ final class SchemaAgreement {
     func needed(for changeset: Changeset, areComplete: Bool) throws -> Schema? {
         let needed = try declarations.needed(
             for: changeset.operations, areComplete: areComplete, store: storage.schema, server: server)
-        if needed != nil { awaitsAnswer = true }
+        if needed != nil { agreement?.awaitsAnswer = true }
         return needed
     }
 
     /// Forgets the server's schema, because the connection has ended.
-    func endSession() {
-        server = Schema()
-        map = nil
-        awaitsAnswer = false
-    }
+    func endSession() { agreement = nil }
 }

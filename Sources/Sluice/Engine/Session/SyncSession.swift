@@ -4,32 +4,19 @@ internal import SluiceWire
 
 /// The session with the server: whether it is open, what both sides agreed on, and the way for messages to the server.
 ///
-/// A session begins with ``connect()``, is greeted and opened, and ends by one of `stop`, `retry` and `fail`, which
-/// forget everything that belonged to the connection. The engine tells the other parts of the beginning and the end.
+/// Its life is the table of ``SessionPhase``: it connects, greets, opens, is active, and ends by one of `stop`, `pause`,
+/// `retry`, `follow` and `fail`, which forget everything that belonged to the connection. The engine tells the other
+/// parts of the beginning and the end. Only the store's queue uses it.
 final class SyncSession {
-    enum Phase: Sendable, Equatable {
-        /// Syncing is not wanted.
-        case stopped
-        /// Syncing is not wanted for now.
-        case paused
-        /// The store waits before the next attempt.
-        case waiting
-        /// The store is connecting.
-        case connecting
-        /// Hello and open were sent.
-        case opening
-        /// The session is open: subscriptions and uploads flow.
-        case active
-        /// Syncing ended with an error, and trying again would not help.
-        case failed(SyncError)
-    }
-
-    /// What the server's hello comes to.
-    enum Greeting {
-        case accepted
-        /// The server has said hello before.
-        case repeated
-        case refused(SyncError)
+    /// What belongs to one connection, and is forgotten with it.
+    private struct Agreement {
+        /// The features that both sides have.
+        var features: Features = []
+        var limits: FrameLimits
+        /// What the server reported, and goes on with.
+        var reportedProblem: String?
+        /// When something last came from the server in this session.
+        var heardAt: Timestamp?
     }
 
     /// The number of the session on its connection.
@@ -50,22 +37,14 @@ final class SyncSession {
     /// When the attempt to connect began.
     private(set) var attemptedAt: Timestamp?
     private var actions: [ClientAction] = []
-    private(set) var phase = Phase.stopped
-    /// Whether the server has sent its hello.
-    private(set) var isGreeted = false
+    private(set) var phase = SessionPhase.stopped
+    private var agreement: Agreement
     /// Whether a session was open at some time.
     private(set) var wasOpen = false
-    /// The features that both sides have.
-    private(set) var features: Features = []
-    private(set) var limits: FrameLimits
     /// Why the last session or attempt ended; nil once the server has sent content again.
     private(set) var lastProblem: String?
-    /// What the server reported, and goes on with.
-    private var reportedProblem: String?
     /// When the server was last sent a hello, by this device's clock.
     private(set) var askedAt: Timestamp?
-    /// When something last came from the server in this session.
-    private var heardAt: Timestamp?
     /// What the server reported last, in whichever session, and which uploads it had acknowledged by then.
     private var reportBehindUploads: (problem: String, acknowledged: UInt64)?
     /// Called when a message cannot be sent, since the server would not accept it. Sending it again would not help.
@@ -79,14 +58,16 @@ final class SyncSession {
         variables = options.variables
         self.random = random
         self.log = log
-        limits = FrameLimits(options)
+        agreement = Agreement(limits: FrameLimits(options))
         round = ServerRound(options)
     }
 
     var isActive: Bool { phase == .active }
 
-    /// Whether messages from the server count.
-    var isListening: Bool { phase == .opening || phase == .active }
+    /// The features that both sides have.
+    var features: Features { agreement.features }
+
+    var limits: FrameLimits { agreement.limits }
 
     /// Why syncing ended for good; nil if it did not.
     var failure: SyncError? { if case .failed(let error) = phase { error } else { nil } }
@@ -96,14 +77,33 @@ final class SyncSession {
         switch phase {
         case .failed(let error): error
         case .stopped: SyncError(.stopped, "syncing is stopped; start it with store.session")
-        case .paused, .waiting, .connecting, .opening, .active: nil
+        case .paused, .waiting, .connecting, .greeting, .opening, .active: nil
         }
+    }
+
+    // MARK: Transitions
+
+    /// Moves on after an event that only our own code causes.
+    private func advance(_ event: SessionPhase.Event) {
+        do { try move(event) } catch { preconditionFailure(error.message) }
+    }
+
+    /// Moves on after a message from the server.
+    private func receive(_ event: SessionPhase.Event) throws {
+        do { try move(event) } catch { throw SyncError(.protocolViolation, error.message) }
+    }
+
+    private func move(_ event: SessionPhase.Event) throws(SessionPhase.IllegalTransition) {
+        phase = try phase.after(event)
+        guard !phase.isListening else { return }
+        agreement = Agreement(limits: FrameLimits(options))
+        login.end()
     }
 
     // MARK: Beginning
 
     func connect(now: Timestamp) {
-        begin(.connecting)
+        advance(.attempt)
         attemptedAt = now
         var generator = RandomSource(random)
         actions.append(.connect(handOver.map { .handedOver($0) } ?? .configured(round.next(using: &generator))))
@@ -122,7 +122,7 @@ final class SyncSession {
     ///   - place: what the session has of a connection on which somebody else says hello; nil to say it.
     func greet(at now: Timestamp, _ place: ConnectionPlace?, opening message: (_ number: UInt64) -> ClientMessage.Open)
     {
-        phase = .opening
+        advance(.connected)
         number = place?.session ?? 1
         askedAt = place.map { $0.asked(before: now) } ?? now
         logVariables()
@@ -131,21 +131,22 @@ final class SyncSession {
     }
 
     /// Records the server's protocol version, features and limits.
-    func greeted(_ reply: ServerMessage.HelloReply) -> Greeting {
-        guard !isGreeted else { return .repeated }
+    ///
+    /// - Returns: why the server cannot be spoken with; nil if it can.
+    /// - Throws: ``SyncError/Code/protocolViolation`` when the server has said hello before.
+    func greeted(_ reply: ServerMessage.HelloReply) throws -> SyncError? {
+        try receive(.hello)
         let versions = ProtocolVersion.minimum...ProtocolVersion.maximum
         guard versions.contains(reply.version) else {
             let known =
                 versions.count == 1 ? "\(versions.lowerBound)" : "\(versions.lowerBound) to \(versions.upperBound)"
-            return .refused(
-                SyncError(
-                    .protocolViolation,
-                    "the server speaks version \(reply.version) of the protocol, and this library \(known); update the older of the two"
-                ))
+            return SyncError(
+                .protocolViolation,
+                "the server speaks version \(reply.version) of the protocol, and this library \(known); update the older "
+                    + "of the two")
         }
-        isGreeted = true
-        features = reply.features.intersection(.all)
-        limits.server = reply.limits
+        agreement.features = reply.features.intersection(.all)
+        agreement.limits.server = reply.limits
         let idle = Duration.milliseconds(Int64(clamping: reply.limits.idleTimeoutMilliseconds))
         if options.heartbeat * 2 > idle {
             log?(
@@ -153,12 +154,21 @@ final class SyncSession {
                 "the server drops connections that are idle for \(idle); set heartbeat to at most half of that",
                 [("heartbeat", "\(options.heartbeat)")])
         }
-        return .accepted
+        return nil
+    }
+
+    /// Checks that the server may answer now whether it opens the session.
+    ///
+    /// - Throws: ``SyncError/Code/protocolViolation`` when it was not asked, or has not said hello.
+    func checkIsOpening() throws {
+        do { _ = try phase.after(.opened) } catch { throw SyncError(.protocolViolation, error.message) }
     }
 
     /// Notes that the server has opened the session, for the user with this id.
-    func activate(as userID: String?) {
-        phase = .active
+    ///
+    /// - Throws: ``SyncError/Code/protocolViolation`` when it was not asked, or has not said hello.
+    func activate(as userID: String?) throws {
+        try receive(.opened)
         wasOpen = true
         login.begin(userID: userID)
         lastProblem = nil
@@ -175,7 +185,7 @@ final class SyncSession {
     func choose(_ variables: ValueMap) -> Bool {
         guard variables != self.variables else { return false }
         self.variables = variables
-        guard isListening else { return false }
+        guard phase.isListening else { return false }
         logVariables()
         guard isActive else { return true }
         send([.variables(session: number, values: variables)])
@@ -206,18 +216,18 @@ final class SyncSession {
 
     /// Takes in what the server says about the login, and asks for new credentials before it ends.
     func learn(_ message: ServerMessage.Login, now: Timestamp) {
-        guard isListening, let delay = login.learn(message, now: now) else { return }
+        guard phase.isListening, let delay = login.learn(message, now: now) else { return }
         actions.append(.renew(after: delay))
     }
 
     // MARK: Problems
 
     /// Notes that something came from the server.
-    func noteFrame(now: Timestamp) { heardAt = now }
+    func noteFrame(now: Timestamp) { agreement.heardAt = now }
 
     /// How long nothing has come from the server in this session, in words.
     func silence(until now: Timestamp) -> String {
-        let seconds = max(0, now.microseconds - (heardAt ?? askedAt ?? now).microseconds) / 1_000_000
+        let seconds = max(0, now.microseconds - (agreement.heardAt ?? askedAt ?? now).microseconds) / 1_000_000
         return "the store is connected, and the server last sent something \(seconds) s ago"
     }
 
@@ -226,7 +236,7 @@ final class SyncSession {
     /// - Parameter acknowledged: the highest sequence that the server has acknowledged.
     func note(report: String, acknowledged: UInt64) {
         lastProblem = report
-        reportedProblem = report
+        agreement.reportedProblem = report
         reportBehindUploads = (report, acknowledged)
     }
 
@@ -244,20 +254,20 @@ final class SyncSession {
     }
 
     /// Notes that the server has sent content.
-    func noteContent() { lastProblem = reportedProblem }
+    func noteContent() { lastProblem = agreement.reportedProblem }
 
     // MARK: Ending
 
     /// Forgets the connection. The engine connects again only when it is told to.
     func stop() {
-        begin(.stopped)
+        advance(.stop)
         round.reset()
         disconnect()
     }
 
     /// Forgets the connection for now.
     func pause() {
-        begin(.paused)
+        advance(.pause)
         round.reset()
         disconnect()
     }
@@ -271,7 +281,7 @@ final class SyncSession {
         let delay = round.delay(using: &generator)
         // A server that a session was open with may come back; one that could not be reached is not asked again.
         if !isActive { handOver = nil }
-        begin(.waiting)
+        advance(.comeAgain)
         lastProblem = reason
         actions.append(.reconnect(after: max(delay, minimum)))
     }
@@ -286,7 +296,7 @@ final class SyncSession {
         guard handOverCount < Self.handOverCountMax else { return false }
         handOverCount += 1
         handOver = url
-        begin(.waiting)
+        advance(.comeAgain)
         lastProblem = "the server hands over to another"
         actions.append(.reconnect(after: .zero))
         return true
@@ -294,7 +304,7 @@ final class SyncSession {
 
     /// Forgets the connection, and does not come again.
     func fail(_ error: SyncError) {
-        begin(.failed(error))
+        advance(.failure(error))
         round.reset()
         handOver = nil
         disconnect()
@@ -304,17 +314,6 @@ final class SyncSession {
     func probe() { actions.append(.probe) }
 
     func disconnect() { actions.append(.disconnect) }
-
-    /// Drops everything that belonged to the last connection.
-    private func begin(_ phase: Phase) {
-        self.phase = phase
-        isGreeted = false
-        features = []
-        limits = FrameLimits(options)
-        reportedProblem = nil
-        heardAt = nil
-        login.end()
-    }
 
     // MARK: Sending
 
@@ -335,7 +334,7 @@ final class SyncSession {
 
     /// Sends messages in one frame.
     func send(_ messages: [ClientMessage]) {
-        switch limits.frame(of: messages) {
+        switch agreement.limits.frame(of: messages) {
         case .success(let bytes): actions.append(.send(bytes))
         case .failure(let error): refuse(error)
         }
@@ -347,7 +346,7 @@ final class SyncSession {
     /// Sends messages in one frame, so that the server answers all of them at one version; in more only where they do
     /// not fit one.
     func sendTogether(_ messages: ArraySlice<ClientMessage>) {
-        let frame = limits.frame(of: Array(messages))
+        let frame = agreement.limits.frame(of: Array(messages))
         if case .success(let bytes) = frame, messages.count <= options.dataLimits.messageCount {
             actions.append(.send(bytes))
         } else if messages.count > 1 {

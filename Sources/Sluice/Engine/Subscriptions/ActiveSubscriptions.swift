@@ -81,16 +81,12 @@ final class ActiveSubscriptions {
     }
 
     /// Notes that an object is removed from the store while subscriptions have it. Where the server was told that they
-    /// do, what it sends instead of the object is not enough. What it brings to another context it knows without asking.
-    func noteLoss(of object: ObjectRef, in storage: any ClientStorage) throws {
+    /// do, what it sends instead of the object is not enough.
+    func noteLoss(of object: ObjectRef, in storage: SQLiteClientStorage) throws {
         guard awaitsCatchUp || hasIncomplete else { return }
         for id in try storage.subscriptions(having: object, role: nil) {
-            guard let subscription = byID[id], awaitsCatchUp || !subscription.isComplete, !subscription.isMoving else {
-                continue
-            }
-            subscription.hasStaleRequest = true
-            // What it tells the server next is not what it had at its version.
-            subscription.record.hasHoles = true
+            guard let subscription = byID[id], awaitsCatchUp || !subscription.isComplete else { continue }
+            subscription.loseMember()
         }
     }
 
@@ -110,14 +106,13 @@ final class ActiveSubscriptions {
             byQuery[subscription.record.hash] = nil
             byQuery[record.hash] = subscription
         }
-        subscription.record = record
+        subscription.restore(record)
     }
 
     /// Files a subscription under the text that its query has now.
     func refile(_ subscription: Subscription) {
         byQuery[subscription.record.hash] = nil
-        subscription.record.canonicalText = subscription.query.canonicalText
-        subscription.record.hash = subscription.hash
+        subscription.refile()
         byQuery[subscription.record.hash] = subscription
     }
 

@@ -5,21 +5,25 @@ internal import SluiceWire
 /// Asks a server with rules which of the objects that this store keeps without a subscription its user may not read any
 /// more: those of dormant memberships, and cached objects.
 ///
-/// What is kept is offered when a session opens, when the user's context changes, and when a subscription or an upload
+/// Its life: it is off until a session opens in which something may be hidden, then at rest or waiting for an answer, and
+/// off again with the session. What is kept is offered when a session opens, when the user's context changes, and when a subscription or an upload
 /// leaves something behind. One offer is under way at a time. ``FrameApplier`` removes what the answers name, and what
 /// the server names later of what was offered.
 final class CachedOffers {
-    private enum Phase {
+    private enum Phase: Equatable {
         /// There is no session, the server has no rules, or this store keeps what may not be read.
         case off
-        case on
+        /// No offer is under way.
+        case atRest
+        /// The server has not answered the offer with a number.
+        case asking(UInt64)
     }
 
     /// The most objects of one offer, and of the pending ones that are offered when a session opens.
     private static let countMax = 1_000
     private static let pendingCountMax = 10_000
 
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let session: SyncSession
     private let schema: SchemaAgreement
     private let active: ActiveSubscriptions
@@ -28,12 +32,11 @@ final class CachedOffers {
     private var phase = Phase.off
     /// What is to be offered, in no particular order.
     private var waiting: [ObjectRef] = []
-    /// The number of the offer under way; nil if there is none.
-    private var underWay: UInt64?
     private var lastNumber: UInt64 = 0
 
     init(
-        _ storage: any ClientStorage, _ session: SyncSession, _ schema: SchemaAgreement, _ active: ActiveSubscriptions,
+        _ storage: SQLiteClientStorage, _ session: SyncSession, _ schema: SchemaAgreement,
+        _ active: ActiveSubscriptions,
         faults: FaultRecorder, options: ClientOptions
     ) {
         self.storage = storage
@@ -45,14 +48,14 @@ final class CachedOffers {
     }
 
     /// Whether objects that no subscription holds any more are to be offered.
-    var isOn: Bool { phase == .on }
+    var isOn: Bool { phase != .off }
 
     // MARK: The session
 
     /// - Parameter hasContext: whether the server has named a context, so that something may be hidden.
     func beginSession(hasContext: Bool) throws {
         guard hasContext, isWanted else { return }
-        phase = .on
+        phase = .atRest
         try offerPending()
         try offerAll()
     }
@@ -60,20 +63,19 @@ final class CachedOffers {
     func endSession() {
         phase = .off
         waiting = []
-        underWay = nil
         lastNumber = 0
     }
 
     /// Offers everything again, because the user may read something else.
     func contextChanged() throws {
         guard session.isActive, isWanted else { return }
-        phase = .on
+        if phase == .off { phase = .atRest }
         try offerAll()
     }
 
     /// Notes the answer to an offer, so that the next one goes out.
     func answered(_ request: UInt64) {
-        if request == underWay { underWay = nil }
+        if phase == .asking(request) { phase = .atRest }
         pump()
     }
 
@@ -117,7 +119,7 @@ final class CachedOffers {
 
     /// Sends the next offer, unless one is under way.
     func pump() {
-        guard isOn, session.isActive, underWay == nil, !waiting.isEmpty, !active.awaitsCatchUp,
+        guard phase == .atRest, session.isActive, !waiting.isEmpty, !active.awaitsCatchUp,
             !storage.isInTransaction
         else { return }
         faults.recording("what is cached could not be offered") {
@@ -129,7 +131,7 @@ final class CachedOffers {
             }
             guard !objects.isEmpty else { return }
             send(objects)
-            underWay = lastNumber
+            phase = .asking(lastNumber)
         }
     }
 

@@ -4,7 +4,7 @@ internal import SluiceWire
 
 /// Compares subscriptions with the server's digests. One that differs is fetched anew.
 final class DigestChecks {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let requests: SubscriptionRequests
     private let digests: SubscriptionDigests
     private let active: ActiveSubscriptions
@@ -15,7 +15,7 @@ final class DigestChecks {
     private(set) var mismatchCount = 0
 
     init(
-        _ storage: any ClientStorage, _ requests: SubscriptionRequests, _ digests: SubscriptionDigests,
+        _ storage: SQLiteClientStorage, _ requests: SubscriptionRequests, _ digests: SubscriptionDigests,
         _ active: ActiveSubscriptions, log: LogSink?
     ) {
         self.storage = storage

@@ -4,14 +4,14 @@ internal import SluiceStorage
 /// Takes out of the store what the server's rules hide of objects that stay: the values are absent from then on, as those
 /// of excluded properties are.
 struct HiddenValues {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let images: ObjectImages
     private let map: SchemaMap
     private let transaction: StoreTransaction
 
     /// - Parameter transaction: the open transaction.
     init(
-        _ storage: any ClientStorage, _ images: ObjectImages, _ map: SchemaMap, _ transaction: StoreTransaction
+        _ storage: SQLiteClientStorage, _ images: ObjectImages, _ map: SchemaMap, _ transaction: StoreTransaction
     ) {
         self.storage = storage
         self.images = images

@@ -3,10 +3,10 @@ internal import SluiceStorage
 
 /// Which subscriptions have an object, and what that says of its image here.
 struct Holdings {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let active: ActiveSubscriptions
 
-    init(_ storage: any ClientStorage, _ active: ActiveSubscriptions) {
+    init(_ storage: SQLiteClientStorage, _ active: ActiveSubscriptions) {
         self.storage = storage
         self.active = active
     }

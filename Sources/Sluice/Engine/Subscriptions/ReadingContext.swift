@@ -10,9 +10,9 @@ internal import SluiceWire
 struct ReadingContext {
     private static let name = "context"
 
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
 
-    init(_ storage: any ClientStorage) { self.storage = storage }
+    init(_ storage: SQLiteClientStorage) { self.storage = storage }
 
     /// Whether the server has named a context. What cannot be read counts as one.
     var isKnown: Bool {
@@ -49,16 +49,13 @@ struct ReadingContext {
     ///   - context: nil if the server has no rules.
     ///   - values: takes hidden values out of the store.
     func begin(
-        _ context: ServerMessage.Context?, _ active: ActiveSubscriptions, _ values: HiddenValues?
+        _ context: ServerMessage.Context?, _ active: ActiveSubscriptions, _ values: HiddenValues?,
+        _ transaction: StoreTransaction
     ) throws {
         guard let change = try change(to: context) else { return }
         for subscription in active.values {
-            subscription.record.hasHoles = true
-            if change.isOfFields {
-                subscription.record.state = .pending
-                subscription.record.version = 0
-                try storage.updateSubscription(subscription.record)
-            }
+            let effect = subscription.contextReplaced(isOfFields: change.isOfFields)
+            if change.isOfFields { try subscription.carryOut(effect, in: storage, transaction) }
         }
         try expire(except: [], change)
         if change.isOfFields { try values?.remove() }
@@ -73,15 +70,13 @@ struct ReadingContext {
         guard let change = try change(to: context) else { return false }
         var current: Set<UInt64> = []
         for subscription in active.values {
-            if subscription.isComplete, !subscription.awaitsCompletion {
+            if subscription.phase == .complete {
                 current.insert(subscription.record.id)
                 continue
             }
-            subscription.record.hasHoles = true
             // The server may have the request already, and answer it in the new context from what was right in the old
             // one. Whoever lists members lists what there is.
-            if !subscription.isCompared, !subscription.isMoving { subscription.hasStaleRequest = true }
-            if change.isOfFields { subscription.record.version = 0 }
+            subscription.contextChanged(isOfFields: change.isOfFields)
             try storage.updateSubscription(subscription.record)
         }
         try expire(except: current, change)

@@ -2,24 +2,40 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
+internal import SluiceWire
 
 /// A store's subscription to one canonical query. Everybody who observes the query or waits for it holds the
 /// subscription, and it stays in sync while it has holders.
+///
+/// Its life: ``SubscriptionHolders`` makes it for its first holder, ``SubscriptionRequests`` asks the server for it in
+/// each session, ``FrameApplier`` brings what the server sends, and it ends with its last holder unless it is kept. Each
+/// of them reports events, which move the ``SubscriptionPhase`` and return what is to be done with what is stored
+/// (``carryOut(_:in:_:)``). Only the store's queue uses it.
 final class Subscription {
+    typealias Event = SubscriptionPhase.Event
+    typealias Effect = SubscriptionPhase.Effect
+
     /// Decides which objects are results.
     private(set) var judge: ResultJudge
     /// Which links the query follows.
     private(set) var plan: ClosurePlan
-    /// The subscription's stored record.
-    var record: SubscriptionRecord {
-        didSet { if record.state != oldValue.state { onStatusChange?(self, oldValue.state == .complete) } }
+    /// The subscription's stored record, with the state as it is stored.
+    private(set) var record: SubscriptionRecord
+    private(set) var phase: SubscriptionPhase {
+        didSet {
+            record.state = phase.stored
+            if phase != oldValue { onStatusChange?(self, oldValue.stored == .complete) }
+        }
     }
     /// Called when the status may have changed, with whether the subscription was complete before.
     var onStatusChange: ((Subscription, _ wasComplete: Bool) -> Void)?
+    /// What ended syncing for all subscriptions; nil while it goes on.
+    private(set) var halt: SyncError? { didSet { if halt != oldValue { onStatusChange?(self, isComplete) } } }
+
     /// The number of observers and waiters.
-    var holderCount = 0
+    private(set) var holderCount = 1
     /// Whether the query stays in sync without holders, until it is stopped explicitly.
-    var isKept = false
+    private(set) var isKept = false
     /// Whether the server is never asked: the query is over a class that does not sync, so that what is here is all, or
     /// its observers want no more than what is here.
     let isLocal: Bool
@@ -27,57 +43,56 @@ final class Subscription {
     let isCached: Bool
     /// Whether its membership is kept dormant when it ends. The subscription to an object that was only waited for
     /// leaves none.
-    var isRemembered = true
+    private(set) var isRemembered: Bool
+
     /// The subscription's number in the open session; nil while there is none.
-    var wireID: UInt64?
-    /// Whether the server has not completed it since the last request.
-    var awaitsCompletion = false
+    private(set) var wireID: UInt64?
     /// The progress of the bootstrap, as the server reports it.
-    var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
+    private(set) var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
     /// How many rows and departures the server has sent since the last request.
-    var arrivedCount = 0
+    private(set) var arrivedCount = 0
     /// What the server has sent of it in pages, since it has holders.
-    var received = TransferAmount()
+    private(set) var received = TransferAmount()
+    /// When the connection ended in which the server last confirmed the membership; nil if that was not in this process.
+    private(set) var confirmedUntil: Timestamp?
+
     /// The targets of links in a bootstrap. The server sends each of them before the bootstrap is complete, unless it
     /// does not exist.
-    var linkTargets: Set<ObjectRef> = []
+    private var linkTargets: Set<ObjectRef> = []
     /// Objects to which its members link and whose writes from here were acknowledged while it was not complete. When it
     /// is, it has them or the server does not, since what a client has listed is not sent again.
-    var writtenTargets: Set<ObjectRef> = []
-    /// Whether the staged membership began as a copy of the stored one, to which the server sends the differences.
-    var isCompared = false
-    /// Whether what the server was told of the membership is true no more: members were removed here since, or the user
-    /// reads in another context now. What the server sends because of it is not enough.
-    var hasStaleRequest = false
-    /// Whether the server is bringing it to another context, in pages of what differs from what it was sent before.
-    var isMoving = false
+    private var writtenTargets: Set<ObjectRef> = []
     /// Why members leave, while their departure is only staged.
-    var departureReasons: [ObjectRef: RemovalReason] = [:]
-    var error: SyncError? { didSet { onStatusChange?(self, isComplete) } }
-    /// When the connection ended in which the server last confirmed the membership; nil if that was not in this process.
-    var confirmedUntil: Timestamp?
+    private var departureReasons: [ObjectRef: RemovalReason] = [:]
+
     /// Those who wait for its status, by number.
     var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
     /// The number of the last waiter.
     var lastWaiter: UInt64 = 0
 
+    /// A subscription with one holder.
+    ///
     /// - Parameters:
     ///   - isAlone: whether the store has no server.
     ///   - isLocal: whether the query is over a class that does not sync.
     ///   - isCached: whether its observers want no more than what is here.
-    init(query: Query, schema: Schema, record: SubscriptionRecord, isAlone: Bool, isLocal: Bool, isCached: Bool) {
+    ///   - isRemembered: whether its membership is kept dormant when it ends.
+    ///   - halt: what has ended syncing; nil while it goes on.
+    init(
+        query: Query, schema: Schema, record: SubscriptionRecord, isAlone: Bool, isLocal: Bool, isCached: Bool,
+        isRemembered: Bool, halt: SyncError?
+    ) {
         self.record = record
+        phase = SubscriptionPhase(record.state)
         self.isLocal = isLocal || isCached
         self.isCached = isCached && !isLocal
+        self.isRemembered = isRemembered && !self.isLocal
+        self.halt = self.isLocal ? nil : halt
         judge = ResultJudge(query, schema: schema, isAlone: isAlone || isCached)
         plan = ClosurePlan(query, schema: schema)
     }
 
-    /// Adjusts to a schema that has grown.
-    func rebind(_ query: Query, schema: Schema) {
-        judge = judge.rebound(to: query, schema: schema)
-        plan = ClosurePlan(query, schema: schema)
-    }
+    // MARK: The query
 
     var query: Query { judge.query }
 
@@ -96,7 +111,25 @@ final class Subscription {
             || query.dependencies.linkPaths.contains { $0.targetClass == classIndex }
     }
 
+    /// Adjusts to a schema that has grown.
+    func rebind(_ query: Query, schema: Schema) {
+        judge = judge.rebound(to: query, schema: schema)
+        plan = ClosurePlan(query, schema: schema)
+    }
+
+    /// Notes the text that the query has now in the record.
+    func refile() {
+        record.canonicalText = query.canonicalText
+        record.hash = hash
+    }
+
+    // MARK: The status
+
+    /// Whether the membership is right, as of the record's version.
     var isComplete: Bool { record.state == .complete }
+
+    /// Why the server does not serve it, or why syncing ended; nil if neither is so.
+    var error: SyncError? { if case .failed(let error) = phase { error } else { halt } }
 
     var status: SubscriptionStatus {
         if isLocal { return SubscriptionStatus(state: isCached ? .pending : .complete, progress: isCached ? 0 : 1) }
@@ -108,8 +141,228 @@ final class Subscription {
         }
     }
 
-    /// Ends the staging of a membership that goes on no more, in the open transaction, if there is one.
-    func abandonStaging(in storage: any ClientStorage, _ transaction: StoreTransaction) throws {
+    // MARK: Holders
+
+    func addHolder() { holderCount += 1 }
+
+    /// - Parameter keeping: whether the query stays in sync without holders; nil leaves that as it is.
+    func removeHolder(keeping: Bool?) {
+        holderCount -= 1
+        // What is not in sync cannot be kept so.
+        if !isCached, keeping ?? isKept {
+            isKept = true
+        } else if holderCount == 0 {
+            isKept = false
+        }
+    }
+
+    func stopKeeping() { isKept = false }
+
+    /// Keeps the membership dormant when the subscription ends.
+    func remember() { isRemembered = !isLocal }
+
+    // MARK: Events of the session
+
+    /// Notes that the session asks for it.
+    ///
+    /// - Parameters:
+    ///   - number: its number in the session.
+    ///   - canResume: whether the server may continue from what is here.
+    ///   - version: the store's version, of which the members of a complete subscription are right.
+    func request(as number: UInt64, canResume: Bool, at version: UInt64) -> Effect {
+        wireID = number
+        arrivedCount = 0
+        let effect = advance(.request(canResume: canResume, isWhole: !record.hasHoles), at: version)
+        if effect == .stage { record.version = 0 }
+        return effect
+    }
+
+    /// Notes that everything is requested again.
+    func restart() -> Effect {
+        record.version = 0
+        return advance(.restart)
+    }
+
+    /// Notes that the connection has ended.
+    func connectionLost() -> Effect {
+        arrivedCount = 0
+        wireID = nil
+        return advance(.connectionLoss)
+    }
+
+    /// Notes that the connection ends in which the server has confirmed the membership so far.
+    func confirm(until time: Timestamp) { confirmedUntil = time }
+
+    /// Notes that the server's first content has resumed others and not this one.
+    func fallBehind(at version: UInt64) -> Effect { advance(.leftBehind, at: version) }
+
+    /// Notes that syncing has ended because of an error.
+    func stop(because error: SyncError) { halt = error }
+
+    /// Notes that syncing begins again after an error.
+    func retry() {
+        halt = nil
+        _ = advance(.retry)
+    }
+
+    // MARK: Events of this store
+
+    /// Notes that a member is removed here although the server was told of it.
+    func loseMember() {
+        // What the server brings to another context it knows without asking.
+        guard phase != .switching else { return }
+        _ = advance(.memberLoss)
+        // What it tells the server next is not what it had at its version.
+        record.hasHoles = true
+    }
+
+    /// Notes that the user reads in another context, to which the server has not brought it.
+    ///
+    /// - Parameter isOfFields: whether the user may read other properties.
+    func contextChanged(isOfFields: Bool) {
+        _ = advance(.contextChange)
+        record.hasHoles = true
+        if isOfFields { record.version = 0 }
+    }
+
+    /// Notes that the session that opens is in another context than the last.
+    ///
+    /// - Parameter isOfFields: whether the user may read other properties.
+    func contextReplaced(isOfFields: Bool) -> Effect {
+        record.hasHoles = true
+        return isOfFields ? forgetServer() : .none
+    }
+
+    /// Notes that what is here is nothing to continue from.
+    func forgetServer() -> Effect {
+        record.version = 0
+        return advance(.serverForgotten)
+    }
+
+    /// Has the server say whether it has an object to which members link, once it has completed the subscription.
+    func noteWritten(_ target: ObjectRef) { writtenTargets.insert(target) }
+
+    /// Returns to the record as it is stored, because a transaction has failed. If the state was another, the session
+    /// that made it so ends.
+    func restore(_ stored: SubscriptionRecord) {
+        if stored.state != record.state { phase = SubscriptionPhase(stored.state) }
+        record = stored
+    }
+
+    // MARK: Events of the server
+
+    /// Takes in a page.
+    ///
+    /// - Parameter version: the version of the last commit.
+    /// - Throws: ``SyncError/Code/protocolViolation`` when the server must not send it now.
+    func receive(_ page: ServerMessage.Page, at version: UInt64) throws -> Effect {
+        arrivedCount += page.content.objects.count + page.content.departures.count
+        let effect = try receive(.page(page.kind), at: page.kind == .resumed ? version : nil)
+        // Its members must not be resumed by their version until it is complete again.
+        if effect == .demote { record.hasHoles = true }
+        if hasStagedTargets { progress = page.progress }
+        return effect
+    }
+
+    /// Whether what the server sends is kept in mind until it completes the subscription. Outside of a bootstrap a page
+    /// is applied like a commit.
+    var hasStagedTargets: Bool { phase.isStaging || phase == .switching }
+
+    /// Notes a target of a link in a page. Targets may come in later pages than what links to them.
+    func noteTarget(_ target: ObjectRef) { linkTargets.insert(target) }
+
+    /// Notes why a member leaves the staged membership.
+    func noteDeparture(of object: ObjectRef, because reason: RemovalReason) { departureReasons[object] = reason }
+
+    /// Why a member that is not in the membership that was staged has left.
+    func reasonOfDeparture(of object: ObjectRef) -> RemovalReason { departureReasons[object] ?? .unknown }
+
+    /// Takes in that the server has completed it. ``membershipIsStored()`` follows, unless it has to be requested again.
+    ///
+    /// - Throws: ``SyncError/Code/protocolViolation`` when the server must not send it now.
+    func receive(_ completion: ServerMessage.Complete, now: Timestamp) throws -> Effect {
+        let effect = try receive(.completion(completion.kind), at: nil)
+        guard effect != .requestAnew else { return effect }
+        progress = 1
+        record.version = completion.version
+        record.updatedAt = now
+        return effect
+    }
+
+    /// Notes that the membership that the server has completed is stored.
+    func membershipIsStored() { record.hasHoles = false }
+
+    /// The objects to which members link, and which are here, on the server too, or nowhere, now that the subscription is
+    /// complete. They are forgotten with the rest that belongs to the staging.
+    func takeTargets() -> Set<ObjectRef> {
+        defer {
+            writtenTargets = []
+            endStaging()
+        }
+        return linkTargets.union(writtenTargets)
+    }
+
+    /// Takes in that the server asks for the members.
+    ///
+    /// - Parameter version: the store's version, of which the members of a complete subscription are right.
+    /// - Throws: ``SyncError/Code/protocolViolation`` when the server must not ask now.
+    func receiveRequestForMembers(at version: UInt64) throws -> Effect { try receive(.memberList, at: version) }
+
+    /// Takes in that the server does not serve it.
+    ///
+    /// - Throws: ``SyncError/Code/protocolViolation`` when the server has not been asked.
+    func refuse(because error: SyncError) throws -> Effect { try receive(.refusal(error), at: nil) }
+
+    /// Notes that its members go, because the user may not ask for them any more.
+    func forgetVersion() { record.version = 0 }
+
+    /// Counts what the server has sent.
+    func count(_ amount: TransferAmount) { received += amount }
+
+    // MARK: Transitions
+
+    private func receive(_ event: Event, at version: UInt64?) throws -> Effect {
+        do { return try move(event, at: version) } catch {
+            throw SyncError(.protocolViolation, error.message)
+        }
+    }
+
+    private func advance(_ event: Event, at version: UInt64? = nil) -> Effect {
+        do { return try move(event, at: version) } catch { preconditionFailure(error.message) }
+    }
+
+    /// - Parameter version: of which the members are right if they cease to count as complete; nil to leave it.
+    private func move(_ event: Event, at version: UInt64?) throws(SubscriptionPhase.IllegalTransition) -> Effect {
+        let (next, effect) = try phase.after(event)
+        if let version, isComplete, next.stored != .complete { record.version = version }
+        phase = next
+        return effect
+    }
+
+    // MARK: The stored membership
+
+    /// Does what a transition asks of the stored membership, and stores the record; in the open transaction. What belongs
+    /// to the completion of a membership is left to ``FrameApplier``.
+    func carryOut(_ effect: Effect, in storage: SQLiteClientStorage, _ transaction: StoreTransaction) throws {
+        switch effect {
+        case .abandon:
+            progress = 0
+            try abandonStaging(in: storage, transaction)
+        case .stage:
+            try abandonStaging(in: storage, transaction)
+            try storage.beginStaging(record.id)
+        case .stageCopy:
+            progress = 0
+            try abandonStaging(in: storage, transaction)
+            try storage.beginStagingCopy(record.id)
+        case .none, .demote, .finish, .confirm, .requestAnew: break
+        }
+        try storage.updateSubscription(record)
+    }
+
+    /// Ends the staging of a membership that goes on no more, if there is one. What has arrived of it is no part of the
+    /// next, and stays with the subscription until the server says otherwise or the subscription ends.
+    private func abandonStaging(in storage: SQLiteClientStorage, _ transaction: StoreTransaction) throws {
         endStaging()
         guard try storage.abandonStaging(record.id) else { return }
         record.hasHoles = true
@@ -117,9 +370,7 @@ final class Subscription {
         transaction.noteRebuild(record.id, rereads: false)
     }
 
-    /// Drops the state that belongs to the staging of a membership.
-    func endStaging() {
-        isCompared = false
+    private func endStaging() {
         linkTargets = []
         departureReasons = [:]
     }

@@ -4,11 +4,11 @@ internal import SluiceViews
 
 /// Computes the digests of subscriptions from what is stored.
 struct SubscriptionDigests {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let schema: SchemaAgreement
     private let images: ObjectImages
 
-    init(_ storage: any ClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages) {
+    init(_ storage: SQLiteClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages) {
         self.storage = storage
         self.schema = schema
         self.images = images

@@ -5,7 +5,7 @@ internal import SluiceStorage
 /// Begins a subscription with its first holder, and ends it with its last. The membership of a subscription that has
 /// ended stays in the store, dormant, so that observing the query again resumes.
 final class SubscriptionHolders {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let transactions: StoreTransactions
     private let session: SyncSession
     private let active: ActiveSubscriptions
@@ -20,7 +20,7 @@ final class SubscriptionHolders {
     private var lingering: [UInt64: Subscription] = [:]
 
     init(
-        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
+        _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ active: ActiveSubscriptions, _ requests: SubscriptionRequests, _ images: ObjectImages, _ offers: CachedOffers,
         options: ClientOptions, now: @escaping () -> Timestamp
     ) {
@@ -61,17 +61,14 @@ final class SubscriptionHolders {
         let isCached = isCached && !isLocal && options.syncs
         let hash = isCached ? Subscription.cachedHash(of: query) : query.hash
         if let subscription = active[query: hash] {
-            subscription.holderCount += 1
+            subscription.addHolder()
             return subscription
         }
         let known = storage.subscription(toQuery: hash)
         let subscription = Subscription(
             query: query, schema: storage.schema, record: try awaken(known, query, hash), isAlone: !options.syncs,
-            isLocal: isLocal, isCached: isCached)
-        subscription.holderCount = 1
-        subscription.isRemembered =
-            !subscription.isLocal && (known != nil || !query.isOfOneObject(in: storage.schema))
-        if let error = session.failure, !subscription.isLocal { subscription.error = error }
+            isLocal: isLocal, isCached: isCached,
+            isRemembered: known != nil || !query.isOfOneObject(in: storage.schema), halt: session.failure)
         active.add(subscription)
         try requests.request(subscription)
         return subscription
@@ -114,13 +111,7 @@ final class SubscriptionHolders {
     ///   - keeping: whether the query stays in sync without holders; nil leaves that as it is.
     ///   - purging: whether the query's objects are removed from this store when syncing ends.
     func release(_ subscription: Subscription, keeping: Bool? = nil, purging: Bool = false) throws {
-        subscription.holderCount -= 1
-        // What is not in sync cannot be kept so.
-        if !subscription.isCached, keeping ?? subscription.isKept {
-            subscription.isKept = true
-        } else if subscription.holderCount == 0 {
-            subscription.isKept = false
-        }
+        subscription.removeHolder(keeping: keeping)
         try endUnlessHeld(subscription, purging: purging)
     }
 
@@ -133,7 +124,7 @@ final class SubscriptionHolders {
     /// Ends the syncing of a query that is kept without holders. It does nothing while somebody observes the query.
     func stopKeeping(_ query: Query, purging: Bool) throws {
         guard let subscription = self[query] else { return }
-        subscription.isKept = false
+        subscription.stopKeeping()
         try endUnlessHeld(subscription, purging: purging)
     }
 
@@ -152,14 +143,16 @@ final class SubscriptionHolders {
             }
             if offers.isOn { offers.add(try storage.exclusiveMembers(of: id)) }
             guard subscription.isRemembered else { return try storage.removeSubscription(id) }
-            try putToSleep(&subscription.record)
+            try putToSleep(subscription.record)
             try forgetOldestDormant()
         }
     }
 
     // MARK: Dormant memberships
 
-    private func putToSleep(_ record: inout SubscriptionRecord) throws {
+    /// Stores that nobody holds a subscription any more, in the open transaction.
+    private func putToSleep(_ record: SubscriptionRecord) throws {
+        var record = record
         try storage.abandonStaging(record.id)
         record.isDormant = true
         // The members stay right at the store's present version.
@@ -168,6 +161,7 @@ final class SubscriptionHolders {
         } else {
             record.state = .pending
         }
+        // Those of an earlier process had it until that ended, which nobody noted.
         record.updatedAt = now()
         try storage.updateSubscription(record)
     }
@@ -176,17 +170,7 @@ final class SubscriptionHolders {
     func putAllToSleep() throws {
         let awake = storage.subscriptions.filter { !$0.isDormant }
         guard !awake.isEmpty else { return }
-        try transactions.run(.local) { _ in
-            for var record in awake {
-                record.isDormant = true
-                // Its holders had it until their process ended, which nobody noted.
-                record.updatedAt = now()
-                if record.state == .complete { record.version = storage.syncState?.version ?? record.version }
-                if record.state == .bootstrapping { record.state = .pending }
-                try storage.abandonStaging(record.id)
-                try storage.updateSubscription(record)
-            }
-        }
+        try transactions.run(.local) { _ in for record in awake { try putToSleep(record) } }
     }
 
     /// Removes the records that have been dormant longest, beyond the number that is kept. Objects stay.
@@ -251,9 +235,7 @@ final class SubscriptionHolders {
     /// Makes every subscription begin from nothing, because the server's history is another one; inside a transaction.
     func forgetServer(_ transaction: StoreTransaction) throws {
         for subscription in active.values {
-            subscription.record.state = .pending
-            subscription.record.version = 0
-            try storage.updateSubscription(subscription.record)
+            try subscription.carryOut(subscription.forgetServer(), in: storage, transaction)
             transaction.noteRebuild(subscription.record.id)
         }
         for record in storage.dormantSubscriptions { try storage.removeSubscription(record.id) }

@@ -4,7 +4,7 @@ internal import SluiceWire
 
 /// The subscriptions as the open session knows them: their numbers in it, and how each begins, resumes and ends there.
 final class SubscriptionRequests {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let transactions: StoreTransactions
     private let session: SyncSession
     private let schema: SchemaAgreement
@@ -21,7 +21,7 @@ final class SubscriptionRequests {
     private var digestObjectCountLeft = 0
 
     init(
-        _ storage: any ClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
+        _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ active: ActiveSubscriptions, _ digests: SubscriptionDigests,
         _ images: ObjectImages, _ waiters: StatusWaiters, faults: FaultRecorder, options: ClientOptions
     ) {
@@ -54,22 +54,17 @@ final class SubscriptionRequests {
     /// session.
     func endSession() {
         for subscription in active.synced {
-            subscription.arrivedCount = 0
-            subscription.wireID = nil
-            if subscription.record.state == .bootstrapping { pause(subscription) }
+            let effect = subscription.connectionLost()
+            if effect != .none { abandon(subscription, effect) }
         }
         active.awaitsCatchUp = false
         requested = [:]
         lastNumber = 0
     }
 
-    private func pause(_ subscription: Subscription) {
-        subscription.record.state = .pending
+    private func abandon(_ subscription: Subscription, _ effect: Subscription.Effect) {
         faults.recording("a bootstrap could not be put off") {
-            try transactions.run(.local) { transaction in
-                try abandonStaging(of: subscription, transaction)
-                try storage.updateSubscription(subscription.record)
-            }
+            try transactions.run(.local) { try subscription.carryOut(effect, in: storage, $0) }
         }
         waiters.notify(of: subscription)
     }
@@ -84,19 +79,10 @@ final class SubscriptionRequests {
     /// Requests everything of a subscription again that was requested before.
     func requestAnew(_ subscription: Subscription) throws {
         guard let number = subscription.wireID else { return }
-        try demote(subscription, to: .pending)
-        try transactions.run(.local) { try abandonStaging(of: subscription, $0) }
-        subscription.record.version = 0
+        try carryOut(subscription.restart(), of: subscription)
         let message = try message(for: subscription)
         session.send([.unsubscribe(session: session.number, subscription: number), message])
         waiters.notify(of: subscription)
-    }
-
-    /// Ends a bootstrap that goes on no more, in the open transaction. What has arrived of it is no part of the next, and
-    /// stays with the subscription until the server says otherwise or the subscription ends.
-    private func abandonStaging(of subscription: Subscription, _ transaction: StoreTransaction) throws {
-        subscription.progress = 0
-        try subscription.abandonStaging(in: storage, transaction)
     }
 
     /// Ends a subscription in the session.
@@ -109,12 +95,11 @@ final class SubscriptionRequests {
     /// Notes that the server cannot serve a subscription.
     func fail(_ error: ServerMessage.SubscriptionError) throws {
         guard let subscription = requested[error.subscription] else { return }
-        subscription.error = SyncError(SyncError.Code(error.code), error.message)
-        subscription.record.state = .failed
+        let effect = try subscription.refuse(because: SyncError(SyncError.Code(error.code), error.message))
         try transactions.run(.local) { transaction in
-            try abandonStaging(of: subscription, transaction)
+            if error.code == .permissionDenied { subscription.forgetVersion() }
+            try subscription.carryOut(effect, in: storage, transaction)
             if error.code == .permissionDenied { try forgetMembers(of: subscription, transaction) }
-            try storage.updateSubscription(subscription.record)
             transaction.noteRebuild(subscription.record.id)
         }
         waiters.notify(of: subscription)
@@ -124,8 +109,6 @@ final class SubscriptionRequests {
     /// whether the user may read it.
     private func forgetMembers(of subscription: Subscription, _ transaction: StoreTransaction) throws {
         let id = subscription.record.id
-        subscription.endStaging()
-        subscription.record.version = 0
         for object in try storage.exclusiveMembers(of: id) where try !storage.hasPending(object) {
             try images.evict(object, reason: .permission, transaction)
         }
@@ -139,30 +122,25 @@ final class SubscriptionRequests {
         lastNumber += 1
         let number = lastNumber
         if let former = subscription.wireID { requested[former] = nil }
-        subscription.wireID = number
-        subscription.arrivedCount = 0
-        subscription.awaitsCompletion = true
-        subscription.hasStaleRequest = false
-        subscription.isMoving = false
         requested[number] = subscription
-        subscription.error = nil
+        let storeVersion = storage.syncState?.version ?? 0
         // A complete subscription is at the store's version.
-        let version = subscription.isComplete ? storage.syncState?.version ?? 0 : subscription.record.version
+        let version = subscription.isComplete ? storeVersion : subscription.record.version
         let canResume = version > 0
-        if canResume, subscription.isComplete, subscription.record.hasHoles { try demote(subscription, to: .pending) }
-        if !canResume, !storage.isStaging(subscription.record.id) {
-            try transactions.run(.local) { transaction in
-                subscription.record.state = .pending
-                subscription.record.version = 0
-                try storage.updateSubscription(subscription.record)
-                transaction.noteRebuild(subscription.record.id)
-                try storage.beginStaging(subscription.record.id)
-            }
-        }
+        let effect = subscription.request(as: number, canResume: canResume, at: storeVersion)
+        if effect != .none { try carryOut(effect, of: subscription) }
         return .subscribe(
             .init(
                 session: session.number, subscription: number, query: subscription.query.canonicalText,
                 resume: canResume ? resume(subscription, at: version) : nil))
+    }
+
+    /// Does what a transition asks that changes how the query is answered.
+    private func carryOut(_ effect: Subscription.Effect, of subscription: Subscription) throws {
+        try transactions.run(.local) { transaction in
+            try subscription.carryOut(effect, in: storage, transaction)
+            transaction.noteRebuild(subscription.record.id)
+        }
     }
 
     // MARK: Resuming
@@ -182,29 +160,13 @@ final class SubscriptionRequests {
         return resume
     }
 
-    /// Makes a complete subscription incomplete. Its members stay right at the store's present version.
-    private func demote(_ subscription: Subscription, to state: SubscriptionRecord.State) throws {
-        try transactions.run(.local) { transaction in
-            if subscription.isComplete { subscription.record.version = storage.syncState?.version ?? 0 }
-            subscription.record.state = state
-            try storage.updateSubscription(subscription.record)
-            transaction.noteRebuild(subscription.record.id)
-        }
-    }
-
     /// Lists a subscription's members to the server, which then sends the differences. They are staged on a copy of the
     /// membership.
     func listMembers(of number: UInt64) throws {
         // The subscription may have ended while the request was in transit.
         guard let subscription = requested[number] else { return }
-        let id = subscription.record.id
-        subscription.hasStaleRequest = false
-        try demote(subscription, to: .bootstrapping)
-        try transactions.run(.local) { transaction in
-            try abandonStaging(of: subscription, transaction)
-            try storage.beginStagingCopy(id)
-        }
-        subscription.isCompared = true
+        let version = storage.syncState?.version ?? 0
+        try carryOut(try subscription.receiveRequestForMembers(at: version), of: subscription)
         try sendMembers(of: subscription, number)
         waiters.notify(of: subscription)
     }

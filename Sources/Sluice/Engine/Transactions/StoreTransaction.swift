@@ -5,7 +5,7 @@ internal import SluiceViews
 
 /// A transaction on the store. It writes through to the storage, and remembers the previous state of every object.
 final class StoreTransaction: TransactionTarget {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     /// Whether anybody needs the changes.
     private let isObserved: Bool
     /// The objects that the transaction may have changed, in the order of their first change. Empty unless somebody
@@ -38,7 +38,7 @@ final class StoreTransaction: TransactionTarget {
         fileprivate(set) var isStagedOnly = false
     }
 
-    init(_ storage: any ClientStorage, isObserved: Bool) {
+    init(_ storage: SQLiteClientStorage, isObserved: Bool) {
         self.storage = storage
         self.isObserved = isObserved
     }

@@ -16,13 +16,13 @@ protocol StoreTransactionsDelegate: AnyObject {
 
 /// Runs the transactions of a store. At most one is open at a time.
 final class StoreTransactions {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     private let faults: FaultRecorder
     weak var delegate: (any StoreTransactionsDelegate)?
     /// Work that was requested within a transaction and must happen after it.
     private var waiting: [() throws -> Void] = []
 
-    init(_ storage: any ClientStorage, faults: FaultRecorder) {
+    init(_ storage: SQLiteClientStorage, faults: FaultRecorder) {
         self.storage = storage
         self.faults = faults
     }
@@ -73,7 +73,7 @@ final class StoreTransactions {
     }
 }
 
-extension ClientStorage {
+extension SQLiteClientStorage {
     /// Records the server version that this store has reached, in the open transaction.
     func advance(to version: UInt64) throws {
         guard var state = syncState, state.version < version else { return }

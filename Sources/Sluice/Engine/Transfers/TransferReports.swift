@@ -3,7 +3,7 @@ internal import SluiceStorage
 
 /// Reports which objects have travelled, as long as somebody listens.
 final class TransferReports {
-    private let storage: any ClientStorage
+    private let storage: SQLiteClientStorage
     /// Whether anybody listens.
     var isHeard: () -> Bool = { false }
     /// Called for each step that has carried objects.
@@ -13,7 +13,7 @@ final class TransferReports {
     /// The objects of which the server has rejected writes, which the open transaction reverts.
     private var rejected: Set<ObjectRef> = []
 
-    init(_ storage: any ClientStorage) { self.storage = storage }
+    init(_ storage: SQLiteClientStorage) { self.storage = storage }
 
     private func identity(_ object: ObjectRef) -> Identity {
         Identity(className: storage.schema[object.classIndex].name, key: object.key)
