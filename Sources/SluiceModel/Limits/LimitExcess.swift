@@ -60,21 +60,6 @@ extension DataLimits {
         }
         return excess
     }
-
-    /// What the operations of a transaction are too many or too large in.
-    package func excess(of operations: [ObjectOperation]) -> LimitExcess? {
-        guard operations.count <= operationCount else {
-            return LimitExcess(DataLimits.Name.operations, operations.count, limit: operationCount)
-        }
-        let size = operations.reduce(DataSize()) { $0 + $1.dataSize }
-        if size.byteCount > transactionByteCount {
-            return LimitExcess(DataLimits.Name.transactionBytes, size.byteCount, limit: transactionByteCount)
-        }
-        if size.elementCount > transactionElementCount {
-            return LimitExcess(DataLimits.Name.transactionElements, size.elementCount, limit: transactionElementCount)
-        }
-        return nil
-    }
 }
 
 extension Row {
