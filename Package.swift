@@ -113,9 +113,7 @@ let package = Package(
         library(
             "SluiceTesting",
             [
-                "Sluice", "SluiceBackend", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel",
-                "SluiceQuery",
-                "SluiceViews", "SluiceWire", "SluiceTransport", "SluiceStorage",
+                "Sluice", "SluiceBackend", "SluiceServer", "SluiceModel", "SluiceTransport", "SluiceWire",
             ]),
         // A library, since test targets cannot depend on executables in a package that also tests its macros.
         library(
@@ -156,16 +154,23 @@ let package = Package(
         // Shared by tests and benchmarks.
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
 
-        // What several test targets need: a generator with a seed, and programs that run.
+        // What several test targets need: generated values, and programs that run.
         .target(
             name: "TestSupport", dependencies: ["SluiceModel"], path: "Tests/Support", swiftSettings: settings),
+        // The whole system on one thread, from a seed, beside the oracles that judge it.
+        .target(
+            name: "SluiceSimulation",
+            dependencies: [
+                "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery",
+                "SluiceViews", "SluiceWire", "SluiceStorage", "TestSupport",
+            ], path: "Tests/Simulation", swiftSettings: settings),
         tests("SluiceModel", ["TestSupport"]),
         tests("SluiceQuery", ["SluiceModel", "SluiceStorage", "CSQLite", "CAllocationCounter", "TestSupport"]),
         tests("SluiceJSON"),
         tests("SluiceRules", ["SluiceJSON", "SluiceModel", "SluiceQuery", "TestSupport"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery", "CAllocationCounter", "TestSupport"]),
         tests("SluiceWire", ["SluiceModel", "CAllocationCounter", "TestSupport"]),
-        tests("SluiceTransport", ["CEpoll", "TestSupport"]),
+        tests("SluiceTransport", ["CEpoll", "SluiceModel", "TestSupport"]),
         tests(
             "SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite", "TestSupport"]),
         .testTarget(
@@ -188,8 +193,8 @@ let package = Package(
             "SluiceTesting",
             [
                 "CAllocationCounter", "CSQLite", "Sluice", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery",
-                "SluiceRules",
-                "SluiceServer", "SluiceStorage", "SluiceTransport", "SluiceViews", "SluiceWire", "TestSupport",
+                "SluiceRules", "SluiceServer", "SluiceSimulation", "SluiceStorage", "SluiceTransport", "SluiceViews",
+                "SluiceWire", "TestSupport",
             ]),
         tests("SluiceCLI", ["Sluice", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules", "TestSupport"]),
         tests("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "TestSupport"]),

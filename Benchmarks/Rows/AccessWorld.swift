@@ -114,7 +114,7 @@ final class AccessWorld {
         let members = claims.sorted { $0.key < $1.key }.map { JSONValue.Member(name: $0.key, value: $0.value) }
         let identity = LoginIdentity(userID: user, method: .custom, claims: .object(members))
         let open = ClientMessage.Open(
-            session: 1, path: "documents", options: .movesInPages, schema: try Self.schema())
+            session: 1, path: "documents", schema: try Self.schema())
         let actions = engine.handle([.open(id, open, User(identity, mayExtendSchema: true))], now: now)
         for action in actions {
             if case .end = action { throw BenchmarkError("the session of \(user) was not opened") }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sluice
+import SluiceModel
 import TestSupport
 import Testing
 

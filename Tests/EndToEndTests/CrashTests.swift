@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sluice
+import SluiceModel
 import SluiceStorage
 import Synchronization
 import TestSupport

@@ -67,7 +67,7 @@ extension HostilePeerTests {
         let query = "Flight WHERE delay > 1 AND plane.seats < 200 SORT(id ASC) LIMIT(5) EXCLUDE(stops)"
         let n1 = ObjectRef(plane, .string("N1"))
         let messages: [ClientMessage] = [
-            .hello(.init(features: [.resume, .reports], agent: "mutant")),
+            .hello(.init(features: .all, agent: "mutant")),
             .open(.init(session: 1, path: "hostile", schema: schema)),
             .subscribe(.init(session: 1, subscription: 1, query: query)),
             .subscribe(

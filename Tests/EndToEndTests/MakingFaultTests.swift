@@ -52,7 +52,7 @@ struct MakingFaultTests {
     ) throws -> (peer: RawPeer, failure: ServerMessage.Failure?) {
         let peer = try RawPeer(server.port)
         try peer.upgrade()
-        peer.send(.hello(.init(features: [.resume], agent: "test")))
+        peer.send(.hello(.init(features: .all, agent: "test")))
         _ = try peer.receive { if case .hello = $0 { true } else { nil } }
         try allow(count, server)
         defer { try? allow(nil, server) }

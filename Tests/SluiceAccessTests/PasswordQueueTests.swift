@@ -1,4 +1,5 @@
 import SluiceAccess
+import SluiceModel
 import TestSupport
 import Testing
 

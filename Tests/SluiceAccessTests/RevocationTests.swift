@@ -1,10 +1,10 @@
 import Foundation
 import SluiceJSON
 import SluiceModel
+import SluiceStorage
 import Testing
 
 @testable import SluiceAccess
-@testable import SluiceStorage
 
 /// What ends with a revocation, whatever clocks say; and what becomes of identities when a user's record changes.
 struct RevocationTests {
@@ -101,23 +101,6 @@ struct RevocationTests {
         clock.advance(seconds: 301)
         #expect(await admit(token, directory) == nil)
         directory.close()
-    }
-
-    @Test func aFileOfBeforeGetsWhatItLacks() throws {
-        let path = NSTemporaryDirectory() + "users-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let file = try UserFile(path)
-        try file.revoke("ada", now: 5)
-        file.close()
-        let former = try SQLiteConnection(path: path, access: .write)
-        try former.execute("DROP TABLE leads")
-        former.close()
-        let opened = try UserFile(path)
-        #expect(try opened.revocation(of: "ada") == 5)
-        try opened.noteLead(of: "ada", until: 9, now: 6)
-        try opened.revoke("ada", now: 7)
-        #expect(try opened.revocation(of: "ada") == 9)
-        opened.close()
     }
 
     @Test func theTimeOfARevocationAscendsThoughTheClockDoesNot() throws {

@@ -1,11 +1,11 @@
 import Foundation
 import SluiceJSON
 import SluiceModel
-import SluiceStorage
 import Synchronization
 import Testing
 
 @testable import SluiceAccess
+@testable import SluiceStorage
 
 struct UserDirectoryTests {
     private let clock = TestClock()
@@ -172,6 +172,18 @@ struct UserDirectoryTests {
         #expect(try server.hasChanged())
         #expect(try !server.hasChanged())
         #expect(try server.revocation(of: "ada") == 5)
+    }
+
+    @Test func `a file of a newer format is refused`() throws {
+        let path = NSTemporaryDirectory() + "users-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try UserFile(path).close()
+        let newer = try SQLiteConnection(path: path, access: .write)
+        try newer.execute("PRAGMA user_version = 2")
+        newer.close()
+        let error = #expect(throws: StorageError.self) { try UserFile(path) }
+        #expect(error?.code == .newerFormat)
+        #expect(error?.message.contains("has format 2, and this version reads up to 1") == true)
     }
 
     @Test func aFileOfAnotherKindIsLeftAsItIs() throws {

@@ -37,14 +37,14 @@ import Testing
             integers, numbersByName,
         ]
         private let server: TestServer
-        private var random: SluiceTesting.SeededGenerator
+        private var random: SeededGenerator
         private(set) var properties = [Property("key", .scalar(.string)), Property("n", .scalar(.int))]
         private var classCount = 1
         private var nameCount = 0
 
         init(_ server: TestServer, seed: UInt64) {
             self.server = server
-            random = SluiceTesting.SeededGenerator(seed: seed)
+            random = SeededGenerator(seed: seed)
         }
 
         private func schema() throws -> Schema {

@@ -19,7 +19,7 @@ import Testing
         var deniedCount = 0
         for _ in 0..<40 {
             let world = RulesWorld.random(&random)
-            let rule = GeneratedRule.make(4, &random)
+            let rule = RuleCondition<DocumentSubject>.make(4, &random)
             let rules = try Rules(
                 """
                 {"user": {"teams": "Team WHERE ANY members.id == $user.id"},
@@ -31,8 +31,11 @@ import Testing
                 let user = try RuleUser(id, random.pick(Self.claims))
                 let binding = try world.bind(rules, user)
                 let condition = binding.condition(of: .read, onClass: RulesWorld.index("Document"))
-                let rows = world.rows.filter { $0.key.classIndex == RulesWorld.index("Document") }.map(\.value)
-                let expected = try rows.filter { try rule.holds(world, user, $0) ?? false }.map(\.key.description)
+                let rows = world.objects(named: "Document").values
+                let expected = rows.filter { row in
+                    let document = RuledObject("Document", row, in: world)
+                    return rule.holds(DocumentSubject(document: document, user: user, world: world)) ?? false
+                }.map(\.key.description)
                 let allowed = try world.allowed(condition, "Document")
                 #expect(allowed == expected.sorted(), "\(rule.text) for \(user), bound: \(condition?.text ?? "")")
                 allowedCount += expected.count
@@ -46,13 +49,13 @@ import Testing
     }
 
     @Test func everyPartThatRulesAreMadeOfFitsTheSchema() throws {
-        for case .leaf(let text, _) in GeneratedRule.leaves {
+        for leaf in RuleCondition<DocumentSubject>.leaves {
             let file = try RulesFile(
                 """
                 {"user": {"teams": "Team WHERE ANY members.id == $user.id"},
                  "roles": {"admin": "$user.claims.role == 'admin'", "member": "ANY Team.members.id == $user.id",
                            "outsider": "NOT $role.admin AND NOT $role.member"},
-                 "classes": {"Document": {"read": "\(text)"}}}
+                 "classes": {"Document": {"read": "\(leaf.text)"}}}
                 """)
             #expect(file.problems(with: RulesWorld.schema).isEmpty, "\(file.problems(with: RulesWorld.schema))")
         }

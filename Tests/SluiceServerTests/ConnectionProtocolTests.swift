@@ -47,17 +47,29 @@ struct ConnectionProtocolTests {
         }
     }
 
-    @Test(arguments: [Features.all, Features.all.subtracting(.handOver)])
-    func sessionsAreHandedOverToAnotherServerAsTheirClientsKnowIt(features: Features) throws {
+    @Test func `a feature that the server does not know is not in its hello, and the session goes on`() throws {
+        var connection = Self.fresh()
+        func receive(_ message: ClientMessage) -> [ConnectionProtocol.Action] {
+            connection.receive(Frame.encode(message), now: Timestamp(microseconds: 0))
+        }
+        let unknown = Features(rawValue: 1 << 63 | 1 << 40 | 1)
+        let greeting = receive(.hello(.init(features: unknown, agent: "from the future")))
+        guard case .send(let frame)? = greeting.first,
+            case .hello(let reply)? = try Frame.decode(frame, as: ServerMessage.self).first
+        else { return #expect(Bool(false), "no hello: \(greeting)") }
+        #expect(reply.features == Features.all.intersection(unknown) && greeting.count == 1)
+        #expect(try Self.summary(receive(Self.open(1))) == ["open 1 planes"])
+    }
+
+    @Test func sessionsAreHandedOverToAnotherServer() throws {
         var connection = Self.fresh()
         func receive(_ message: ClientMessage) throws -> [String] {
             try Self.summary(connection.receive(Frame.encode(message), now: Timestamp(microseconds: 0)))
         }
         func moved(_ session: UInt64, _ database: String) -> String {
-            features.contains(.handOver)
-                ? "moved \(session) wss://other:9443/\(database)" : "error \(session) shuttingDown"
+            "moved \(session) wss://other:9443/\(database)"
         }
-        _ = try receive(.hello(.init(features: features, agent: "test")))
+        _ = try receive(.hello(.init(features: .all, agent: "test")))
         _ = try receive(.open(.init(session: 1, path: "planes", schema: Schema())))
         _ = try receive(.open(.init(session: 2, path: "cars", schema: Schema())))
         #expect(

@@ -81,19 +81,4 @@ struct DigestRoundsTests {
         }
         #expect(!view.hasSubscriptions)
     }
-
-    @Test(arguments: [Features.all, Features.all.subtracting(.listEdits)])
-    func onlyWhoReadsNotesOnListsIsSentDigests(features: Features) throws {
-        let bench = try Bench()
-        let id = try bench.open(features: features).id
-        let subscribe = ClientMessage.Subscribe(session: 1, subscription: 1, query: "Plane")
-        _ = try bench.handle([.messages(id, [.subscribe(subscribe), .credit(session: 1, pages: 8)])])
-        _ = try bench.work()
-        var digests: [ServerMessage] = []
-        for _ in 0..<5 {
-            bench.advance(microseconds: 61_000_000)
-            digests += try bench.checkDigests()
-        }
-        #expect(digests.isEmpty != features.contains(.listEdits))
-    }
 }

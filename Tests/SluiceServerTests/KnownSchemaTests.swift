@@ -4,20 +4,15 @@ import Testing
 
 /// The server does not repeat a schema that the client has just declared.
 @Suite struct KnownSchemaTests {
-    @Test func aClientThatAsksForItIsNotSentTheSchemaThatItDeclares() throws {
+    @Test func `a client is not sent the schema that it declares`() throws {
         let bench = try Bench()
-        #expect(try bench.open(options: .omitsKnownSchema).opened.schema == nil)
-    }
-
-    @Test func aClientThatDoesNotAskIsSentTheSchema() throws {
-        let bench = try Bench()
-        #expect(try bench.open().opened.schema?.classes.map(\.name) == ["Plane"])
+        #expect(try bench.open().opened.schema == nil)
     }
 
     @Test func aSchemaThatDiffersFromTheDeclaredOneIsSent() throws {
         let bench = try Bench()
         _ = try bench.open()
-        let reader = try bench.open(options: [.omitsKnownSchema, .readOnly])
+        let reader = try bench.open(options: .readOnly)
         #expect(reader.opened.schema?.classes.map(\.name) == ["Plane"])
     }
 

@@ -52,7 +52,7 @@ import Testing
                 object, .create(values.enumerated().map { FieldOperation($0.offset + 1, .set($0.element)) }))
         }
 
-        func open(features: Features = .all) throws -> SessionID {
+        func open() throws -> SessionID {
             connection += 1
             let id = SessionID(connection: connection, session: 1)
             let schema = try Schema([
@@ -66,7 +66,7 @@ import Testing
                         Property("plane", .link("Plane")),
                     ]),
             ])
-            let open = ClientMessage.Open(session: 1, path: "flights", schema: schema, features: features)
+            let open = ClientMessage.Open(session: 1, path: "flights", schema: schema)
             _ = engine.handle([.open(id, open, User(id: nil, mayExtendSchema: true))], now: Timestamp(microseconds: 1))
             return id
         }
@@ -123,10 +123,8 @@ import Testing
         }
 
         /// Makes the client come back, and list its members if the server asks for them.
-        func comeBack(
-            digest: ObjectID? = nil, features: Features = .all
-        ) throws -> (answer: Answer, wasAsked: Bool) {
-            let id = try bench.open(features: features)
+        func comeBack(digest: ObjectID? = nil) throws -> (answer: Answer, wasAsked: Bool) {
+            let id = try bench.open()
             let hash = try Query.parse(query, schema: bench.storage.schema).hash
             let resume = ClientMessage.Resume(
                 version: version, queryHash: hash, memberCount: UInt64(members.count), digest: digest)
@@ -190,19 +188,6 @@ import Testing
         try bench.trimLog()
         let other = try absentee.comeBack(digest: digest)
         #expect(other.wasAsked && other.answer.rows.count == 1 && other.answer.complete?.digest != digest)
-    }
-
-    /// It does not know what the elements of lists are, so it could not make the same digest.
-    @Test(arguments: [false, true]) func whoReadsNoNotesOnListsIsSentNoDigest(isLogLost: Bool) throws {
-        let bench = try Bench()
-        let absentee = try Absentee(bench, "Flight SORT(delay ASC) LIMIT(500)")
-        try bench.set(ObjectRef(Self.flight, .int(7)), 1, .int(-1))
-        if isLogLost { try bench.trimLog() }
-        let others = Features.all.subtracting(.listEdits)
-        let (answer, wasAsked) = try absentee.comeBack(features: others)
-        #expect(wasAsked == isLogLost && answer.rows.count == 1)
-        #expect(answer.complete?.kind == .resumed && answer.complete?.digest == nil)
-        #expect(try absentee.comeBack().answer.complete?.digest != nil)
     }
 
     @Test func aListedPlainViewGetsADigestOfAllOfIt() throws {

@@ -156,7 +156,7 @@ struct SessionPlaceTests {
         }
         /// Opens a session, which must be let in.
         func open(_ session: UInt64, _ client: RawClient, _ connection: any MessageConnection) async {
-            connection.send(.open(.init(session: session, path: "db", schema: Schema(), features: .all)))
+            connection.send(.open(.init(session: session, path: "db", schema: Schema())))
             guard case .opened? = await client.next() else {
                 Issue.record("session \(session) was not opened")
                 return
@@ -180,7 +180,7 @@ struct SessionPlaceTests {
         _ = await server.isQuiet()
         // Refused, since there is one.
         await open(7, client, connection)
-        connection.send(.open(.init(session: 8, path: "db", schema: Schema(), features: .all)))
+        connection.send(.open(.init(session: 8, path: "db", schema: Schema())))
         guard case .error(let refusal)? = await client.next() else {
             Issue.record("a second session was let in")
             return

@@ -1,5 +1,6 @@
 import SluiceModel
 import SluiceStorage
+import SluiceTesting
 import SluiceViews
 import SluiceWire
 import Testing
@@ -9,63 +10,13 @@ import Testing
 /// Several engines on one journal: who appends first wins, the others apply it and merge again, and a group whose fate
 /// is unknown is committed once.
 struct SharedJournalTests {
-    /// A journal in memory, which may forget to answer.
-    final class ScriptedJournal: Journal {
-        enum Event {
-            /// Takes the group, if it fits, and answers that nobody knows.
-            case takesAndStaysSilent
-            /// Loses the group, and answers that nobody knows.
-            case losesAndStaysSilent
-            /// Another engine commits first.
-            case isOvertaken(by: Node, with: Upload)
-            case fails
-        }
-
-        private(set) var records: [JournalRecord]
-        var script: [Event] = []
-        private(set) var appendCount = 0
-        private let start: JournalHead
-
-        init(continuing storage: SQLiteServerStorage) throws {
-            start = storage.head
-            records = try storage.records(after: 0, countMax: .max)
-        }
-
-        func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
-            appendCount += 1
-            switch script.isEmpty ? nil : script.removeFirst() {
-            case .takesAndStaysSilent?:
-                _ = take(record, after: head)
-                return .unknown
-            case .losesAndStaysSilent?: return .unknown
-            case .isOvertaken(let node, let upload)?:
-                _ = try node.commit(upload)
-                return take(record, after: head)
-            case .fails?: throw StorageError(.io, "the journal is gone")
-            case nil: return take(record, after: head)
-            }
-        }
-
-        private func take(_ record: JournalRecord, after head: JournalHead) -> JournalOutcome {
-            // The same bytes again: they are there.
-            if records.last == record { return .appended }
-            guard records.last?.head ?? start == head else { return .conflict }
-            records.append(record)
-            return .appended
-        }
-
-        func records(after position: UInt64, countMax: Int) -> [JournalRecord] {
-            Array(records.drop { $0.head.position <= position }.prefix(countMax))
-        }
-    }
-
     /// One engine on the journal.
     final class Node {
         let storage: SQLiteServerStorage
         let pipeline: CommitPipeline
         private(set) var followed: [CommittedGroup] = []
 
-        init(_ storage: SQLiteServerStorage, _ journal: ScriptedJournal, name: String) {
+        init(_ storage: SQLiteServerStorage, _ journal: MemoryJournal, name: String) {
             self.storage = storage
             storage.journal = journal
             pipeline = CommitPipeline(storage: storage, workerID: name)
@@ -85,20 +36,20 @@ struct SharedJournalTests {
         var views: [Value]? { get throws { try storage.row(ObjectRef(0, .int(1)))?.values } }
     }
 
-    private let journal: ScriptedJournal
+    private let journal: MemoryJournal
     private let first: Node
     private let second: Node
 
     init() throws {
         let storage = try Self.empty()
+        journal = MemoryJournal(databaseID: storage.databaseID)
+        first = Node(storage, journal, name: "first")
         let schema = try Schema([
             ClassSchema(
                 "User", primaryKey: "id",
                 properties: [Property("id", .scalar(.int)), Property("views", .scalar(.int))])
         ])
         _ = try storage.transaction { try storage.merge(schema, sides: ("the server", "the test")) }
-        journal = try ScriptedJournal(continuing: storage)
-        first = Node(storage, journal, name: "first")
         second = Node(try Self.empty(), journal, name: "second")
         try second.catchUp()
     }
@@ -118,6 +69,13 @@ struct SharedJournalTests {
                 ]))
     }
 
+    /// The second engine commits an upload before the first engine's append.
+    private func isOvertaken(by upload: Upload) -> MemoryJournal.Fault {
+        // Sound because the test has one thread.
+        nonisolated(unsafe) let second = second
+        return .isOvertaken { _ = try second.commit(upload) }
+    }
+
     /// Checks that both engines are at the end of the journal, in the same state.
     private func checkAgreement(views: Int64) throws {
         try first.catchUp()
@@ -131,7 +89,7 @@ struct SharedJournalTests {
     }
 
     @Test func whoIsOvertakenAppliesWhatItMissedAndMergesAgain() throws {
-        journal.script = [.isOvertaken(by: second, with: upload(2, adding: 10))]
+        journal.faults = [isOvertaken(by: upload(2, adding: 10))]
         let group = try first.commit(upload(1))
         #expect(first.followed.map { $0.authors.map(\.clientID) } == [[2]])
         #expect(first.followed[0].authors[0].workerID == "second" && first.followed[0].acknowledged.isEmpty)
@@ -142,28 +100,28 @@ struct SharedJournalTests {
     }
 
     @Test func aGroupThatTheJournalTookWithoutSayingSoIsCommittedOnce() throws {
-        journal.script = [.takesAndStaysSilent]
+        journal.faults = [.losesAnswer]
         #expect(try first.commit(upload(1)).authors.count == 1)
         #expect(journal.appendCount == 2 && journal.records.count == 2)
         try checkAgreement(views: 1)
     }
 
     @Test func aGroupThatTheJournalLostIsAppendedAgain() throws {
-        journal.script = [.losesAndStaysSilent, .losesAndStaysSilent]
+        journal.faults = [.losesGroup, .losesGroup]
         _ = try first.commit(upload(1))
         #expect(journal.appendCount == 3 && journal.records.count == 2)
         try checkAgreement(views: 1)
     }
 
     @Test func afterSilenceAnotherEnginesGroupMayBeThereInstead() throws {
-        journal.script = [.losesAndStaysSilent, .isOvertaken(by: second, with: upload(2))]
+        journal.faults = [.losesGroup, isOvertaken(by: upload(2))]
         _ = try first.commit(upload(1))
         try checkAgreement(views: 2)
     }
 
     @Test func aClientThatMovesToAnotherEngineIsAcknowledgedAndNotAppliedTwice() throws {
         // The journal has the group, and the engine that appended it never heard so.
-        journal.script = [ScriptedJournal.Event](repeating: .takesAndStaysSilent, count: 1) + [.fails]
+        journal.faults = [.losesAnswer, .fails]
         #expect(throws: StorageError.self) { try first.commit(upload(1)) }
         #expect(first.storage.version == 0, "what is not known to be in the journal is not stored")
         let group = try second.commit(upload(1), upload(1, 2))
@@ -175,7 +133,7 @@ struct SharedJournalTests {
     }
 
     @Test func aJournalThatNeverAnswersStoresNothingAndKeepsTheClientWaiting() throws {
-        journal.script = [ScriptedJournal.Event](repeating: .losesAndStaysSilent, count: 100)
+        journal.faults = Array(repeating: .losesGroup, count: 100)
         let error = #expect(throws: StorageError.self) { try first.commit(upload(1)) }
         #expect(error?.code == .busy)
         #expect(first.storage.head == second.storage.head && first.storage.version == 0)
@@ -210,7 +168,7 @@ struct SharedJournalTests {
             },
         ]
         for (number, step) in steps.enumerated() {
-            journal.script = [.isOvertaken(by: second, with: upload(2, UInt64(number + 1)))]
+            journal.faults = [isOvertaken(by: upload(2, UInt64(number + 1)))]
             let head = first.storage.head
             #expect(throws: JournalConflict.self) { try first.storage.transaction { try step(first.storage) } }
             #expect(first.storage.head == head)
@@ -223,10 +181,10 @@ struct SharedJournalTests {
     }
 
     @Test func stepsThatTheJournalTookWithoutSayingSoAreTakenOnce() throws {
-        journal.script = [.takesAndStaysSilent]
+        journal.faults = [.losesAnswer]
         try first.take { try first.storage.beginEpoch(77) }
         #expect(journal.appendCount == 2 && journal.records.count == 2)
-        journal.script = [.fails]
+        journal.faults = [.fails]
         #expect(throws: StorageError.self) { try first.take { try first.storage.beginEpoch(78) } }
         #expect(first.storage.epoch == 77, "what is not in the journal is not stored")
         try second.catchUp()
@@ -241,7 +199,7 @@ struct SharedJournalTests {
     }
 
     @Test func anEngineThatIsOvertakenAsItBeginsAnEpochAppliesWhatItMissedAndBeginsItAfterThat() throws {
-        journal.script = [.isOvertaken(by: second, with: upload(2))]
+        journal.faults = [isOvertaken(by: upload(2))]
         let engine = DatabaseEngine(name: "users", storage: first.storage, journal: journal) { 77 }
         try engine.beginEpoch()
         #expect(first.storage.epoch == 77)

@@ -53,7 +53,7 @@ struct UnmadeDatabaseTests {
             let connection = network.connect(to: try Endpoint("ws://server/any"), delegate: client)
             connection.send(
                 .hello(.init(features: .all, agent: "test")),
-                .open(.init(session: 1, path: database, schema: schema, features: .all)))
+                .open(.init(session: 1, path: database, schema: schema)))
             guard case .hello? = await client.next() else { throw Unexpected() }
             while let message = await client.next() {
                 switch message {

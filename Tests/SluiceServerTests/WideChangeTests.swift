@@ -36,8 +36,7 @@ import Testing
         static let (hub, spoke) = (0, 1)
 
         init(
-            spokeCount: Int64, options: ClientMessage.Open.Options = [.movesInPages],
-            _ configure: (inout DatabaseLimits) -> Void = { _ in }
+            spokeCount: Int64, _ configure: (inout DatabaseLimits) -> Void = { _ in }
         ) throws {
             folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -65,7 +64,7 @@ import Testing
                     ]),
             ])
             for connection in 1...3 as ClosedRange<UInt64> {
-                let open = ClientMessage.Open(session: 1, path: "hubs", options: options, schema: schema)
+                let open = ClientMessage.Open(session: 1, path: "hubs", schema: schema)
                 try handle(.open(session(connection), open, User(id: nil, mayExtendSchema: true)))
             }
             try write(
@@ -274,19 +273,6 @@ import Testing
         }
         try bench.check([(1, query), (3, narrow), (4, query)])
         #expect(bench.completeCount[3] == 1, "a subscription that the change does not concern was interrupted")
-    }
-
-    /// A client that knows no such pages is sent everything anew.
-    @Test func whoTakesNoDifferencesIsSentEverythingAnew() throws {
-        let query = Self.plain("Spoke WHERE hub.n == 7 OR id < 100")
-        let bench = try Bench(spokeCount: 3_000, options: [])
-        try bench.subscribe(1, query)
-        try bench.work()
-        try bench.set("h", to: 7)
-        #expect(bench.interruptionCount == 1)
-        try bench.work()
-        try bench.check([(1, query)])
-        #expect(bench.kinds == [.bootstrap])
     }
 
     /// Many views share the steps of a commit. Those for which none are left are brought up to date beside the writer.

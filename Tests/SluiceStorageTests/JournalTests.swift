@@ -26,12 +26,19 @@ struct JournalTests {
             .rejection(client: 3, sequence: 10, notice: [1, 2]), .confirmation(client: 3, sequence: 8),
             .progress(client: 4, sequence: 2), .forgetting([5]), .epoch(1), .schema(Schema()),
             .removal(classIndex: 1, property: nil), .removal(classIndex: 0, property: 2), .trim(version: 6),
+            .visit(
+                ClientVisit(
+                    clientID: 6, userID: "u", nonce: ObjectID(high: 1, low: 2), version: 3,
+                    time: Timestamp(microseconds: 5))),
+            .nonce(client: 6, ObjectID(high: 1, low: 3)), .seen([6, 7], at: Timestamp(microseconds: 7)),
         ])
 
     /// Written out by hand from the description of the format, so that a change of it is noticed.
     private static let everyStepBytes = """
-        01 07 d00f 01 01 77 0a 00 03 09 00 28 15 03 00020141 00 0103 00020142 05 0102 01 01 0304 00020143 02 00 01 03 0a \
-        02 0102 02 03 08 03 04 02 04 01 05 05 0100000000000000 06 00 07 01 00 07 00 01 02 08 06 060141 030a 0318
+        01 07 d00f 01 01 77 0d 00 03 09 00 28 15 03 00020141 00 0103 00020142 09 0102 01 01 01 0304 00020143 02 00 01 03 0a \
+        02 0102 02 03 08 03 04 02 04 01 05 05 0100000000000000 06 00 07 01 00 07 00 01 02 08 06 \
+        0b 06 010175 00000000000000010000000000000002 03 0a 0c 06 00000000000000010000000000000003 0d 02 06 07 0e \
+        060141 030a 0318
         """
 
     private static func hexadecimal(_ bytes: [UInt8]) -> String {
@@ -149,7 +156,7 @@ struct JournalTests {
     }
 
     @Test func theChainHasTheHashThatItHadInThisFormat() {
-        let start = JournalHead(of: ObjectID(high: 1, low: 2), version: 0)
+        let start = JournalHead(of: ObjectID(high: 1, low: 2))
         #expect(
             Self.hexadecimal(start.chain) == "4b2ccae12cabbb614ff23e9ee6835b5079cab3b09a7ac50e02b0e1c335c7aa21")
         let next = start.following(Self.everyStep.encoded())
@@ -172,8 +179,8 @@ struct JournalTests {
             #expect(error?.code == .journal)
         }
         #expect(throws: StorageError.self) { try JournalGroup.decode(bytes + [0]) }
-        let newer = #expect(throws: StorageError.self) { try JournalGroup.decode([3] + bytes.dropFirst()) }
-        #expect(newer?.message.contains("format 3") == true)
+        let newer = #expect(throws: StorageError.self) { try JournalGroup.decode([2] + bytes.dropFirst()) }
+        #expect(newer?.message.contains("format 2") == true)
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>) func changedBytesAreRefusedOrDecodeToAnotherGroup(seed: UInt64) throws {
@@ -198,8 +205,9 @@ struct JournalTests {
         for classIndex in storage.schema.classes.indices {
             lines += try storage.rows(ofClass: classIndex).values.sorted { $0.key < $1.key }.map { "\($0)" }
         }
-        for client in UInt64(1)...4 {
-            lines.append("\(try storage.client(client)?.sequence ?? 0) \(try storage.rejections(of: client))")
+        lines.append("\(try (1...99 as ClosedRange<UInt64>).filter(storage.hasGivenID))")
+        for client in UInt64(1)...9 {
+            lines.append("\(String(describing: try storage.client(client))) \(try storage.rejections(of: client))")
         }
         try storage.forEachLogEntry(after: storage.logStart) { entry in
             lines.append("\(entry)")
@@ -229,7 +237,7 @@ struct JournalTests {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<40 {
             try leader.write { for _ in 0..<Int.random(in: 1...4, using: &generator) { try driven.upload() } }
-            switch Int.random(in: 0..<8, using: &generator) {
+            switch Int.random(in: 0..<9, using: &generator) {
             case 0: try leader.write { try leader.beginEpoch(UInt64(round)) }
             case 1: try leader.trimLog(keepingVersions: 10, keepingBytes: .max, entriesMax: 20)
             case 2:
@@ -239,6 +247,13 @@ struct JournalTests {
                 try leader.write { try leader.removeProperty(leader.schema[1].properties.count - 1, ofClass: 1) }
             case 3: try leader.write { try leader.removeClients([.random(in: 1...3, using: &generator)]) }
             case 4:
+                try leader.write {
+                    let client = try leader.makeClient(
+                        userID: "ann", nonce: ObjectID(high: 1, low: UInt64(round)), sequence: UInt64(round),
+                        createdAt: Timestamp(microseconds: 3))
+                    try leader.noteSeen([client.id, 2], at: Timestamp(microseconds: Int64(round)))
+                }
+            case 5:
                 follower.close()
                 follower = try empty(location)
             default: break

@@ -242,7 +242,10 @@ struct LogTests {
             record.version = .max
             record.nonce = ObjectID(high: .max, low: 0)
             try storage.write {
-                try storage.update(record)
+                try storage.noteVisit(
+                    ClientVisit(
+                        clientID: 1, userID: "ann", nonce: record.nonce, version: .max,
+                        time: Timestamp(microseconds: 6)))
                 try storage.beginEpoch(.max)
             }
             try storage.write { try storage.record(client: 1, sequence: 9) }

@@ -105,42 +105,6 @@ struct OutboxTests {
         return storage
     }
 
-    /// The file's format, and what its outbox has as the version before stored it.
-    private func execute(_ sql: String, _ path: String) -> Int32 {
-        var handle: OpaquePointer?
-        sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, nil)
-        defer { sqlite3_close(handle) }
-        sqlite3_exec(handle, sql, nil, nil, nil)
-        var statement: OpaquePointer?
-        sqlite3_prepare_v2(handle, "PRAGMA user_version", -1, &statement, nil)
-        defer { sqlite3_finalize(statement) }
-        return sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int(statement, 0) : -1
-    }
-
-    @Test func aFileOfTheFormatBeforeKeepsItsOutboxAndIsThenOfThePresentFormat() throws {
-        let folder = try TemporaryFolder()
-        let path = folder.file("store")
-        var storage = try Garage.client(.file(path))
-        let creations = (0..<20).map { ObjectOperation(Garage.ownerRef(UInt64($0)), .create([])) }
-        let changeset = Changeset(
-            sequence: 1, baseVersion: 0, timestamp: HybridTimestamp(microseconds: 5), operations: creations)
-        try storage.write { _ = try storage.appendToOutbox(changeset) }
-        storage.close()
-        let plain = Hexadecimal.encode(changeset.plainBytes())
-        let sql = "PRAGMA user_version = 1; UPDATE _outbox SET changeset = x'\(plain)'"
-        #expect(execute(sql, path) == 1)
-        storage = try SQLiteClientStorage.open(.file(path))
-        var found: [Changeset] = []
-        try storage.forEachOutboxEntry(after: 0) { entry in
-            found.append(entry.changeset)
-            #expect(entry.bytes == changeset.plainBytes())
-            return true
-        }
-        #expect(found == [changeset])
-        storage.close()
-        #expect(execute("", path) == 2)
-    }
-
     @Test func acknowledgingManyTransactionsTakesAsManyStatementsAsAcknowledgingOne() throws {
         func statementCount(removing count: UInt64) throws -> Int {
             let storage = try filled(101)

@@ -39,7 +39,7 @@ struct StoreFileTests {
         },
         Refusal(testDescription: "a newer format", code: .newerFormat) { path in
             _ = try Garage.server(.file(path))
-            execute(path, "PRAGMA user_version = 3; PRAGMA wal_checkpoint(TRUNCATE)")
+            execute(path, "PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)")
         },
         Refusal(testDescription: "cut off", code: .damaged) { path in
             _ = try Garage.server(.file(path))
@@ -73,6 +73,18 @@ struct StoreFileTests {
         #expect(error?.message.contains(folder.file("db")) == true)
         #expect(try folder.bytes(of: "db") == before)
         #expect(try folder.names.filter { !$0.hasSuffix("-lock") && !$0.hasSuffix("-marker") } == ["db"])
+    }
+
+    @Test func `a client's store of a newer format is refused with both numbers and stays as it is`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("store")
+        try Garage.client(.file(path)).close()
+        Self.execute(path, "PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)")
+        let before = try folder.bytes(of: "store")
+        let error = #expect(throws: StorageError.self) { try SQLiteClientStorage.open(.file(path)) }
+        #expect(error?.code == .newerFormat)
+        #expect(error?.message.contains("has format 2, and this version reads up to 1") == true)
+        #expect(try folder.bytes(of: "store") == before)
     }
 
     @Test func secondHandleIsLockedOutUntilTheFirstIsGone() throws {

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceServer
-import SluiceTesting
+import SluiceSimulation
 import Testing
 
 /// The plan of a seed. `SLUICE_KEPT` keeps some of its actions only, by their positions.

@@ -1,4 +1,5 @@
 import CAllocationCounter
+import SluiceModel
 import TestSupport
 import Testing
 

@@ -33,7 +33,7 @@ import Testing
     func serverMessagesComeBackEqualAndInOrder(seed: UInt64) throws {
         var samples = SampleGenerator(seed: seed)
         for _ in 0..<30 {
-            let messages = samples.many(upTo: 5) { $0.messageToReaderOfNotes() }
+            let messages = samples.many(upTo: 5) { $0.anyServerMessage() }
             var builder = FrameBuilder()
             for message in messages { builder.append(message) }
             let frame = builder.finish()

@@ -17,7 +17,7 @@ extension SampleGenerator {
         return (list, ListEdits.difference(from: list, to: later, by: author) ?? ListEdits())
     }
 
-    /// A block with lists of which more is said than their values, for receivers that read notes.
+    /// A block with lists of which more is said than their values.
     mutating func notedBlock() -> ViewBlock {
         var block = ObjectBlock()
         for number in 0..<(1 + below(6)) {
@@ -48,6 +48,6 @@ extension SampleGenerator {
         return .commit(.init(header, blocks: [.init(subscriptions: [number()], content: content)]))
     }
 
-    /// A message of a server to a client that reads notes on lists.
-    mutating func messageToReaderOfNotes() -> ServerMessage { below(4) == 0 ? messageOfLists() : serverMessage() }
+    /// A message of a server, with notes on lists or without.
+    mutating func anyServerMessage() -> ServerMessage { below(4) == 0 ? messageOfLists() : serverMessage() }
 }

@@ -14,7 +14,7 @@ import Testing
         var samples = SampleGenerator(seed: 2013)
         var lines: [String] = []
         for _ in 0..<150 {
-            let messages = samples.many(upTo: 3) { $0.serverMessage() }
+            let messages = samples.many(upTo: 3) { $0.anyServerMessage() }
             var builder = FrameBuilder()
             for message in messages { builder.append(message) }
             let rendered = messages.map { Rendering.message($0) }.joined(separator: " | ")

@@ -1,4 +1,5 @@
 package import Foundation
+package import SluiceModel
 
 /// A kind of damage to a page of a database file.
 package enum PageDamage: String, CaseIterable, Sendable {

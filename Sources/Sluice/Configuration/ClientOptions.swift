@@ -66,8 +66,6 @@ package struct ClientOptions: Sendable {
 
     /// How large data may be. Tests use smaller ones.
     package var dataLimits = DataLimits.standard
-    /// What the client names to the server. Tests are an older client with less.
-    package var features = Features.all
 
     package init() {}
 

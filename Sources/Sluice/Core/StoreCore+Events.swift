@@ -1,3 +1,5 @@
+internal import Dispatch
+
 /// What the engine tells those who listen to a store.
 extension StoreCore {
     /// How far a transfer has come. The first value comes once no transaction is open.
@@ -18,6 +20,15 @@ extension StoreCore {
         } end: {
             $0.messages.remove($1)
         }
+    }
+
+    /// Calls a handler with each event of a source.
+    ///
+    /// - Parameter queue: where it is called; nil for a thread of the store.
+    func observe<Event>(
+        _ source: EventSource<Event>, on queue: DispatchQueue?, _ handler: @escaping @Sendable (Event) -> Void
+    ) -> HandlerToken {
+        source.observe(on: queue.map { .queue($0) } ?? .pool(handlers), through: gates.makeGate(), handler)
     }
 
     /// The events of a part of the engine.

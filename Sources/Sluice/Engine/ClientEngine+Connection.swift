@@ -98,10 +98,7 @@ extension ClientEngine {
             .init(
                 session: number, path: name, credentials: session.login.presented, identity: identity,
                 version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
-                options: [
-                    options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [], .movesInPages,
-                    .omitsKnownSchema,
-                ],
+                options: options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [],
                 variables: session.variables, schema: schemas.request(declaring: !options.isReadOnly))
         }
         guard let greeting = place?.greeting else { return }

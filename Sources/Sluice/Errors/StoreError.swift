@@ -1,5 +1,7 @@
+public import SluiceModel
+
 /// Why an operation on a store failed.
-public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct StoreError: SluiceError, Hashable {
     /// The kind of failure. More codes may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
@@ -69,6 +71,4 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         hasher.combine(code)
         hasher.combine(message)
     }
-
-    public var description: String { message }
 }

@@ -1,5 +1,7 @@
+public import SluiceModel
+
 /// Why the server rejected, or why the store could not do, something in connection with syncing.
-public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct SyncError: SluiceError, Hashable {
     /// The kind of failure. More codes may be added, by newer servers too.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
@@ -59,6 +61,4 @@ public struct SyncError: Error, Sendable, Hashable, CustomStringConvertible {
         self.code = code
         self.message = message
     }
-
-    public var description: String { message }
 }

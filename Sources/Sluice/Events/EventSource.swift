@@ -1,5 +1,3 @@
-internal import Dispatch
-
 /// Where events of one kind come from. Everybody who listens gets them through a membership of their own.
 struct EventSource<Event: Sendable>: Sendable {
     /// Begins to listen.
@@ -35,17 +33,6 @@ extension EventListener {
         guard let event = take() else { return }
         gate.deliver { handler(event) }
         if hasPending { calls.run { self.deliverNext(on: calls, through: gate, handler) } }
-    }
-}
-
-extension StoreCore {
-    /// Calls a handler with each event of a source.
-    ///
-    /// - Parameter queue: where it is called; nil for a thread of the store.
-    func observe<Event>(
-        _ source: EventSource<Event>, on queue: DispatchQueue?, _ handler: @escaping @Sendable (Event) -> Void
-    ) -> HandlerToken {
-        source.observe(on: queue.map { .queue($0) } ?? .pool(handlers), through: gates.makeGate(), handler)
     }
 }
 

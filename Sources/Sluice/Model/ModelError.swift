@@ -1,7 +1,7 @@
 public import SluiceModel
 
 /// Why a typed value could not be read, written or followed.
-public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ModelError: SluiceError, Hashable {
     /// What kind of thing was wrong. More codes may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -42,8 +42,6 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
         self.property = property
         self.value = value
     }
-
-    public var description: String { message }
 }
 
 extension ModelError: CustomDebugStringConvertible {

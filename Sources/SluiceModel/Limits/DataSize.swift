@@ -103,20 +103,3 @@ extension Row {
         return whole
     }
 }
-
-extension ObjectOperation {
-    /// The operation: 12 bytes, its key, and for each property 4 bytes and the value.
-    package var dataSize: DataSize {
-        fields.reduce(DataSize(byteCount: 12 + object.key.byteCount, elementCount: 2)) { sum, field in
-            let size =
-                switch field.change {
-                case .set(let value), .setDefault(let value), .add(let value): value.dataSize
-                case .clear: DataSize(byteCount: 1)
-                case .edit(let edits): edits.inserted.dataSize + Value.list(edits.erased).dataSize
-                case .editList(let edits): edits.dataSize
-                }
-            return DataSize(
-                byteCount: sum.byteCount + 4 + size.byteCount, elementCount: sum.elementCount + 1 + size.elementCount)
-        }
-    }
-}

@@ -1,5 +1,5 @@
 /// What was beyond one of the limits of a store, and by how much.
-public struct LimitExcess: Error, Hashable, Sendable, CustomStringConvertible {
+public struct LimitExcess: SluiceError, Hashable {
     /// What was too large, such as `bytes of an object`; PROTOCOL.md, section 11, lists them.
     public let limitName: String
     /// Where: a class, or a class and a property; empty for a whole transaction.
@@ -16,7 +16,8 @@ public struct LimitExcess: Error, Hashable, Sendable, CustomStringConvertible {
         self.limit = limit
     }
 
-    public var description: String {
+    /// Where there was how much of what, and how much is allowed.
+    public var message: String {
         "\(place.isEmpty ? "" : "\(place): ")\(actual) \(limitName); at most \(limit) are allowed"
     }
 }
@@ -58,21 +59,6 @@ extension DataLimits {
             return excess != nil
         }
         return excess
-    }
-
-    /// What the operations of a transaction are too many or too large in.
-    package func excess(of operations: [ObjectOperation]) -> LimitExcess? {
-        guard operations.count <= operationCount else {
-            return LimitExcess(DataLimits.Name.operations, operations.count, limit: operationCount)
-        }
-        let size = operations.reduce(DataSize()) { $0 + $1.dataSize }
-        if size.byteCount > transactionByteCount {
-            return LimitExcess(DataLimits.Name.transactionBytes, size.byteCount, limit: transactionByteCount)
-        }
-        if size.elementCount > transactionElementCount {
-            return LimitExcess(DataLimits.Name.transactionElements, size.elementCount, limit: transactionElementCount)
-        }
-        return nil
     }
 }
 

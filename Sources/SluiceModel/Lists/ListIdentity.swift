@@ -46,8 +46,7 @@ package struct ListIdentity: Hashable, Sendable {
         count = runs.reduce(0) { $0 &+ $1.count }
     }
 
-    /// That of a list whose identity is not known here, as in files from before lists had one. What is changed in it is
-    /// recorded as a whole value.
+    /// That of a list whose identity cannot be read. What is changed in it is recorded as a whole value.
     package static let unknown = ListIdentity(runs: [])
 
     /// That of a list with these values that was set as a whole, see ``ElementList/init(_:)``. O(n).

@@ -254,7 +254,7 @@ package struct Merger {
             case .setDefault(let value) where !written.contains(property):
                 values[property] = value
                 defaulted.insert(property)
-            default: break assigning
+            case .setDefault, .clear, .add, .edit, .editList: break assigning
             }
             written.insert(property)
             count += 1
@@ -293,23 +293,22 @@ package struct Merger {
             supersededCount += 1
             return
         }
-        if case .setDefault = field.change {
-            defaulted.insert(field.property)
-        } else if field.change.isAssignment {
+        switch field.change {
+        case .set, .clear:
             defaulted.remove(field.property)
-        }
-        if field.change.isAssignment {
+            partial.removeAll { $0.property == field.property }
+        case .setDefault:
+            defaulted.insert(field.property)
             partial.removeAll { $0.property == field.property }
             // The default of a list that is there changes nothing, and least of all what its elements are.
-            if field.isDefault, case .list = merged.values[field.property] {
+            if case .list = merged.values[field.property] {
                 partial.append(FieldOperation(field.property, .editList(ListEdits())))
             }
-        } else if case .editList = field.change, isAssigned {
+        case .editList where isAssigned:
             // A list that is edited by the transaction that sets it counts as set to the result.
             merged.closeLists()
             merged.setIdentity(nil, of: field.property)
-        } else if !isAssigned {
-            partial.fold(effective)
+        case .add, .edit, .editList: if !isAssigned { partial.fold(effective) }
         }
         written.insert(field.property)
     }

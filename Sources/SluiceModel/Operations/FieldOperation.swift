@@ -1,13 +1,27 @@
 /// What an operation does to one property. The property is a position in its class.
 ///
-/// What a change means is defined here and in the files beside: how it is applied (`Row.apply`), combined with a later
-/// one (`followed(by:)`) and found between two values (`difference`), and which changes a type takes (`fitting`). How it
-/// is merged with concurrent writes is in `FieldOperation.merged`. The local writer, the outbox, the server and the log
-/// have no rules of their own.
+/// What a change means is defined here and in the files beside: how it is applied (`Row.apply`), folded with a later one
+/// (`Change.fold`) and found between two values (`difference`), and which changes a type takes (`fitting`). How it is
+/// merged with concurrent writes is in `FieldOperation.merge`. The local writer, the outbox, the server and the log have
+/// no rules of their own.
 package struct FieldOperation: Hashable, Sendable {
     package var property: Int
     package var change: Change
 
+    /// The algebra of changes of one property. Rows are what comes first, columns what the same author does then:
+    ///
+    /// |            | set, setDefault, clear | add     | edit    | editList |
+    /// |------------|------------------------|---------|---------|----------|
+    /// | set        | replaces               | refines | refines | follows  |
+    /// | setDefault | replaces               | follows | follows | follows  |
+    /// | clear      | replaces               | –       | refines | follows  |
+    /// | add        | replaces               | joins   | –       | –        |
+    /// | edit       | replaces               | –       | joins   | –        |
+    /// | editList   | replaces               | –       | –       | joins    |
+    ///
+    /// A dash is a pair that no type takes. ``Relation`` says what the words mean, and ``fold(_:)`` decides each pair: a
+    /// new case does not compile before it has. Additions commute, up to the rounding of numbers with a fraction; edits
+    /// commute where they name different elements; an assignment commutes with nothing.
     package enum Change: Hashable, Sendable {
         /// Replaces the value; a collection is replaced as a whole.
         case set(Value)

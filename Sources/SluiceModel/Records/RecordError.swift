@@ -1,5 +1,5 @@
 /// Why a record could not be made, read or changed.
-public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct RecordError: SluiceError, Hashable {
     /// The kind of failure. More codes may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -29,8 +29,6 @@ public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.message = message
     }
-
-    public var description: String { message }
 
     package static func unknownProperty(_ name: String, of classSchema: ClassSchema) -> RecordError {
         RecordError(

@@ -1,5 +1,5 @@
 /// Why a schema, or a change of a schema, was rejected.
-public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct SchemaError: SluiceError, Hashable {
     /// The kind of failure. More codes may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String

@@ -1,5 +1,7 @@
+public import SluiceModel
+
 /// Why a query was refused.
-public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct QueryError: SluiceError, Hashable {
     /// What kind of thing was wrong. More codes may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String

@@ -103,7 +103,7 @@ final class Bootstraps {
         var bootstrap = try make(of: live, within: work)
         bootstrap.known = comparison.known
         bootstrap.announcedCount = comparison.announcedCount
-        if subscription.takesDigests { bootstrap.digest = ViewDigest(live) }
+        bootstrap.digest = ViewDigest(live)
         if !subscription.hasRoom(for: bootstrap, limits) { bootstrap.postponeListing() }
         subscription.pages = .own(DifferenceRun(bootstrap))
         receiving.append(subscription)
@@ -317,7 +317,7 @@ final class Bootstraps {
                 frame.appendPage(
                     session: session, subscriptions: [subscription.id], version: storage.version,
                     progress: isComplete ? 1 : page.progress, kind: .resumed,
-                    content: page.block.readable(withNotes: subscription.subscriber.readsNotes))
+                    content: page.block)
                 notePage(of: subscription)
             }
             if isComplete, position == pages.count - 1 {

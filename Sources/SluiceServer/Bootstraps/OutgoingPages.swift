@@ -16,7 +16,6 @@ struct OutgoingPages {
         var isLast: Bool
         var session: UInt64
         var subscription: UInt64
-        var readsNotes: Bool
     }
 
     private var parcels: [Parcel] = []
@@ -29,8 +28,7 @@ struct OutgoingPages {
     mutating func add(_ page: EncodedPage, isLast: Bool, to subscription: ViewSubscription) {
         let key = Key(
             page: ObjectIdentifier(page), isLast: isLast, session: subscription.session.session,
-            subscription: subscription.id,
-            readsNotes: page.block.isSameForAll || subscription.subscriber.readsNotes)
+            subscription: subscription.id)
         let position = positions[key] ?? parcels.count
         if position == parcels.count { parcels.append(Parcel(page: page, isLast: isLast)) }
         positions[key] = position
@@ -54,7 +52,7 @@ extension OutgoingPages.Parcel {
         frame.appendPage(
             session: session, subscriptions: [subscription], version: storage.version,
             progress: isLast ? 1 : page.progress,
-            content: page.block.readable(withNotes: receivers[0].subscriber.readsNotes))
+            content: page.block)
         if isLast {
             let complete = ServerMessage.Complete(
                 session: session, subscription: subscription, version: storage.version,

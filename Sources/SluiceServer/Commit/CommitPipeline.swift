@@ -12,7 +12,7 @@ package struct CommitPipeline {
     /// How many times a group is merged again after others have appended.
     private static let attemptCountMax = 16
     /// The number of missed records that are read at a time.
-    private static let recordCountMax = 64
+    static let recordCountMax = 64
 
     private let storage: any JournaledStorage
     private let workerID: String?
@@ -57,16 +57,18 @@ package struct CommitPipeline {
     /// - Parameters:
     ///   - uploads: the uploads in order of arrival; the sequences of one client ascend. Uploads that were accepted
     ///     earlier are acknowledged again.
+    ///   - steps: what else the group has.
     ///   - now: the server's wall clock.
     ///   - publish: called with each group of others that had to be applied first, once it is durable.
     /// - Throws: ``StorageError`` when the group could not be appended or stored. If it may be in the journal all the
     ///   same, the same uploads are acknowledged by the next attempt.
     package func commit(
-        _ uploads: [Upload], now: Timestamp, following publish: (CommittedGroup) -> Void = { _ in }
+        _ uploads: [Upload], with steps: [JournalStep] = [], now: Timestamp,
+        following publish: (CommittedGroup) -> Void = { _ in }
     ) throws -> CommittedGroup {
         try catchingUp(publish) {
             try storage.transaction {
-                let prepared = try prepare(uploads, now: now)
+                let prepared = try prepare(uploads, with: steps, now: now)
                 try append(prepared)
                 return try finish(prepared)
             }
@@ -86,12 +88,14 @@ package struct CommitPipeline {
     private var journal: any Journal { storage.journal ?? OwnJournal(storage) }
 
     /// Merges a group against the state, and changes nothing.
-    package func prepare(_ uploads: [Upload], now: Timestamp) throws -> PreparedGroup {
+    package func prepare(
+        _ uploads: [Upload], with steps: [JournalStep] = [], now: Timestamp
+    ) throws -> PreparedGroup {
         var preparation = GroupPreparation(
             storage: storage, operationCountMax: operationCountMax, limits: limits, authority: authority,
             policies: policies, now: now)
         for upload in uploads { try preparation.accept(upload) }
-        return preparation.prepared(workerID: workerID)
+        return preparation.prepared(workerID: workerID, with: steps)
     }
 
     /// Appends a prepared group to the journal.

@@ -14,6 +14,10 @@ package struct CommittedGroup: Sendable {
     package var changesSchema = false
     /// Whether other rules hold since.
     package var changesRules = false
+    /// Whether a new epoch has begun with it.
+    package var beginsEpoch = false
+    /// The clients that have opened sessions.
+    package var visitors: [UInt64] = []
     /// The highest acknowledged sequence of each session that uploaded here.
     package var acknowledged: [SessionID: UInt64] = [:]
     package var rejections: [Rejection] = []
@@ -42,5 +46,14 @@ extension CommittedGroup {
         self.init(
             delta: applied.delta, authors: authors, acceptedAt: group.acceptedAt, changesSchema: applied.changesSchema,
             changesRules: applied.changesRules)
+        for step in group.steps {
+            switch step {
+            case .epoch: beginsEpoch = true
+            case .visit(let visit): visitors.append(visit.clientID)
+            case .transaction, .rejection, .confirmation, .progress, .nonce, .seen, .forgetting, .schema, .removal, .rules,
+                .trim:
+                break
+            }
+        }
     }
 }

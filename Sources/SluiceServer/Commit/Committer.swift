@@ -3,7 +3,7 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// Gathers uploads, and commits those of a turn together.
+/// Gathers uploads, and commits those of a turn together, with what else is to be in the journal soon.
 final class Committer {
     /// What became of a group of uploads.
     enum Outcome {
@@ -20,6 +20,14 @@ final class Committer {
     private let policies: WritePolicies?
     private var uploads: [Upload] = []
     private var operationCount = 0
+    /// What no client waits for: it goes with the next uploads, or after ``stepTimeMax``.
+    private var steps: [JournalStep] = []
+    /// When the first of ``steps`` was added.
+    private var stepsSince = Timestamp(microseconds: 0)
+    /// How long a step may wait for uploads, in microseconds.
+    private static let stepTimeMax: Int64 = 1_000_000
+    /// The most steps that wait.
+    private static let stepCountMax = 1_024
     private(set) var counts = CommitCounts()
     /// What holds for the user of a session; nil if everybody may write everything.
     var authority: ((SessionID) -> AccessBinding)?
@@ -41,6 +49,26 @@ final class Committer {
         operationCount += upload.changeset.operationCount
     }
 
+    /// Whether steps wait.
+    var hasSteps: Bool { !steps.isEmpty }
+
+    /// Adds a step that nobody waits for. It is dropped while the database cannot be written.
+    func add(_ step: JournalStep, now: Timestamp) {
+        guard database.isWritable else { return }
+        if steps.isEmpty { stepsSince = now }
+        steps.append(step)
+    }
+
+    /// Whether something is to be committed.
+    ///
+    /// - Parameter isPressing: whether the steps must not wait any longer.
+    private func isDue(now: Timestamp, isPressing: Bool) -> Bool {
+        if !uploads.isEmpty { return true }
+        guard !steps.isEmpty, database.isWritable else { return false }
+        return isPressing || steps.count >= Self.stepCountMax
+            || now.microseconds - stepsSince.microseconds >= Self.stepTimeMax
+    }
+
     private var pipeline: CommitPipeline {
         let limits = database.limits
         return CommitPipeline(
@@ -51,14 +79,28 @@ final class Committer {
             })
     }
 
-    /// Applies what other engines have appended to the journal.
+    /// Applies what other engines have appended to the journal. Records that are applied already are left out.
     ///
     /// - Parameter publish: called with each group once it is durable here.
     /// - Throws: ``StorageError``; a record that does not continue the database's history changes nothing.
     func follow(_ records: [JournalRecord], publish: (CommittedGroup) -> Void) throws {
+        let head = database.storage.head
+        let news = records.drop { $0.head.position < head.position || $0.head == head }
+        guard !news.isEmpty else { return }
         try database.becomeDurable()
         let pipeline = pipeline
-        for record in records { publish(try pipeline.follow(record)) }
+        for record in news { publish(try pipeline.follow(record)) }
+    }
+
+    /// Applies everything that the journal has and this database lacks; nothing if nobody else appends.
+    func catchUp(_ publish: (CommittedGroup) -> Void) throws {
+        guard let journal = database.journal else { return }
+        while true {
+            let records = try journal.records(
+                after: database.storage.head.position, countMax: CommitPipeline.recordCountMax)
+            if records.isEmpty { return }
+            try follow(records, publish: publish)
+        }
     }
 
     /// Does something that appends to the journal, again after applying what others have appended first.
@@ -70,17 +112,21 @@ final class Committer {
 
     /// Commits what was gathered, and returns once it is durable.
     ///
-    /// - Parameter publish: called with each group of other engines that had to be applied first.
-    /// - Returns: nil if nothing was gathered.
-    func commit(now: Timestamp, following publish: (CommittedGroup) -> Void) -> Outcome? {
-        guard !uploads.isEmpty else { return nil }
+    /// - Parameters:
+    ///   - isPressing: whether steps that nobody waits for are committed also alone.
+    ///   - publish: called with each group of other engines that had to be applied first.
+    /// - Returns: nil if there is nothing to commit now.
+    func commit(now: Timestamp, isPressing: Bool = false, following publish: (CommittedGroup) -> Void) -> Outcome? {
+        guard isDue(now: now, isPressing: isPressing) else { return nil }
         let group = uploads
+        let steps = steps
         uploads = []
+        self.steps = []
         operationCount = 0
         do {
             // A database has its file from its first class on. Without one there is nothing that an upload could change,
             // so whoever may not declare classes makes no files.
-            let committed = try pipeline.commit(group, now: now, following: publish)
+            let committed = try pipeline.commit(group, with: steps, now: now, following: publish)
             counts.note(committed)
             for (classIndex, count) in committed.metCounts.sorted(by: { $0.key < $1.key }) {
                 database.note(

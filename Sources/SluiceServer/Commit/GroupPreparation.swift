@@ -302,9 +302,11 @@ struct GroupPreparation {
     private static let rejectionCountMax = SQLiteServerStorage.rejectionCountMax
 
     /// The result. Read it once, after the last upload.
-    func prepared(workerID: String?) -> PreparedGroup {
-        let group = JournalGroup(
-            baseVersion: storage.version, acceptedAt: now, workerID: workerID, steps: storedSteps)
+    ///
+    /// - Parameter others: the steps that the group has beside those of the uploads.
+    func prepared(workerID: String?, with others: [JournalStep]) -> PreparedGroup {
+        let steps = storedSteps + others
+        let group = JournalGroup(baseVersion: storage.version, acceptedAt: now, workerID: workerID, steps: steps)
         var known = known
         known.before = objects.before
         return PreparedGroup(

@@ -29,8 +29,6 @@ package struct ConnectionProtocol: Sendable {
     private let dataLimits: DataLimits
     let login: any Login
     private var isGreeted = false
-    /// What both sides have named.
-    private var features: Features = []
     /// The sessions that are open or log in.
     var sessionLogins: [UInt64: SessionLogin] = [:]
     private var lastSession: UInt64 = 0
@@ -78,7 +76,8 @@ package struct ConnectionProtocol: Sendable {
                 guard isGreeted else { return violation("the first message of a connection is hello") }
                 flush()
                 actions += renew(session, credentials)
-            default:
+            case .subscribe, .unsubscribe, .upload, .credit, .members, .reportRequest, .declare, .remove, .cached,
+                .deploy, .variables, .listen, .message, .close:
                 let session = message.session
                 // Messages that were in flight when the server ended their session are dropped.
                 guard isGreeted else { return violation("the first message of a connection is hello") }
@@ -132,12 +131,7 @@ package struct ConnectionProtocol: Sendable {
     }
 
     private func moved(_ session: UInt64, _ database: String, to server: String) -> Action {
-        guard features.contains(.handOver) else {
-            let failure = ServerMessage.Failure(
-                session: session, code: .shuttingDown, message: "this server hands over to \(server)", action: .retry)
-            return .send(Frame.encode(ServerMessage.error(failure)))
-        }
-        return .send(Frame.encode(ServerMessage.moved(.init(session: session, url: "\(server)/\(database)"))))
+        .send(Frame.encode(ServerMessage.moved(.init(session: session, url: "\(server)/\(database)"))))
     }
 
     /// Counts a session until it has ended, in whatever way. One that has ended does not count.
@@ -157,9 +151,8 @@ package struct ConnectionProtocol: Sendable {
                 "the client speaks protocol versions \(hello.versionMin) to \(hello.versionMax), the server \(own)")
         }
         isGreeted = true
-        features = hello.features.intersection(.all)
         let reply = ServerMessage.HelloReply(
-            version: version, features: features, time: now, limits: limits,
+            version: version, features: hello.features.intersection(.all), time: now, limits: limits,
             agent: "sluice")
         return [.send(Frame.encode(ServerMessage.hello(reply)))]
     }
@@ -180,8 +173,6 @@ package struct ConnectionProtocol: Sendable {
                 "'\(open.path.prefix(80))' is no database name: use 1 to 64 letters, digits, '_' and '-'")
         }
         if let otherServer { return [moved(open.session, open.path, to: otherServer)] }
-        var open = open
-        open.features = features
         return logIn(open, byteCount: byteCount)
     }
 

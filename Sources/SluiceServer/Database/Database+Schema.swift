@@ -13,6 +13,14 @@ enum SchemaChange {
 }
 
 extension Database {
+    /// Whether a client declares what the schema does not have, or what it contradicts.
+    func lacks(_ schema: Schema) throws -> Bool {
+        guard schema != storage.schema else { return false }
+        guard !schema.classes.contains(where: \.isLocal) else { return true }
+        var merged = storage.schema
+        return try !merged.merge(schema, sides: ("the server", "this client")).isEmpty
+    }
+
     /// Adds what a client declares and the schema does not have.
     ///
     /// - Parameter mayAdd: whether the client may change the schema.

@@ -13,6 +13,8 @@ final class Database {
     let journal: (any Journal)?
     /// Does something that appends to the journal, again after applying what others have appended first.
     var catchingUp: (_ body: () throws -> Void) throws -> Void = { try $0() }
+    /// Applies what other engines have appended to the journal.
+    var catchUp: () throws -> Void = {}
     /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
     /// file.
     var materialize: (() throws -> any ServerStorage)?
@@ -20,6 +22,8 @@ final class Database {
     var isAbandoned: @Sendable (SessionID?) -> Bool = { _ in false }
     /// Called when a file could not be opened because there are no descriptors left.
     var onTooManyFiles: () -> Void = {}
+    /// Called before the file is closed, with where it stands in its journal, if it could be written.
+    var onClose: (JournalHead) -> Void = { _ in }
     /// What keeps the database from being written.
     private(set) var obstacle: WriteObstacle
     private var probes = ProbeSchedule()

@@ -1,5 +1,7 @@
+public import SluiceModel
+
 /// Why a server could not start or go on.
-public struct ServerError: Error, Sendable, CustomStringConvertible {
+public struct ServerError: SluiceError {
     /// The kind of failure. More codes may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
@@ -32,6 +34,4 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
         self.message = message
         self.cause = cause
     }
-
-    public var description: String { message }
 }

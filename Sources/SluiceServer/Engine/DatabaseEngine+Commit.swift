@@ -25,9 +25,11 @@ extension DatabaseEngine {
     }
 
     /// Commits the uploads gathered so far, and sends the result to all sessions concerned.
+    ///
+    /// - Parameter isPressing: whether what nobody waits for is committed, too.
     @discardableResult
-    func commit(now: Timestamp) -> Committer.Outcome? {
-        let outcome = committer.commit(now: now, following: publishFollowed)
+    func commit(now: Timestamp, isPressing: Bool = false) -> Committer.Outcome? {
+        let outcome = committer.commit(now: now, isPressing: isPressing, following: publishFollowed)
         switch outcome {
         case nil: break
         case .committed(let group):
@@ -53,7 +55,7 @@ extension DatabaseEngine {
     }
 
     /// Applies and publishes what other engines have appended to the journal. A record that does not continue this
-    /// database's history changes nothing, and ends every session.
+    /// database's history changes nothing, and ends every session; one that is applied already is left out.
     func follow(_ records: [JournalRecord]) {
         do { try committer.follow(records, publish: publishFollowed) } catch {
             endAll(reason(of: error, "the journal could not be followed"))
@@ -66,8 +68,19 @@ extension DatabaseEngine {
         observers.writingHandle = nil
         defer { observers.writingHandle = writing }
         if group.changesSchema { beginSessionsAnew() }
+        // The client has gone to another engine, before this one has noticed the end of its connection.
+        for client in group.visitors {
+            if let stale = sessions.session(ofClient: client) { end(stale, Self.hasOpenedAnother) }
+        }
         publish(group)
         if group.changesRules { hold(storedRules()) }
+        if group.beginsEpoch { endSessionsOfEpoch() }
+    }
+
+    /// Ends every session, since what its client knows of the history is an epoch that has ended. Every client has been
+    /// sent all of that epoch, so it comes back with a version of it and goes on from there.
+    private func endSessionsOfEpoch() {
+        endAll(.init(.historyChanged, "the database's history goes on in another epoch", action: .retry))
     }
 
     /// Sends the changes of a durable group to all sessions concerned, and acknowledges the uploads to their authors.
@@ -157,7 +170,7 @@ extension DatabaseEngine {
     }
 
     private func send(_ digest: ObjectID, of view: SharedView) {
-        for subscription in view.subscriptions where subscription.isComplete && subscription.takesDigests {
+        for subscription in view.subscriptions where subscription.isComplete {
             let check = ServerMessage.DigestCheck(
                 session: subscription.session.session, subscription: subscription.id,
                 version: database.storage.version, digest: digest)

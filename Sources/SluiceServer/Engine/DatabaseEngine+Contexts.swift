@@ -98,15 +98,8 @@ extension DatabaseEngine {
         }
     }
 
-    /// Whether a subscription's client takes differences in pages.
-    private func takesMovesInPages(_ subscription: ViewSubscription) -> Bool {
-        sessions[subscription.session]?.takesMovesInPages ?? false
-    }
-
-    /// Whether a subscription's client takes differences in pages, and its view is not too large to be copied for others
-    /// that stay.
+    /// Whether a subscription's view is not too large to be copied for others that stay.
     private func canMoveBeside(_ subscription: ViewSubscription) -> Bool {
-        guard takesMovesInPages(subscription) else { return false }
         let view = subscription.view
         return view.live.linkedCount <= database.limits.copiedMemberCountMax || view.subscriptions.count == 1
     }
@@ -170,10 +163,10 @@ extension DatabaseEngine {
         var waiting: [ContextMoves.Move] = []
         var restarts: [ContextMove] = []
         for subscription in view.subscriptions {
-            let isSwitched = subscription.isComplete && takesMovesInPages(subscription)
-            if subscription.isComplete { publication.interrupt(subscription, isSwitched ? .resumed : .bootstrap) }
+            let isComplete = subscription.isComplete
+            if isComplete { publication.interrupt(subscription, .resumed) }
             view.remove(subscription)
-            if isSwitched {
+            if isComplete {
                 waiting.append(wait(subscription, former, target, isDivided: false))
             } else {
                 restarts.append(ContextMove(subscription: subscription, query: view.query, way: .anew))
@@ -364,7 +357,7 @@ extension DatabaseEngine {
             let page = ServerMessage.Page(
                 session: subscription.session.session, subscriptions: [subscription.id],
                 version: database.storage.version, progress: 0, kind: .bootstrap,
-                content: block.readable(withNotes: subscription.subscriber.readsNotes))
+                content: block)
             outbox.send([.page(page)], to: subscription.session)
         }
     }

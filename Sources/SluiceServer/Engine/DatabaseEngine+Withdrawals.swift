@@ -42,7 +42,7 @@ extension DatabaseEngine {
     /// Tells authors which objects that they have created are not there, since others had deleted them later.
     func withdraw(createdInVain objects: [SessionID: [ObjectRef]]) {
         for (session, objects) in objects.sorted(by: { $0.key < $1.key })
-        where sessions[session]?.takesWithdrawals ?? false {
+        where sessions[session] != nil {
             withdraw(objects, from: session)
         }
     }

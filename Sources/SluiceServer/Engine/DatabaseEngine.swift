@@ -41,6 +41,8 @@ package final class DatabaseEngine {
     var outbox = Outbox()
     /// Who listens to ephemeral messages.
     var topics = MessageTopics()
+    /// The sessions that are to be opened together, in order.
+    var arrivals: [Arrival] = []
     var encodedBlockCount: UInt64 = 0
     var sentDigestCount: UInt64 = 0
 
@@ -77,6 +79,7 @@ package final class DatabaseEngine {
         housekeeping = Housekeeping(database)
         judgeWrites()
         database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
+        database.catchUp = { [unowned self] in try committer.catchUp(publishFollowed) }
     }
 
     // MARK: Events
@@ -85,10 +88,14 @@ package final class DatabaseEngine {
     package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
         turn.begin(.starts, isAwaited: starter.isAwaited)
         for event in events {
+            if case .open(let id, let request, let user, let holder) = event {
+                let holder = holder ?? user.id.map { .user($0) } ?? .session(id)
+                admit(Arrival(id: id, client: .init(open: request, user: user), holder: holder), now: now)
+                continue
+            }
+            openArrivals(now: now)
             switch event {
-            case .open(let id, let request, let user, let holder):
-                commit(now: now)
-                open(id, request, user: user, of: holder ?? user.id.map { .user($0) } ?? .session(id), now: now)
+            case .open: break
             case .renewed(let id, let user):
                 commit(now: now)
                 sessions[id]?.user = user
@@ -108,6 +115,7 @@ package final class DatabaseEngine {
                 follow(records)
             }
         }
+        openArrivals(now: now)
         commit(now: now)
         sessions.forgetDeparted()
         permissions.forgetDeparted()
@@ -146,8 +154,7 @@ package final class DatabaseEngine {
         var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
         for message in messages {
             guard let session = sessions[id], let subscriber = subscriptions[id] else { return }
-            guarding(id) { try sessions.noteMessage(from: session) }
-            guard sessions[id] != nil else { return }
+            if let step = sessions.confirmation(from: session) { committer.add(step, now: now) }
             if case .upload(_, let changesets) = message {
                 guarding(id) { try upload(changesets, from: session, now: now) }
                 continue
@@ -193,36 +200,6 @@ package final class DatabaseEngine {
     }
 
     // MARK: Sessions
-
-    private func open(
-        _ id: SessionID, _ request: ClientMessage.Open, user: User, of holder: Holder, now: Timestamp
-    ) {
-        do {
-            try check(request.variables)
-            try permissions.open(id, user, variables: request.variables)
-            let mayAdd = permissions.mayChangeSchema(id, user) && !request.options.contains(.readOnly)
-            let change = try database.extendSchema(by: request.schema, mayAdd: mayAdd)
-            try follow(change)
-            switch change {
-            case .none: break
-            // Everybody was bound anew.
-            case .grown: try permissions.confirm(id)
-            // What was found for the old schema is followed no more.
-            case .reshaped: try permissions.open(id, user, variables: request.variables)
-            }
-            let opening = try sessions.open(id, request, user: user, now: now)
-            if let stale = opening.superseded {
-                end(stale, .init(.protocolViolation, "the client has opened another session", action: .retry))
-            }
-            subscriptions.open(
-                id, holder: holder, access: permissions.binding(of: id),
-                readsNotes: request.features.contains(.listEdits))
-            outbox.send(permissions.notice(of: id) + opening.messages, to: id)
-        } catch {
-            permissions.close(id)
-            outbox.end(id, reason(of: error, "a session could not be opened"))
-        }
-    }
 
     private func close(_ id: SessionID) {
         guard sessions.remove(id) else { return }
@@ -289,6 +266,18 @@ package final class DatabaseEngine {
         set { database.onTooManyFiles = newValue }
     }
 
+    /// Called before the file is closed, with where it stands in its journal, if it could be written.
+    package var onClose: (JournalHead) -> Void {
+        get { database.onClose }
+        set { database.onClose = newValue }
+    }
+
+    /// Whether something waits to be stored for which no client waits.
+    package var isHoldingSteps: Bool { committer.hasSteps }
+
+    /// Applies what other engines have appended to the journal.
+    package func catchUp() throws { try database.catchUp() }
+
     /// Whether there is nothing in the database: no class, and no rules.
     package var isEmpty: Bool {
         database.storage.schema.classes.isEmpty && (try? database.storage.rulesVersion) == 0
@@ -323,7 +312,7 @@ package final class DatabaseEngine {
         }
     }
 
-    /// Begins a new epoch. Call it when an existing database is opened.
+    /// Begins a new epoch: what was served of the versions after the present one may not be what comes.
     package func beginEpoch() throws {
         // A damaged database gets no further versions.
         if let damage = database.storage.damage { return database.noteFailure("an epoch could not be begun", damage) }
@@ -336,13 +325,18 @@ package final class DatabaseEngine {
 
     /// Does a bounded amount of maintenance.
     package func performMaintenance(now: Timestamp) {
+        commit(now: now)
         bootstraps.dropIdle(now: now)
         housekeeping.step(connected: sessions.connectedClients, now: now)
     }
 
     /// Closes the database's file. The engine cannot be used after that.
-    package func close() {
+    ///
+    /// - Parameter now: when what waits to be stored is stored; nil to drop that.
+    package func close(now: Timestamp? = nil) {
+        if let now, failure == nil { commit(now: now, isPressing: true) }
         endObservations(ServerError(.database, "the database was closed; observe the query again"))
+        if failure == nil, database.isWritable { onClose(database.storage.head) }
         database.close()
     }
 

@@ -18,14 +18,19 @@ struct DatabaseOpener: Sendable {
     var metrics: (any ServerMetrics)?
     /// The most databases for which files are made; nil for any number.
     var databaseCountMax: Int?
+    /// Where the databases have their journals; nil if each has its own in its file.
+    var journals: (any JournalSource)?
+    /// Where the databases stood in their journals when this process closed them.
+    private let closed = ClosedDatabases()
     /// Where databases get their files, one after the other, so that no more are made than there may be.
     private let making = DispatchQueue(label: "sluice.making")
 
     init(
         folder: String?, workerID: String?, limits: DatabaseLimits, random: @escaping @Sendable () -> UInt64,
         log: LogSink?, rules: RulesFile? = nil, policies: WritePolicies? = nil,
-        metrics: (any ServerMetrics)? = nil, databaseCountMax: Int? = nil
+        metrics: (any ServerMetrics)? = nil, databaseCountMax: Int? = nil, journals: (any JournalSource)? = nil
     ) {
+        self.journals = journals
         self.folder = folder
         self.workerID = workerID
         self.limits = limits
@@ -46,7 +51,8 @@ struct DatabaseOpener: Sendable {
         try checkFolder()
         let path = folder.map { "\($0)/\(DatabaseFile.name(of: name))" }
         let isFile = path.map { SQLiteServerStorage.isTaken($0) } ?? false
-        let databaseID = ObjectID(high: random(), low: random())
+        let journal = try journals?.journal(ofDatabase: name)
+        let databaseID = try journal?.databaseID ?? ObjectID(high: random(), low: random())
         let storage =
             if isFile, let path {
                 try SQLiteServerStorage.open(
@@ -54,11 +60,18 @@ struct DatabaseOpener: Sendable {
             } else {
                 try SQLiteServerStorage.open(.memory, databaseID: databaseID)
             }
+        guard journal == nil || storage.databaseID == databaseID else {
+            storage.close()
+            throw StorageError(
+                .journal,
+                "the file of '\(name)' is not of the database that the journal has; move it away, and the "
+                    + "server makes the file anew from the journal")
+        }
         if let notice = storage.openingNotice {
             log?(.warning, "a database is not as it was left", [("database", name), ("notice", notice)])
         }
         let engine = DatabaseEngine(
-            name: name, storage: storage, workerID: workerID, limits: limits, log: log,
+            name: name, storage: storage, journal: journal, workerID: workerID, limits: limits, log: log,
             rules: rules.map { AccessRules($0) }, policies: policies, random: random)
         if isFile { log?(.info, "a database was opened", [("database", name), ("version", "\(storage.version)")]) }
         do {
@@ -66,9 +79,14 @@ struct DatabaseOpener: Sendable {
                 log?(
                     .warning, "a database is opened for reading only",
                     [("database", name), ("reason", obstacle.message)])
-            } else if isFile {
+            } else if journal != nil {
+                // Its history goes on wherever its replicas are opened.
+                try engine.catchUp()
+            } else if isFile, closed.head(ofDatabase: name) != storage.head {
+                // The server starts, or the file is another one: it may be an earlier state that was put back.
                 try engine.beginEpoch()
             }
+            if storage.obstacle == nil { engine.onClose = { [closed] in closed.note($0, ofDatabase: name) } }
             try engine.begin(
                 with: rules, isWritable: isFile && storage.obstacle == nil && storage.damage == nil)
         } catch {

@@ -20,6 +20,8 @@ final class DatabaseWorker: Sendable {
         var openingFailure = ""
         /// Events that wait until other databases are closed, because file descriptors have run out.
         var postponed: [DatabaseEvent] = []
+        /// Whether the queue will look for steps that wait to be stored.
+        var wakesForSteps = false
     }
 
     /// Whether events are taken.
@@ -163,6 +165,18 @@ final class DatabaseWorker: Sendable {
             return waiting.isScheduled
         }
         if goesOn { queue.async { self.drain() } }
+        wakeForSteps()
+    }
+
+    /// Sees to it that steps are stored for which no client waits, even if nothing happens any more.
+    private func wakeForSteps() {
+        guard !confined.wakesForSteps, confined.engine?.isHoldingSteps == true else { return }
+        confined.wakesForSteps = true
+        queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
+            guard let self else { return }
+            confined.wakesForSteps = false
+            wake()
+        }
     }
 
     private func run(_ preparation: QueryPreparation?, on queue: DispatchQueue) {
@@ -304,7 +318,7 @@ final class DatabaseWorker: Sendable {
                 guard engine.isIdle, confined.usedAt <= time, hasFiles || engine.isEmpty else {
                     return completion(false)
                 }
-                engine.close()
+                engine.close(now: now())
                 confined.engine = nil
                 log?(.info, "a database that nobody uses was closed", [("database", name)])
             }
@@ -362,7 +376,7 @@ final class DatabaseWorker: Sendable {
             aside.sync {}
             readers.sync(flags: .barrier) {}
             confined.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
-            confined.engine?.close()
+            confined.engine?.close(now: now())
             confined.engine = nil
         }
     }

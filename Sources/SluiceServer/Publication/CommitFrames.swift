@@ -33,8 +33,7 @@ struct CommitFrames {
                     messages.append([])
                     byteCount = 0
                 }
-                messages[messages.count - 1].append(
-                    (block.subscriptions, part.block.readable(withNotes: block.readsNotes)))
+                messages[messages.count - 1].append((block.subscriptions, part.block))
                 byteCount += part.size
             }
         }

@@ -18,13 +18,8 @@ struct ConcernedSessions {
         }
     }
 
-    private struct Parts {
-        let encoded: EncodedParts
-        let isSameForAll: Bool
-    }
-
     private var changes: [Change] = []
-    private var parts: [Parts] = []
+    private var parts: [EncodedParts] = []
     private var numbers: [ObjectIdentifier: Int] = [:]
 
     /// Adds a change of a view for some of its subscriptions. O(receivers).
@@ -32,7 +27,7 @@ struct ConcernedSessions {
         let number = numbers[ObjectIdentifier(encoded)] ?? parts.count
         if number == parts.count {
             numbers[ObjectIdentifier(encoded)] = number
-            parts.append(Parts(encoded: encoded, isSameForAll: encoded.isSameForAll))
+            parts.append(encoded)
         }
         for receiver in receivers {
             changes.append(Change(receiver: receiver, parts: number, order: changes.count))
@@ -54,23 +49,17 @@ struct ConcernedSessions {
     }
 
     /// Whether a change is so small that one message tells it.
-    func isInOneFrame(_ change: Change) -> Bool { parts[change.parts].encoded.blocks.count == 1 }
-
-    /// Whether a change has the same bytes for all receivers.
-    func isSameForAll(_ change: Change) -> Bool { parts[change.parts].isSameForAll }
+    func isInOneFrame(_ change: Change) -> Bool { parts[change.parts].blocks.count == 1 }
 
     /// What one session is told: subscriptions with the same change are told it together.
     func blocks(_ changes: ArraySlice<Change>) -> [SessionBlock] {
         var blocks: [SessionBlock] = []
         for change in changes {
-            let encoded = parts[change.parts].encoded
+            let encoded = parts[change.parts]
             if let position = blocks.firstIndex(where: { $0.parts === encoded }) {
                 blocks[position].subscriptions.append(change.receiver.subscription)
             } else {
-                blocks.append(
-                    SessionBlock(
-                        subscriptions: [change.receiver.subscription], parts: encoded,
-                        readsNotes: change.receiver.readsNotes))
+                blocks.append(SessionBlock(subscriptions: [change.receiver.subscription], parts: encoded))
             }
         }
         return blocks
@@ -81,6 +70,4 @@ struct ConcernedSessions {
 struct SessionBlock {
     var subscriptions: [UInt64]
     let parts: EncodedParts
-    /// Whether the session's client reads what is said of lists beside their values.
-    let readsNotes: Bool
 }

@@ -133,7 +133,7 @@ struct Publication {
             let isToldMore = next < others.count && others[next] == id
             if isToldMore { told.insert(id) }
             if !isToldMore, changes.count == 1, let change = changes.first, concerned.isInOneFrame(change) {
-                shared.add(change, of: concerned) { frames.make(for: id, concerned.blocks(changes))[0] }
+                shared.add(change) { frames.make(for: id, concerned.blocks(changes))[0] }
             } else {
                 actions += frames.make(for: id, concerned.blocks(changes)).map { .send($0, to: id.connection) }
             }
@@ -152,7 +152,6 @@ private struct SharedFrames {
         let session: UInt64
         let subscription: UInt64
         let parts: Int
-        let readsNotes: Bool
     }
 
     private var places: [Key: Int] = [:]
@@ -163,10 +162,9 @@ private struct SharedFrames {
     /// Adds a session that is told one change and nothing else.
     ///
     /// - Parameter frame: makes the frame, if no session before has the same.
-    mutating func add(_ change: ConcernedSessions.Change, of sessions: ConcernedSessions, _ frame: () -> [UInt8]) {
+    mutating func add(_ change: ConcernedSessions.Change, _ frame: () -> [UInt8]) {
         let key = Key(
-            session: change.session.session, subscription: change.receiver.subscription, parts: change.parts,
-            readsNotes: sessions.isSameForAll(change) || change.receiver.readsNotes)
+            session: change.session.session, subscription: change.receiver.subscription, parts: change.parts)
         if let latest, latest.key == key { return frames[latest.place].connections.append(change.session.connection) }
         let place = places[key] ?? frames.count
         if place == frames.count {
@@ -208,9 +206,6 @@ final class EncodedParts {
 
     /// - Parameter blocks: the blocks with their approximate sizes before compression.
     init(_ blocks: [(block: SharedBlock, size: Int)]) { self.blocks = blocks }
-
-    /// Whether they have the same bytes for all receivers.
-    var isSameForAll: Bool { blocks.allSatisfy(\.block.isSameForAll) }
 }
 
 /// Finds the encoding of a change that equals an earlier one. Views that change alike often follow each other, so the

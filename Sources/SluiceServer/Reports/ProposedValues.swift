@@ -63,9 +63,7 @@ struct ProposedValues {
         let operation = check.fitting(ObjectOperation(ObjectRef(classIndex, key), .create(fields)))
         if let problem = check.problem(with: operation) { throw Problem(message: problem) }
         var row = Row(key: key, values: former)
-        for field in operation.fields {
-            if case .set(let value) = field.change { row.set(value, of: field.property) }
-        }
+        row.apply(operation.fields)
         return row
     }
 }

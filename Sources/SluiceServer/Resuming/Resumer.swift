@@ -65,14 +65,14 @@ final class Resumer {
         _ subscription: ViewSubscription, content: ViewBlock, now: Timestamp
     ) throws -> [ServerMessage] {
         let session = subscription.session.session
-        let digest = try subscription.takesDigests ? digests.digest(of: subscription.view) : nil
+        let digest = try digests.digest(of: subscription.view)
         let complete = ServerMessage.Complete(
             session: session, subscription: subscription.id, version: storage.version,
             acceptedAt: storage.acceptedAt ?? now, kind: .resumed, digest: digest)
         guard !content.isEmpty else { return [.complete(complete)] }
         let page = ServerMessage.Page(
             session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, kind: .resumed,
-            content: content.readable(withNotes: subscription.subscriber.readsNotes))
+            content: content)
         return [.page(page), .complete(complete)]
     }
 }

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 public import SluiceModel
+package import SluiceStorage
 public import SluiceTransport
 
 /// Says how to run a server.
@@ -77,6 +78,8 @@ public struct ServerConfiguration: Sendable {
     /// Who is told about the server's work; nil for nobody.
     public var metrics: (any ServerMetrics)?
 
+    /// Where the databases have their journals; nil if each has its own in its file.
+    package var journals: (any JournalSource)?
     /// How long a database stays open without sessions, in microseconds.
     package var idleDatabaseTime: Int64 = 60_000_000
     package var now: @Sendable () -> Timestamp = { Timestamp(Date()) }

@@ -38,7 +38,8 @@ public final class SyncServer: Sendable {
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
             random: configuration.random, log: configuration.log?.about(.database),
             rules: try LoginSetup.rules(configuration),
-            policies: policies, metrics: configuration.metrics, databaseCountMax: configuration.quotas.databaseCountMax)
+            policies: policies, metrics: configuration.metrics,
+            databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now)
         let login: any Login
@@ -186,8 +187,7 @@ public final class SyncServer: Sendable {
     ///
     /// The other server must have what this one has accepted, such as a copy of the data folder that was made after the
     /// call; what stores have sent and this server has not acknowledged they send there. Where the other server cannot
-    /// be reached, stores return to their own and try again. Stores of versions that know no handing over connect to
-    /// this server again and again.
+    /// be reached, stores return to their own and try again.
     ///
     /// - Parameter url: `ws://HOST:PORT` or `wss://…`, without a database; nil serves sessions here again. Stores that
     ///   use `wss` follow to `wss` only.

@@ -2,7 +2,11 @@ internal import SluiceModel
 internal import SluiceStorage
 internal import SluiceWire
 
-/// Identifies clients, and keeps their records.
+/// Identifies clients, and keeps their records, which are steps of the journal.
+///
+/// Clients that come in one turn are identified in one group. Where another engine has appended to the journal
+/// meanwhile, what it did is applied and they are identified anew, so that a client that moves between engines is known,
+/// and no two clients get one id.
 struct ClientRegistry {
     private let database: Database
     private let random: () -> UInt64
@@ -15,12 +19,74 @@ struct ClientRegistry {
         self.random = random
     }
 
+    /// A client that asks to open a session.
+    struct Request {
+        let open: ClientMessage.Open
+        let user: User
+
+        var isReadOnly: Bool { open.options.contains(.readOnly) }
+    }
+
     struct Identified {
         var record: ClientRecord
         var offer: ObjectID
         var outcome: ServerMessage.OpenOutcome
         /// Whether nothing could be stored of the client, since the database cannot be written.
         var isUnstored = false
+    }
+
+    typealias Answer = Result<Identified, any Error>
+
+    /// Identifies clients that open sessions, and stores that they came where that is possible.
+    ///
+    /// - Returns: an answer to each request.
+    func identify(_ requests: [Request], now: Timestamp) -> [Answer] {
+        if storage.damage == nil {
+            if storage.obstacle != nil { return answer(requests, now: now, identifyUnstored) }
+            do {
+                try followIfReadersAreAhead(requests)
+                guard requests.contains(where: { !$0.isReadOnly }) else {
+                    return try identifyRecorded(requests, now: now)
+                }
+                return try database.transaction { try identifyRecorded(requests, now: now) }
+            } catch let error as StorageError {
+                if database.noteObstacle(error) { return answer(requests, now: now, identifyUnstored) }
+                guard error.isOfDamage else { return requests.map { _ in .failure(error) } }
+                database.noteFailure("a client's record could not be read or written", error)
+            } catch { return requests.map { _ in .failure(error) } }
+        }
+        return requests.map { request in Answer { try identifyUnrecorded(request, now: now) } }
+    }
+
+    /// Applies what other engines have appended, if a reader's objects may be from there. A writer's record is a step,
+    /// which fits nowhere but at the end of the journal.
+    private func followIfReadersAreAhead(_ requests: [Request]) throws {
+        let areAhead = requests.contains { request in
+            request.isReadOnly && request.open.identity.map { !knows($0, at: request.open.version) } ?? false
+        }
+        if areAhead { try database.catchUp() }
+    }
+
+    /// Identifies readers by what they say, and writers in another way.
+    private func answer(
+        _ requests: [Request], now: Timestamp, _ writer: (Request, Timestamp) throws -> Identified
+    ) -> [Answer] {
+        requests.map { request in
+            Answer { request.isReadOnly ? try identifyReader(request.open, now: now) : try writer(request, now) }
+        }
+    }
+
+    /// Identifies clients; writers within a transaction.
+    ///
+    /// - Throws: ``StorageError``. What else is wrong with a request is its own answer.
+    private func identifyRecorded(_ requests: [Request], now: Timestamp) throws -> [Answer] {
+        try requests.map { request in
+            do {
+                return .success(
+                    request.isReadOnly
+                        ? try identifyReader(request.open, now: now) : try identifyWriter(request, now: now))
+            } catch let error as SessionEnd { return .failure(error) }
+        }
     }
 
     /// Whether a client's objects are from this database, at a version in its history.
@@ -30,64 +96,51 @@ struct ClientRegistry {
 
     /// Identifies a reader, of which there is no record. Its objects are right as long as this database knows their
     /// version.
-    private func identifyReader(_ open: ClientMessage.Open, now: Timestamp) -> Identified {
-        let outcome: ServerMessage.OpenOutcome =
-            open.identity.map { knows($0, at: open.version) ? .resumed : .reset } ?? .created
+    private func identifyReader(_ open: ClientMessage.Open, now: Timestamp) throws -> Identified {
+        var outcome = ServerMessage.OpenOutcome.created
+        if let identity = open.identity {
+            outcome = knows(identity, at: open.version) ? .resumed : .reset
+        }
         let nobody = ObjectID(high: 0, low: 0)
         return Identified(
             record: ClientRecord(id: 0, userID: nil, nonce: nobody, createdAt: now), offer: nobody, outcome: outcome)
-    }
-
-    /// Identifies the client that opens a session, and stores that it came where that is possible.
-    func identify(
-        _ open: ClientMessage.Open, isReadOnly: Bool, user: User, now: Timestamp
-    ) throws -> Identified {
-        if storage.damage == nil {
-            if isReadOnly { return identifyReader(open, now: now) }
-            if storage.obstacle != nil { return try identifyUnstored(open, user: user, now: now) }
-            do { return try identify(open, user: user, now: now) } catch let error as StorageError {
-                if database.noteObstacle(error) { return try identifyUnstored(open, user: user, now: now) }
-                guard error.isOfDamage else { throw error }
-                database.noteFailure("a client's record could not be read or written", error)
-            }
-        }
-        return try identifyUnrecorded(open, now: now)
     }
 
     /// Identifies a client of a damaged database. Nothing is written about it, so its own word counts, and it is served
     /// what can be read.
     ///
     /// What the server does not know it may have lost itself, so a client does not have to drop what it has.
-    private func identifyUnrecorded(_ open: ClientMessage.Open, now: Timestamp) throws -> Identified {
-        let reader = identifyReader(open, now: now)
-        guard let identity = open.identity else { return reader }
+    private func identifyUnrecorded(_ request: Request, now: Timestamp) throws -> Identified {
+        let reader = try identifyReader(request.open, now: now)
+        guard let identity = request.open.identity else { return reader }
         guard reader.outcome == .resumed else {
             throw storage.damage ?? StorageError(.damaged, "the client is not known")
         }
         var record = ClientRecord(id: identity.clientID, userID: nil, nonce: identity.nonce, createdAt: now)
-        record.sequence = open.acknowledged
+        record.sequence = request.open.acknowledged
         return Identified(record: record, offer: identity.nonce, outcome: .resumed)
     }
 
     /// Identifies a client without storing anything. One that is new gets the identity of a reader, and its own later.
-    private func identifyUnstored(_ open: ClientMessage.Open, user: User, now: Timestamp) throws -> Identified {
+    private func identifyUnstored(_ request: Request, now: Timestamp) throws -> Identified {
         var result: Identified
-        if let identity = open.identity, identity.clientID != 0 {
-            guard knows(identity, at: open.version), let record = try storage.client(identity.clientID),
+        if let identity = request.open.identity, identity.clientID != 0 {
+            guard knows(identity, at: request.open.version), let record = try storage.client(identity.clientID),
                 identity.nonce == record.nonce || identity.nonce == next(after: record.nonce, record.id)
             else {
                 throw database.obstacle.error ?? StorageError(.busy, "the database is about to be opened for writing")
             }
-            try check(user, against: record)
+            try check(request.user, against: record)
             result = Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
         } else {
-            result = identifyReader(open, now: now)
+            result = try identifyReader(request.open, now: now)
         }
         result.isUnstored = true
         return result
     }
 
-    private func identify(_ open: ClientMessage.Open, user: User, now: Timestamp) throws -> Identified {
+    private func identifyWriter(_ request: Request, now: Timestamp) throws -> Identified {
+        let (open, user) = (request.open, request.user)
         guard let identity = open.identity else { return try makeClient(user, .created, now: now) }
         guard identity.databaseID == storage.databaseID else { return try makeClient(user, .reset, now: now) }
         let isInHistory = storage.reaches(open.version, inEpoch: identity.epoch)
@@ -101,14 +154,11 @@ struct ClientRegistry {
         }
         try check(user, against: record)
         guard isInHistory else { return try makeClient(user, .reset, accepted: record.sequence, now: now) }
-        try database.transaction {
-            record.nonce = identity.nonce
-            record.userID = user.id
-            record.version = open.version
-            record.seenAt = now
-            try storage.update(record)
-            try storage.dropRejections(of: record.id, through: open.acknowledged)
-        }
+        record.nonce = identity.nonce
+        try storage.noteVisit(
+            ClientVisit(
+                clientID: record.id, userID: user.id, nonce: identity.nonce, version: open.version, time: now))
+        try storage.dropRejections(of: record.id, through: open.acknowledged)
         return Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
     }
 
@@ -126,35 +176,12 @@ struct ClientRegistry {
     private func makeClient(
         _ user: User, _ outcome: ServerMessage.OpenOutcome, accepted sequence: UInt64 = 0, now: Timestamp
     ) throws -> Identified {
-        let record = try database.transaction {
-            try storage.makeClient(
-                userID: user.id, nonce: ObjectID(high: random(), low: random()), sequence: sequence,
-                createdAt: now)
-        }
+        let record = try storage.makeClient(
+            userID: user.id, nonce: ObjectID(high: random(), low: random()), sequence: sequence, createdAt: now)
         return Identified(record: record, offer: next(after: record.nonce, record.id), outcome: outcome)
     }
 
     private func next(after nonce: ObjectID, _ clientID: UInt64) -> ObjectID {
         NonceChain.next(after: nonce, clientID: clientID, databaseID: storage.databaseID)
-    }
-
-    /// Stores the nonce that a session was offered, since the first message after the opening proves that the client has
-    /// stored it.
-    ///
-    /// - Throws: ``StorageError`` that ends the session.
-    func confirmNonce(of session: ServerSession) throws {
-        guard let nonce = session.unconfirmedNonce, let clientID = session.clientID else { return }
-        session.unconfirmedNonce = nil
-        do {
-            guard storage.damage == nil else { return }
-            try database.transaction {
-                guard var record = try storage.client(clientID) else { return }
-                record.nonce = nonce
-                try storage.update(record)
-            }
-        } catch let error as StorageError where error.isOfDamage {
-            // The session needs no record of its client.
-            database.noteFailure("a client's record could not be written", error)
-        }
     }
 }

@@ -23,10 +23,6 @@ final class ServerSession {
     let isReadOnly: Bool
     /// Whether the client's record is removed when the client closes the session.
     let isShortLived: Bool
-    /// Whether the client takes pages of kind resumed for a complete subscription, when its user's rights change.
-    let takesMovesInPages: Bool
-    /// Whether the client can be told of single objects that are not there.
-    let takesWithdrawals: Bool
     var uploads = Uploads.accepted
     /// The nonce that was offered at the opening and that the client's first message confirms; nil once the server has
     /// stored it.
@@ -38,15 +34,13 @@ final class ServerSession {
 
     init(
         id: SessionID, user: User, isReadOnly: Bool, clientID: UInt64?, isShortLived: Bool,
-        takesMovesInPages: Bool, takesWithdrawals: Bool, unconfirmedNonce: ObjectID?, receivedSequence: UInt64
+        unconfirmedNonce: ObjectID?, receivedSequence: UInt64
     ) {
         self.id = id
         self.user = user
         self.isReadOnly = isReadOnly
         self.clientID = clientID
         self.isShortLived = isShortLived
-        self.takesMovesInPages = takesMovesInPages
-        self.takesWithdrawals = takesWithdrawals
         self.unconfirmedNonce = unconfirmedNonce
         self.receivedSequence = receivedSequence
     }

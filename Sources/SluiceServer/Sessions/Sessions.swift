@@ -38,25 +38,29 @@ final class Sessions {
         let superseded: SessionID?
     }
 
-    /// Identifies a client and opens its session.
+    /// Identifies the clients that come in one turn, with one group of the journal.
+    func identify(_ requests: [ClientRegistry.Request], now: Timestamp) -> [ClientRegistry.Answer] {
+        clients.identify(requests, now: now)
+    }
+
+    /// Opens the session of a client that is identified.
     ///
-    /// - Throws: ``StorageError`` when the client could not be identified; nothing was opened then.
-    func open(_ id: SessionID, _ request: ClientMessage.Open, user: User, now: Timestamp) throws -> Opening {
+    /// - Throws: ``StorageError`` when the client's rejections cannot be read; nothing was opened then.
+    func open(
+        _ id: SessionID, _ request: ClientRegistry.Request, as client: ClientRegistry.Identified
+    ) throws -> Opening {
         let storage = database.storage
-        let isReadOnly = request.options.contains(.readOnly)
-        let client = try clients.identify(request, isReadOnly: isReadOnly, user: user, now: now)
-        let clientID = isReadOnly || client.record.id == 0 ? nil : client.record.id
+        let open = request.open
+        let clientID = request.isReadOnly || client.record.id == 0 ? nil : client.record.id
         // The client comes back on a new connection before the server has noticed the end of the old one.
         let superseded = clientID.flatMap { ofClient[$0] }
         let session = ServerSession(
-            id: id, user: user, isReadOnly: isReadOnly, clientID: clientID,
-            isShortLived: request.options.contains(.shortLived),
-            takesMovesInPages: request.options.contains(.movesInPages),
-            takesWithdrawals: request.features.contains(.withdrawals),
+            id: id, user: request.user, isReadOnly: request.isReadOnly, clientID: clientID,
+            isShortLived: open.options.contains(.shortLived),
             unconfirmedNonce: clientID == nil || client.isUnstored ? nil : client.offer,
             // A client whose history was undone continues its own numbers. What it knows to be settled it never sends
             // again, though this database may have lost it.
-            receivedSequence: client.outcome == .resumed ? max(client.record.sequence, request.acknowledged) : 0)
+            receivedSequence: client.outcome == .resumed ? max(client.record.sequence, open.acknowledged) : 0)
         let identity = ClientIdentity(
             databaseID: storage.databaseID, epoch: storage.epoch, clientID: client.record.id, nonce: client.offer)
         let opened = ServerMessage.Opened(
@@ -64,15 +68,16 @@ final class Sessions {
             acknowledged: client.record.sequence,
             rejections: client.outcome == .resumed && clientID != nil && storage.damage == nil
                 ? try storage.rejections(of: client.record.id).map { try ServerMessage.Rejection(wireBytes: $0) } : [],
-            userID: user.id,
-            schema: request.options.contains(.omitsKnownSchema) && request.schema == storage.schema
-                ? nil : storage.schema)
+            userID: request.user.id, schema: open.schema == storage.schema ? nil : storage.schema)
         var messages = [ServerMessage.opened(opened)]
-        open[id] = session
+        self.open[id] = session
         if let clientID { ofClient[clientID] = id }
         if client.isUnstored, let error = database.obstacle.error { messages += holdBack(session, because: error) }
         return Opening(session: session, messages: messages, superseded: superseded)
     }
+
+    /// The session of a client; nil if it has none here.
+    func session(ofClient id: UInt64) -> SessionID? { ofClient[id] }
 
     /// Removes a session.
     ///
@@ -102,10 +107,14 @@ final class Sessions {
         }
     }
 
-    /// Notes that a session's client has answered the opening.
+    /// What the first message after the opening proves: the client has stored the nonce that it was offered.
     ///
-    /// - Throws: ``StorageError`` that ends the session.
-    func noteMessage(from session: ServerSession) throws { try clients.confirmNonce(of: session) }
+    /// - Returns: the step that says so, once; nil for a client without a record.
+    func confirmation(from session: ServerSession) -> JournalStep? {
+        guard let nonce = session.unconfirmedNonce, let clientID = session.clientID else { return nil }
+        session.unconfirmedNonce = nil
+        return .nonce(client: clientID, nonce)
+    }
 
     // MARK: Uploads
 

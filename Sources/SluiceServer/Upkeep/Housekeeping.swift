@@ -7,6 +7,10 @@ final class Housekeeping {
     let indexes: IndexKeeper
     private var expiry = ClientExpiry()
     private var lastTrimmedVersion: UInt64 = 0
+    /// Groups need not make versions.
+    private var lastTrimmedPosition: UInt64 = 0
+    /// After how many versions, or groups, the log is looked at.
+    private static let trimPeriod: UInt64 = 10_000
     /// When the age of the log was last looked at.
     private var lastTrimmedAt = Timestamp(microseconds: .min)
     /// How often the age of the log is looked at, in microseconds.
@@ -44,8 +48,13 @@ final class Housekeeping {
         let looksAtAge =
             limits.logAgeMax != nil
             && (lastTrimmedAt.microseconds == .min || now.microseconds - lastTrimmedAt.microseconds >= Self.agePeriod)
-        guard storage.version >= lastTrimmedVersion + 10_000 || looksAtAge else { return }
+        let position = storage.head.position
+        guard
+            storage.version >= lastTrimmedVersion + Self.trimPeriod
+                || position >= lastTrimmedPosition + Self.trimPeriod || looksAtAge
+        else { return }
         lastTrimmedVersion = storage.version
+        lastTrimmedPosition = position
         lastTrimmedAt = now
         let earliest = limits.logAgeMax.map { Timestamp(microseconds: now.microseconds - $0) }
         do {

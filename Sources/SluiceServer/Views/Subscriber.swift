@@ -7,8 +7,6 @@ final class Subscriber {
     let holder: Holder
     /// What the subscriber may read and do now.
     var access: AccessBinding
-    /// Whether its client reads what is said of lists beside their values.
-    let readsNotes: Bool
     var subscriptions = SubscriptionList()
     /// The numbers of those that are not complete. Whoever has ten thousand has few of these, most of the time.
     private var incomplete: Set<UInt64> = []
@@ -19,8 +17,7 @@ final class Subscriber {
     /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
     var comparedMemberCount = 0
 
-    init(_ session: SessionID, holder: Holder, access: AccessBinding, readsNotes: Bool = false, pageCredit: UInt64) {
-        self.readsNotes = readsNotes
+    init(_ session: SessionID, holder: Holder, access: AccessBinding, pageCredit: UInt64) {
         self.holder = holder
         self.session = session
         self.access = access

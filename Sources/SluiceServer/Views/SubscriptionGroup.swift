@@ -2,13 +2,10 @@
 struct ChangeReceiver {
     let session: SessionID
     let subscription: UInt64
-    /// Whether the session's client reads what is said of lists beside their values.
-    let readsNotes: Bool
 
     init(_ subscription: ViewSubscription) {
         session = subscription.session
         self.subscription = subscription.id
-        readsNotes = subscription.subscriber.readsNotes
     }
 }
 

@@ -42,10 +42,9 @@ final class Subscriptions {
     var count: Int { subscribers.values.reduce(0) { $0 + $1.subscriptions.count } }
 
     /// Lets a session subscribe.
-    func open(_ session: SessionID, holder: Holder, access: AccessBinding, readsNotes: Bool) {
+    func open(_ session: SessionID, holder: Holder, access: AccessBinding) {
         subscribers[session] = Subscriber(
-            session, holder: holder, access: access, readsNotes: readsNotes,
-            pageCredit: database.limits.server.pageCreditMax)
+            session, holder: holder, access: access, pageCredit: database.limits.server.pageCreditMax)
         guard database.limits.userSubscriptionCountMax != nil else { return }
         sessionsByHolder[holder, default: []].insert(session)
     }

@@ -50,7 +50,7 @@ final class ViewDigests {
     func next(now: Timestamp) -> (view: SharedView, digest: ObjectID)? {
         guard reading == nil else { return nil }
         let due = rounds.next(now: now) {
-            !$0.isTooLargeToCheck && $0.subscriptions.contains { $0.isComplete && $0.takesDigests }
+            !$0.isTooLargeToCheck && $0.subscriptions.contains(where: \.isComplete)
         }
         guard let view = due, let session = view.subscriptions.first?.session else { return nil }
         if case .some(.some(let known)) = view.digest { return (view, known) }

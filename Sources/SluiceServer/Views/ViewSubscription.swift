@@ -48,9 +48,6 @@ final class ViewSubscription {
 
     var isComplete: Bool { progress == nil }
 
-    /// Whether its client is sent digests, which tell it what the elements of lists are.
-    var takesDigests: Bool { subscriber.readsNotes }
-
     /// Its place in a run of shared pages, if it takes such pages.
     var receiver: PageReceiver? { if case .shared(let receiver)? = pages { receiver } else { nil } }
 

@@ -53,14 +53,6 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @un
                 connection, file: file, readers: (access.location(path), access), gate: nil, resident: resident,
                 isDurable: durability == .full)
             try storage.admit(databaseID: nil, isSynced: durability == .full)
-            // Files of earlier versions lack it.
-            if file?.obstacle == nil { try connection.execute(makeCachedTable) }
-            // Programs that do not know the present format must not open what is written from now on.
-            if file?.obstacle == nil,
-                try connection.integer("PRAGMA user_version") != Int64(DatabaseHeader.Kind.client.formatVersion)
-            {
-                try DatabaseFile.noteFormat(connection, kind: .client)
-            }
             return storage
         case .memory:
             let number = memoryCount.wrappingAdd(1, ordering: .relaxed).newValue
@@ -80,8 +72,6 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @un
                 isDurable: false)
         }
     }
-
-    override class var mayHaveEditedLists: Bool { true }
 
     private init(
         _ connection: SQLiteConnection, file: OpenFile?, readers: (location: String, access: FileAccess),
@@ -103,15 +93,12 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @un
         try super.init(connection, file: file)
     }
 
-    /// When objects that no subscription has held were found to be cached.
-    private static let makeCachedTable = """
-        CREATE TABLE IF NOT EXISTS _cached (class INTEGER, key BLOB, since INTEGER NOT NULL, PRIMARY KEY (class, key)) \
-        WITHOUT ROWID
-        """
-
     private static func makeTables(on connection: SQLiteConnection) throws {
         for sql in [
-            makeCachedTable,
+            // When objects that no subscription has held were found to be cached.
+            """
+            CREATE TABLE _cached (class INTEGER, key BLOB, since INTEGER NOT NULL, PRIMARY KEY (class, key)) WITHOUT ROWID
+            """,
             "CREATE TABLE _outbox (sequence INTEGER PRIMARY KEY, changeset BLOB NOT NULL)",
             """
             CREATE TABLE _pending (class INTEGER, key BLOB, sequence INTEGER, PRIMARY KEY (class, key, sequence)) \

@@ -64,7 +64,7 @@ struct BirthMarker: Hashable {
 final class MarkerFile {
     /// What is known of a database before it is opened.
     enum Finding {
-        /// There is no marker: the database is new, or was made before there were markers.
+        /// There is no marker: the database is new, or its file was copied without the marker.
         case none
         /// The marker cannot be read, but it is there, so the database must be too.
         case unreadable

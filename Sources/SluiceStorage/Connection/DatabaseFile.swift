@@ -119,18 +119,13 @@ enum DatabaseFile {
         try connection.begin()
         do {
             try connection.execute("PRAGMA application_id = \(kind.rawValue)")
-            try noteFormat(connection, kind: kind)
+            try connection.execute("PRAGMA user_version = \(kind.formatVersion)")
             try prepare(connection)
         } catch {
             connection.rollback()
             throw error
         }
         try connection.commit()
-    }
-
-    /// Notes that a database has the format that this library writes.
-    static func noteFormat(_ connection: SQLiteConnection, kind: DatabaseHeader.Kind) throws {
-        try connection.execute("PRAGMA user_version = \(kind.formatVersion)")
     }
 
     /// Copies a database to a new file. The copy appears under its name only when it is whole; what a failed or killed

@@ -15,12 +15,11 @@ struct DatabaseHeader {
             }
         }
 
-        /// The format that this library writes; older ones it can read. A server's log is a journal since format 2, and
-        /// creations are stored by column in a client's outbox.
+        /// The format that this library writes, and the highest that it reads.
         var formatVersion: UInt32 {
             switch self {
-            case .server: 2
-            case .client: 2
+            case .server: 1
+            case .client: 1
             }
         }
     }

@@ -1,5 +1,7 @@
+public import SluiceModel
+
 /// Why a store could not be opened, read or written.
-public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct StorageError: SluiceError, Hashable {
     /// What kind of thing was wrong. More codes may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -42,7 +44,7 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let cancelled = Code(description: "cancelled")
         /// A statement that SQLite does not take: it is nested too deep, say.
         public static let unsupported = Code(description: "unsupported")
-        /// An object that is larger than a message may be: an older version of this library stored it.
+        /// An object that is larger than a message may be, as one may become whose class gets properties with large defaults.
         public static let oversized = Code(description: "oversized")
         /// A record of the journal that cannot follow what a database holds, or cannot be read.
         public static let journal = Code(description: "journal")

@@ -1,9 +1,7 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// A schema as a store keeps it: as it travels, and then which classes are local, if some are.
-///
-/// A version that knows no local classes cannot read such a schema, and so does not upload their objects.
+/// A schema as a store keeps it: as it travels, and then which classes are local.
 struct StoredSchema: WireCodable {
     let schema: Schema
 
@@ -12,15 +10,11 @@ struct StoredSchema: WireCodable {
     func encode(into writer: inout ByteWriter) {
         schema.encode(into: &writer)
         let local = schema.classes.indices.filter { schema[$0].isLocal }
-        if !local.isEmpty { writer.array(local) { $0.varint(UInt64($1)) } }
+        writer.array(local) { $0.varint(UInt64($1)) }
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
         let schema = try Schema(from: &reader)
-        guard !reader.isAtEnd else {
-            self.init(schema)
-            return
-        }
         let local = try reader.array(minimumSize: 1) { reader throws(WireError) in try reader.position() }
         do throws(SchemaError) {
             self.init(try schema.markingLocal(local))

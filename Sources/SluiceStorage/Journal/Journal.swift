@@ -1,8 +1,16 @@
+package import SluiceModel
+
 /// The ordered history of a database, which engines append to and follow.
 ///
-/// It needs no leader: whoever appends names the head after which the group belongs, and exactly one of two groups
-/// after the same head is taken.
+/// It needs no leader: each append names the head after which the group belongs, and of two groups after the same head
+/// exactly one is taken.
 package protocol Journal {
+    /// The id of the database, from which the head before its first group follows: ``JournalHead/init(of:)``.
+    var databaseID: ObjectID { get throws }
+
+    /// How long an append is tried again while nobody knows its outcome.
+    var patience: AppendPatience { get }
+
     /// Appends a group after the head that it was made for.
     ///
     /// - Throws: only errors after which the group is surely not in the journal.
@@ -15,23 +23,68 @@ package protocol Journal {
     func records(after position: UInt64, countMax: Int) throws -> [JournalRecord]
 }
 
-extension Journal {
-    /// How many times the same bytes are appended while the outcome is unknown.
-    private var attemptCountMax: Int { 16 }
+/// Where the databases of a server have their journals, by their names. Without one, the journal of each database is
+/// in its file.
+package protocol JournalSource: Sendable {
+    /// The journal of a database, which is made if there is none. Blocks; any thread may call it.
+    func journal(ofDatabase name: String) throws -> any Journal
+}
 
-    /// Appends a group, again and again while nobody knows whether it is there.
+/// How long to try again, and how long to wait between two tries: first a millisecond, then twice as long each time.
+package struct AppendPatience: Sendable {
+    /// For how long an append begins again, in microseconds.
+    package var time: Int64
+    /// The longest wait between two tries, in microseconds.
+    package var waitMax: Int64
+    private let now: @Sendable () -> Timestamp
+    private let wait: @Sendable (_ microseconds: Int64) -> Void
+
+    /// - Parameters:
+    ///   - now: the clock; only differences count.
+    ///   - wait: blocks the calling thread for a number of microseconds.
+    package init(
+        time: Int64 = 5_000_000, waitMax: Int64 = 250_000, now: @escaping @Sendable () -> Timestamp,
+        wait: @escaping @Sendable (_ microseconds: Int64) -> Void
+    ) {
+        self.time = time
+        self.waitMax = waitMax
+        self.now = now
+        self.wait = wait
+    }
+
+    /// Runs `body` until it answers something.
+    ///
+    /// - Returns: its answer; nil if the time is over.
+    func callAsFunction<Answer>(_ body: () throws -> Answer?) rethrows -> Answer? {
+        let end = now().microseconds + time
+        var pause: Int64 = 1_000
+        while true {
+            if let answer = try body() { return answer }
+            let left = end - now().microseconds
+            guard left > 0 else { return nil }
+            wait(min(pause, waitMax, left))
+            pause *= 2
+        }
+    }
+}
+
+extension Journal {
+    /// Appends a group, again and again while nobody knows whether it is there, for as long as ``patience`` allows.
     ///
     /// - Throws: ``JournalConflict`` if the group is not in the journal, since another engine was first;
     ///   ``StorageError/Code/busy`` if it may be there.
     package func appendSurely(_ record: JournalRecord, after head: JournalHead) throws {
-        for _ in 0..<attemptCountMax {
-            switch try append(record, after: head) {
-            case .appended: return
-            case .conflict: throw JournalConflict()
-            case .unknown: continue
-            }
+        let outcome = try patience {
+            let outcome = try append(record, after: head)
+            return outcome == .unknown ? nil : outcome
         }
-        throw StorageError(.busy, "it is not known whether the journal has a group; what it does has to be done again")
+        switch outcome {
+        case .appended?: return
+        case .conflict?: throw JournalConflict()
+        case .unknown?, nil:
+            throw StorageError(
+                .busy, "it is not known whether the journal has a group; what it does has to be done again")
+        }
     }
 }
 

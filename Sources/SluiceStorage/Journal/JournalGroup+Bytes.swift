@@ -5,9 +5,8 @@ internal import SluiceWire
 /// only who wrote what need not decode the values. A transaction that is a run of creations is written as it came, values
 /// included.
 extension JournalGroup {
+    /// The format that this version writes, and the only one that it reads.
     private static let format: UInt8 = 1
-    /// That of a group with a transaction that stays columns, which earlier versions do not read.
-    private static let formatWithColumns: UInt8 = 2
 
     /// The most bytes of one group, above what the limits of uploads allow.
     package static let byteCountMax = 1 << 29
@@ -17,7 +16,7 @@ extension JournalGroup {
 
     package func encoded() -> [UInt8] {
         var writer = ByteWriter()
-        writer.byte(transactions.contains { $0.creations != nil } ? Self.formatWithColumns : Self.format)
+        writer.byte(Self.format)
         writer.varint(baseVersion)
         writer.zigzag(acceptedAt.microseconds)
         writer.optional(workerID) { $0.string($1) }
@@ -39,12 +38,9 @@ extension JournalGroup {
         guard bytes.count <= byteCountMax else {
             throw StorageError(.journal, "a group of the journal has \(bytes.count) bytes; at most \(byteCountMax)")
         }
-        guard bytes.first == format || bytes.first == formatWithColumns else {
+        guard bytes.first == format else {
             let found = bytes.first.map { "format \($0)" } ?? "no bytes"
-            throw StorageError(
-                .journal,
-                "a group of the journal has \(found); this version reads the formats \(format) and \(formatWithColumns)"
-            )
+            throw StorageError(.journal, "a group of the journal has \(found); this version reads format \(format)")
         }
         do throws(WireError) {
             return try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
@@ -87,6 +83,9 @@ extension JournalStep {
         static let trim: UInt8 = 8
         static let rules: UInt8 = 9
         static let creations: UInt8 = 10
+        static let visit: UInt8 = 11
+        static let nonce: UInt8 = 12
+        static let seen: UInt8 = 13
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
@@ -107,6 +106,17 @@ extension JournalStep {
             writer.byte(Tag.progress)
             writer.varint(client)
             writer.varint(sequence)
+        case .visit(let visit):
+            writer.byte(Tag.visit)
+            visit.encode(into: &writer)
+        case .nonce(let client, let nonce):
+            writer.byte(Tag.nonce)
+            writer.varint(client)
+            nonce.encode(into: &writer)
+        case .seen(let clients, let time):
+            writer.byte(Tag.seen)
+            writer.array(clients) { $0.varint($1) }
+            writer.zigzag(time.microseconds)
         case .forgetting(let clients):
             writer.byte(Tag.forgetting)
             writer.array(clients) { $0.varint($1) }
@@ -146,6 +156,12 @@ extension JournalStep {
                 client: try reader.varint(), sequence: try reader.varint(), notice: try reader.data())
         case Tag.confirmation: self = .confirmation(client: try reader.varint(), sequence: try reader.varint())
         case Tag.progress: self = .progress(client: try reader.varint(), sequence: try reader.varint())
+        case Tag.visit: self = .visit(try ClientVisit(from: &reader))
+        case Tag.nonce: self = .nonce(client: try reader.varint(), try ObjectID(from: &reader))
+        case Tag.seen:
+            self = .seen(
+                try reader.array { reader throws(WireError) in try reader.varint() },
+                at: Timestamp(microseconds: try reader.zigzag()))
         case Tag.forgetting:
             self = .forgetting(try reader.array { reader throws(WireError) in try reader.varint() })
         case Tag.epoch: self = .epoch(try reader.fixed64())
@@ -180,6 +196,24 @@ extension JournalStep {
         }
         transaction.changes = changes
         self = .transaction(transaction)
+    }
+}
+
+extension ClientVisit {
+    fileprivate func encode(into writer: inout ByteWriter) {
+        writer.varint(clientID)
+        writer.optional(userID) { $0.string($1) }
+        nonce.encode(into: &writer)
+        writer.varint(version)
+        writer.zigzag(time.microseconds)
+    }
+
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        self.init(
+            clientID: try reader.varint(),
+            userID: try reader.optional { reader throws(WireError) in try reader.string() },
+            nonce: try ObjectID(from: &reader), version: try reader.varint(),
+            time: Timestamp(microseconds: try reader.zigzag()))
     }
 }
 

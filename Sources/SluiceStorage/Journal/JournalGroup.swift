@@ -37,6 +37,12 @@ package enum JournalStep: Hashable, Sendable {
     case confirmation(client: UInt64, sequence: UInt64)
     /// A client's uploads count as accepted up to a sequence, because another identity of it uploaded them.
     case progress(client: UInt64, sequence: UInt64)
+    /// A client that opens a session. The first visit makes its record.
+    case visit(ClientVisit)
+    /// A client has stored a nonce, which it shows at its next visit.
+    case nonce(client: UInt64, ObjectID)
+    /// Clients that are connected at a time, and up to date.
+    case seen([UInt64], at: Timestamp)
     /// Clients that are forgotten, with their sequences and rejections.
     case forgetting([UInt64])
     /// A new epoch, by its random number.
@@ -49,6 +55,25 @@ package enum JournalStep: Hashable, Sendable {
     case rules([UInt8])
     /// The log up to a version is dropped.
     case trim(version: UInt64)
+}
+
+/// A client that opens a session, with what is kept of it from then on.
+package struct ClientVisit: Hashable, Sendable {
+    package var clientID: UInt64
+    package var userID: String?
+    /// The nonce that the client has shown, or that a new client is known by.
+    package var nonce: ObjectID
+    /// The last version that the client has; 0 for a new one.
+    package var version: UInt64
+    package var time: Timestamp
+
+    package init(clientID: UInt64, userID: String?, nonce: ObjectID, version: UInt64, time: Timestamp) {
+        self.clientID = clientID
+        self.userID = userID
+        self.nonce = nonce
+        self.version = version
+        self.time = time
+    }
 }
 
 /// An accepted transaction as redo data.

@@ -12,11 +12,9 @@ package struct JournalHead: Hashable, Sendable {
         self.chain = chain
     }
 
-    /// The head of a database that has no journal yet, so that journals of different databases never fit.
-    ///
-    /// - Parameter version: 0, or the last version of a database from before there were journals.
-    package init(of databaseID: ObjectID, version: UInt64) {
-        let words = [databaseID.high, databaseID.low, version].flatMap(Self.bytes)
+    /// The head before the first group, so that journals of different databases never fit.
+    package init(of databaseID: ObjectID) {
+        let words = [databaseID.high, databaseID.low].flatMap(Self.bytes)
         self.init(position: 0, chain: SHA256.digest(Array("Sluice journal".utf8) + words))
     }
 

@@ -1,11 +1,11 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// The bytes of what was done to one object, without the values. What is remembered of an object with several creations
-/// has a flag, so a journal without such objects has the bytes that it had before there was any of that.
+/// The bytes of what was done to one object, without the values: flags, the properties, and then what the flags say.
 extension WriteNote {
-    /// The flags, beside those of ``partial``: that some properties got a default, that a creation met the object, that a
-    /// deletion came before, and that its lineage follows.
+    /// The flags beside the kind: that some properties were changed in part, that some got a default, that a creation met
+    /// the object, that a deletion came before, and that its lineage follows.
+    private static let hasPartial: UInt8 = 8
     private static let hasDefaults: UInt8 = 16
     private static let hasCreation: UInt8 = 32
     private static let hasDeletion: UInt8 = 64
@@ -15,11 +15,12 @@ extension WriteNote {
 
     func encode(into writer: inout ByteWriter) {
         let flags =
-            (defaulted.isEmpty ? 0 : Self.hasDefaults) | (creates ? Self.hasCreation : 0)
+            (partial.isEmpty ? 0 : Self.hasPartial) | (defaulted.isEmpty ? 0 : Self.hasDefaults)
+            | (creates ? Self.hasCreation : 0)
             | (deletes ? Self.hasDeletion : 0) | (lineage == nil ? 0 : Self.hasLineage)
-        writer.byte(kind.rawValue | partial.journalFlags | flags)
+        writer.byte(kind.rawValue | flags)
         written.encode(into: &writer)
-        partial.encodeForJournal(into: &writer)
+        if !partial.isEmpty { writer.array(partial) { $1.encode(into: &$0) } }
         if !defaulted.isEmpty { defaulted.encode(into: &writer) }
         lineage?.encode(into: &writer)
     }
@@ -27,14 +28,16 @@ extension WriteNote {
     /// - Parameter isPart: whether it is in the rest that a deletion has left, and so cannot have one itself.
     init(from reader: inout ByteReader, isPart: Bool = false) throws(WireError) {
         let flags = try reader.byte()
-        guard let kind = WriteKind(rawValue: flags & 3) else {
+        guard let kind = WriteKind(rawValue: flags & 7) else {
             throw WireError(.malformed, "a change of kind \(flags)", offset: reader.offset)
         }
         let written = try PropertySet(from: &reader)
         guard kind != .delete || written.isEmpty else {
             throw WireError(.malformed, "a delete that writes", offset: reader.offset)
         }
-        let partial = try [FieldOperation](flags: flags, fromJournal: &reader)
+        let partial =
+            flags & Self.hasPartial != 0
+            ? try reader.array(minimumSize: 2) { reader throws(WireError) in try FieldOperation(from: &reader) } : []
         let defaulted = flags & Self.hasDefaults != 0 ? try PropertySet(from: &reader) : []
         guard defaulted.allSatisfy(written.contains) else {
             throw WireError(.malformed, "defaults of properties that are not written", offset: reader.offset)

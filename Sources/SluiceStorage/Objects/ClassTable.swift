@@ -10,9 +10,8 @@ final class ClassTable {
         let codec: ColumnCodec
         /// The quoted name of its column, or of its table.
         let name: String
-        /// Whether it is the table of a list that has room for the identity of elements. Only a file of an earlier
-        /// version that cannot be written has none.
-        var hasIdentities = false
+        /// Whether it is the table of a list, which has room for the identity of elements.
+        var isList = false
 
         var field: Field { Field(property: property, codec: codec) }
     }
@@ -88,9 +87,8 @@ final class ClassTable {
             let codec = ColumnCodec(property.type.element, schema: schema)
             if property.type.isCollection {
                 let name = layout.table(declared.name, collection: property.name)
-                let hasIdentities = try property.type.container == .list && Self.hasIdentities(name, on: connection)
-                collections.append(
-                    Column(property: position, codec: codec, name: name, hasIdentities: hasIdentities))
+                let isList = property.type.container == .list
+                collections.append(Column(property: position, codec: codec, name: name, isList: isList))
             } else {
                 singles.append(Column(property: position, codec: codec, name: layout.column(property.name)))
             }
@@ -119,13 +117,6 @@ final class ClassTable {
             nextRow = .failure(error)
         }
         try recover()
-    }
-
-    /// Whether the table of a list has room for the identity of elements.
-    static func hasIdentities(_ name: String, on connection: SQLiteConnection) throws -> Bool {
-        let text = "'" + TableLayout.unquoted(name).replacing("'", with: "''") + "'"
-        let sql = "SELECT 1 FROM pragma_table_info(\(text)) WHERE name = '\(TableLayout.identity)'"
-        return try connection.integer(sql) != nil
     }
 
     /// Empties the cache of local row ids, and looks up again whether there is an index of ids. Call it when rows may

@@ -35,7 +35,7 @@ extension ObjectTables {
         }
         try deleteElements(of: column, ofRow: id, table)
         try insertElements(of: row, column, ofRow: id, table)
-        guard column.hasIdentities, case .list(let elements) = row.values[column.property],
+        guard column.isList, case .list(let elements) = row.values[column.property],
             elements.count >= heldElementCountMin
         else { return nil }
         return elements.indices.map(HeldRow.roomyPosition)

@@ -121,7 +121,7 @@ extension ObjectTables {
         let order = container == .map ? TableLayout.key : TableLayout.position
         let statement = try table.statement(.elements(column.property)) {
             """
-            SELECT \(order), \(TableLayout.value)\(column.hasIdentities ? ", \(TableLayout.identity)" : "") \
+            SELECT \(order), \(TableLayout.value)\(column.isList ? ", \(TableLayout.identity)" : "") \
             FROM \(column.name) WHERE \(TableLayout.owner) = ? ORDER BY \(order)
             """
         }
@@ -135,7 +135,7 @@ extension ObjectTables {
         var elements: [Value] = []
         var identities = StoredIdentity()
         while try statement.step() {
-            if column.hasIdentities { identities.add(statement.isNull(2) ? nil : statement.blob(2)) }
+            if column.isList { identities.add(statement.isNull(2) ? nil : statement.blob(2)) }
             elements.append(try read(column.codec, 1, of: statement, table))
         }
         identity = identities.identity

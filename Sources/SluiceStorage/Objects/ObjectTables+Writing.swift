@@ -217,7 +217,7 @@ extension ObjectTables {
                 statement.bind(1, row)
                 statement.bind(2, identity == nil ? Int64(position) : HeldRow.roomyPosition(position))
                 try bind(element, column.field, to: 3, of: statement, table)
-                if column.hasIdentities {
+                if column.isList {
                     if let identity, position == start {
                         statement.bind(4, identity.bytes(from: run))
                         start += run < identity.runs.count ? identity.runs[run].count : elements.count
@@ -245,7 +245,7 @@ extension ObjectTables {
         try table.statement(.insertElement(column.property)) {
             let isMap = table.schema.properties[column.property].type.container == .map
             let order = isMap ? TableLayout.key : TableLayout.position
-            let (identity, parameter) = column.hasIdentities ? (", \(TableLayout.identity)", ", ?") : ("", "")
+            let (identity, parameter) = column.isList ? (", \(TableLayout.identity)", ", ?") : ("", "")
             return """
                 INSERT INTO \(column.name) (\(TableLayout.owner), \(order), \(TableLayout.value)\(identity)) \
                 VALUES (?, ?, ?\(parameter))

@@ -20,8 +20,6 @@ package class SQLiteWritableStore: SQLiteObjectStore {
         self.file = file
         meta = MetaTable(connection)
         committedSchema = try meta.schema(file: connection.name)
-        try ObjectTables.makeRoomForIdentities(
-            in: committedSchema, on: connection, areUnknown: Self.mayHaveEditedLists)
         super.init(try ObjectTables(connection, schema: committedSchema), isReadOnly: false)
         makeCheckpointer()
     }
@@ -32,9 +30,6 @@ package class SQLiteWritableStore: SQLiteObjectStore {
         connection.boundLog(to: 10 * loggedPageCount)
         checkpointer = LogCheckpointer(path: path, after: loggedPageCount)
     }
-
-    /// Whether a file of a version that knew no identities of list elements may have lists that have some elsewhere.
-    class var mayHaveEditedLists: Bool { false }
 
     /// Opens the connection of a store, and creates the store if there is none.
     ///

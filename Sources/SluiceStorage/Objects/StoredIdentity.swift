@@ -5,8 +5,6 @@ internal import SluiceWire
 /// as have none.
 struct StoredIdentity {
     private var parts: [(run: ListIdentity.Run, count: Int)] = []
-    /// The runs that continue with the next row that has no identity.
-    private var runs: ArraySlice<ListIdentity.Run> = []
     private var count = 0
     private var isKnown = true
 
@@ -15,21 +13,15 @@ struct StoredIdentity {
         defer { count += 1 }
         guard isKnown else { return }
         if let bytes {
-            guard let identity = try? ListIdentity(wireBytes: bytes) else {
+            guard let identity = try? ListIdentity(wireBytes: bytes), identity.runs.count == 1 else {
                 isKnown = false
                 return
             }
-            runs = identity.runs[...]
-            if let first = runs.first { parts.append((first, 0)) }
+            parts.append((identity.runs[0], 0))
         }
-        // A list that was set as a whole.
-        guard bytes != nil || !parts.isEmpty else { return }
-        // In a file of an earlier version the first row has all runs.
-        if let run = runs.first, let part = parts.last, part.count == run.count {
-            runs = runs.dropFirst()
-            if let next = runs.first { parts.append((next, 0)) }
-        }
-        guard !runs.isEmpty else {
+        // A list that was set as a whole has no parts.
+        guard let part = parts.last else { return }
+        guard part.count < part.run.count else {
             isKnown = false
             return
         }

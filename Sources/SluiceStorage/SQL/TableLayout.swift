@@ -97,11 +97,6 @@ package struct TableLayout: Sendable {
         "\"" + identifier.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
-    /// The identifier that ``quoted(_:)`` has put in quotes.
-    static func unquoted(_ name: String) -> String {
-        String(name.dropFirst().dropLast()).replacing("\"\"", with: "\"")
-    }
-
     /// Half of an object id as a signed integer of the same order.
     package static func word(_ word: UInt64) -> Int64 { Int64(bitPattern: word ^ 1 << 63) }
 

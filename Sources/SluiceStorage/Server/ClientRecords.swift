@@ -1,8 +1,11 @@
 package import SluiceModel
 
-/// The clients of a database: their ids, nonces and visits, which do not follow from the journal.
+/// The clients of a database: their ids, nonces and visits. They follow from the journal like its objects, so that every
+/// engine of the database knows them, and two engines never give two clients one id.
+///
+/// A method that changes something makes a step of the transaction's own group.
 package protocol ClientRecords {
-    /// Creates a client, with an id that no client has had before.
+    /// Creates a client, with an id that no client has had before: the greatest so far and one more.
     ///
     /// - Parameter sequence: the sequence of the last transaction that counts as acknowledged.
     func makeClient(userID: String?, nonce: ObjectID, sequence: UInt64, createdAt: Timestamp) throws -> ClientRecord
@@ -10,8 +13,10 @@ package protocol ClientRecords {
     /// A client by id; nil if there is none.
     func client(_ id: UInt64) throws -> ClientRecord?
 
-    /// Stores a changed record of a client, all but its sequence.
-    func update(_ client: ClientRecord) throws
+    /// Records that a known client opens a session.
+    ///
+    /// - Throws: ``StorageError/Code/notFound`` for an unknown client.
+    func noteVisit(_ visit: ClientVisit) throws
 
     /// Removes clients with their sequences and rejections.
     func removeClients(_ ids: [UInt64]) throws

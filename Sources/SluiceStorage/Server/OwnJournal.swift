@@ -1,9 +1,16 @@
+package import SluiceModel
+
 /// The journal of a database to which nobody else appends. A record is stored when it is applied, in the transaction
 /// and the file of the state, so appending only compares.
 package struct OwnJournal: Journal {
     private let storage: any JournaledStorage
 
     package init(_ storage: any JournaledStorage) { self.storage = storage }
+
+    package var databaseID: ObjectID { storage.databaseID }
+
+    /// An append always answers.
+    package var patience: AppendPatience { AppendPatience(time: 0, now: { Timestamp(microseconds: 0) }, wait: { _ in }) }
 
     package func append(_ record: JournalRecord, after head: JournalHead) -> JournalOutcome {
         head == storage.head ? .appended : .conflict

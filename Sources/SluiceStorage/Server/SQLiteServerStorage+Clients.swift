@@ -1,23 +1,52 @@
 package import SluiceModel
 
 extension SQLiteServerStorage {
+    /// The name of the greatest id that a client was given, among the single values.
+    private static let lastClient = "lastClient"
+
+    private var lastClientID: UInt64 {
+        get throws { UInt64(try meta.integer(Self.lastClient) ?? 0) }
+    }
+
     package func makeClient(
         userID: String?, nonce: ObjectID, sequence: UInt64, createdAt: Timestamp
     ) throws -> ClientRecord {
-        try requireTransaction()
-        let sql = """
-            INSERT INTO _clients (user, nonce, sequence, version, created, seen) VALUES (?, ?, 0, 0, ?, ?) RETURNING id
-            """
-        let id = try connection.withStatement(sql) { statement in
-            statement.bind(1, userID)
-            statement.bind(2, nonce)
-            statement.bind(3, createdAt.microseconds)
-            statement.bind(4, createdAt.microseconds)
-            _ = try statement.step()
-            return UInt64(clamping: statement.int(0))
-        }
+        let id = try lastClientID + 1
+        try perform(.visit(ClientVisit(clientID: id, userID: userID, nonce: nonce, version: 0, time: createdAt)))
         if sequence > 0 { try perform(.progress(client: id, sequence: sequence)) }
         return ClientRecord(id: id, userID: userID, nonce: nonce, sequence: sequence, createdAt: createdAt)
+    }
+
+    package func noteVisit(_ visit: ClientVisit) throws {
+        guard try client(visit.clientID) != nil else {
+            throw StorageError(.notFound, "\(connection.name) knows no client \(visit.clientID)")
+        }
+        try perform(.visit(visit))
+    }
+
+    /// Stores a client that opens a session.
+    ///
+    /// - Throws: ``StorageError/Code/journal`` if the client is a new one with another id than the next.
+    func store(_ visit: ClientVisit) throws {
+        let last = try lastClientID
+        guard visit.clientID > 0, visit.clientID <= last + 1 else {
+            throw StorageError(
+                .journal, "\(connection.name): client \(visit.clientID) is registered, and the next is \(last + 1)")
+        }
+        let sql = """
+            INSERT INTO _clients (id, user, nonce, sequence, version, created, seen) VALUES (?1, ?2, ?3, 0, ?4, ?5, ?5) \
+            ON CONFLICT (id) DO UPDATE SET user = excluded.user, nonce = excluded.nonce, version = excluded.version, \
+            seen = excluded.seen
+            """
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, Int64(bitPattern: visit.clientID))
+            statement.bind(2, visit.userID)
+            statement.bind(3, visit.nonce)
+            statement.bind(4, Int64(bitPattern: visit.version))
+            statement.bind(5, visit.time.microseconds)
+            try statement.run()
+        }
+        if visit.clientID > last { try meta.set(Self.lastClient, Int64(clamping: visit.clientID)) }
     }
 
     package func client(_ id: UInt64) throws -> ClientRecord? {
@@ -35,22 +64,12 @@ extension SQLiteServerStorage {
         }
     }
 
-    package func update(_ client: ClientRecord) throws {
-        try requireTransaction()
-        let sql = """
-            UPDATE _clients SET user = ?, nonce = ?, version = ?, created = ?, seen = ? WHERE id = ?
-            """
-        try connection.withStatement(sql) { statement in
-            statement.bind(1, client.userID)
-            statement.bind(2, client.nonce)
-            statement.bind(3, Int64(bitPattern: client.version))
-            statement.bind(4, client.createdAt.microseconds)
-            statement.bind(5, client.seenAt.microseconds)
-            statement.bind(6, Int64(bitPattern: client.id))
+    /// Stores the nonce that a client shows at its next visit. A client that was forgotten meanwhile stays so.
+    func store(nonce: ObjectID, of client: UInt64) throws {
+        try connection.withStatement("UPDATE _clients SET nonce = ? WHERE id = ?") { statement in
+            statement.bind(1, nonce)
+            statement.bind(2, Int64(bitPattern: client))
             try statement.run()
-        }
-        guard connection.changeCount > 0 else {
-            throw StorageError(.notFound, "\(connection.name) knows no client \(client.id)")
         }
     }
 
@@ -68,10 +87,8 @@ extension SQLiteServerStorage {
     }
 
     package func hasGivenID(_ id: UInt64) throws -> Bool {
-        guard let last = try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = '_clients'") else {
-            return false
-        }
-        return id > 0 && id <= UInt64(clamping: last)
+        let last = try lastClientID
+        return id > 0 && id <= last
     }
 
     package var clientCount: Int {
@@ -79,7 +96,10 @@ extension SQLiteServerStorage {
     }
 
     package func noteSeen(_ clients: [UInt64], at time: Timestamp) throws {
-        try requireTransaction()
+        if !clients.isEmpty { try perform(.seen(clients, at: time)) }
+    }
+
+    func storeSeen(_ clients: [UInt64], at time: Timestamp) throws {
         try connection.withStatement("UPDATE _clients SET seen = ?, version = ? WHERE id = ?") { statement in
             for client in clients {
                 statement.bind(1, time.microseconds)
@@ -111,15 +131,6 @@ extension SQLiteServerStorage {
         return (forgotten.count, count == countMax ? last : nil)
     }
 
-    /// Adds the time of the last visit to a database of an earlier version. Its clients count as last seen when they
-    /// were created.
-    static func addSeenTime(on connection: SQLiteConnection) throws {
-        let sql = "SELECT 1 FROM pragma_table_info('_clients') WHERE name = 'seen'"
-        guard try connection.integer(sql) == nil else { return }
-        try connection.execute("ALTER TABLE _clients ADD COLUMN seen INTEGER NOT NULL DEFAULT 0")
-        try connection.execute("UPDATE _clients SET seen = created")
-    }
-
     package func acceptedSequence(of client: UInt64) throws -> UInt64 {
         try connection.withStatement("SELECT sequence FROM _clients WHERE id = ?") { statement in
             statement.bind(1, Int64(bitPattern: client))
@@ -127,8 +138,8 @@ extension SQLiteServerStorage {
         }
     }
 
-    /// Stores up to where a client's uploads are accepted. A client that another engine registered gets a record that
-    /// fits no nonce.
+    /// Stores up to where a client's uploads are accepted. A client that was forgotten meanwhile gets a record that fits
+    /// no nonce.
     func storeProgress(of id: UInt64, _ sequence: UInt64, at time: Timestamp) throws {
         let sql = """
             INSERT INTO _clients (id, nonce, sequence, version, created, seen) VALUES (?1, zeroblob(16), ?2, 0, ?3, ?3) \

@@ -96,6 +96,9 @@ extension SQLiteServerStorage {
             effect.noteRejection(of: client, sequence)
         case .confirmation(let client, let sequence): try removeRejections(of: client, through: sequence)
         case .progress(let client, let sequence): effect.noteProgress(of: client, sequence)
+        case .visit(let visit): try store(visit)
+        case .nonce(let client, let nonce): try store(nonce: nonce, of: client)
+        case .seen(let clients, let time): try storeSeen(clients, at: time)
         case .forgetting(let clients): for client in clients { try deleteClient(client) }
         case .epoch(let id): try storeEpoch(id)
         case .schema(let other):

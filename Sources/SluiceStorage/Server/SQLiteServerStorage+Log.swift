@@ -8,8 +8,7 @@ extension SQLiteServerStorage {
             throw StorageError(
                 .logTrimmed, "\(connection.name): the log begins after version \(logStart), not \(version)")
         }
-        if log.hasFormat1, try !forEachFormat1Entry(after: version, body) { return }
-        guard hasJournal, version < self.version, let first = try firstPosition(after: version) else { return }
+        guard version < self.version, let first = try firstPosition(after: version) else { return }
         try forEachRecord(from: first) { record, undo in
             let entries = try UndoImages.entries(
                 of: readGroup(record.bytes), undoing: undo, file: connection.name)

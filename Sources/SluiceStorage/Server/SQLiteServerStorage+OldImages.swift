@@ -41,7 +41,7 @@ extension SQLiteServerStorage {
     /// Whether the journal tells of changes of more than so many objects since a version: without what they were before,
     /// that is read in a third of the time. A journal that is too short for so many is not read.
     private func tellsOfMore(than countMax: Int, since version: UInt64) throws -> Bool {
-        guard hasJournal, let first = try firstPosition(after: version) else { return false }
+        guard let first = try firstPosition(after: version) else { return false }
         let sql =
             "SELECT sum(size) FROM (SELECT length(record) AS size FROM _journal WHERE position >= \(first) LIMIT ?)"
         let byteCount = try connection.withStatement(sql) { statement in

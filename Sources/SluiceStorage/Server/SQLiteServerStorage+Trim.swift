@@ -9,50 +9,40 @@ extension SQLiteServerStorage {
         let start = log.start
         let version = try versionToTrim(
             keepingVersions: keepingVersions, keepingBytes: keepingBytes, acceptedSince: time, entriesMax: entriesMax)
-        guard version > start else { return 0 }
+        guard let version else { return 0 }
         try transaction { try perform(.trim(version: version)) }
         return Int(version - start)
     }
 
-    /// The version up to which whole groups can be dropped.
+    /// The version up to which whole groups can be dropped; nil if none can. It may be the start of the log: the groups
+    /// that follow may have made no version.
     private func versionToTrim(
         keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int
-    ) throws -> UInt64 {
+    ) throws -> UInt64? {
         let isBytesOver = log.byteCount > keepingBytes
         let earliest = time?.microseconds ?? .min
-        guard isBytesOver || log.version - log.start > keepingVersions || time != nil else { return log.start }
-        var result = log.start
+        guard isBytesOver || log.version - log.start > keepingVersions || time != nil else { return nil }
+        var result: UInt64?
         var byteCount = log.byteCount
-        func drops(through version: UInt64, _ length: Int, acceptedAt: Int64) -> Bool {
-            let isOver =
-                byteCount > keepingBytes || log.version - version >= keepingVersions || acceptedAt < earliest
-            guard isOver, result == log.start || version - log.start <= UInt64(clamping: entriesMax) else {
-                return false
+        var groupCount = 0
+        let sql = "SELECT version, length(record) + length(undo), accepted FROM _journal ORDER BY position"
+        try connection.withStatement(sql) { statement in
+            while try statement.step() {
+                let version = UInt64(
+                    try statement.number(
+                        0, in: Int64(log.start)...Int64(log.version), file: connection.name,
+                        what: "the version of a log entry"))
+                let isOver =
+                    byteCount > keepingBytes || log.version - version >= keepingVersions || statement.int(2) < earliest
+                guard isOver, (result ?? log.start) == log.start || version - log.start <= UInt64(clamping: entriesMax)
+                else { return }
+                result = version
+                byteCount -= Int(statement.int(1))
+                groupCount += 1
             }
-            result = version
-            byteCount -= length
-            return true
         }
-        let sources = [
-            (log.hasFormat1, "SELECT version, length(changes), accepted FROM _log ORDER BY version"),
-            (hasJournal, "SELECT version, length(record) + length(undo), accepted FROM _journal ORDER BY position"),
-        ]
-        for (isThere, sql) in sources where isThere {
-            let isAtEnd = try connection.withStatement(sql) { statement in
-                while try statement.step() {
-                    let version = UInt64(
-                        try statement.number(
-                            0, in: Int64(log.start)...Int64(log.version), file: connection.name,
-                            what: "the version of a log entry"))
-                    guard drops(through: version, Int(statement.int(1)), acceptedAt: statement.int(2)) else {
-                        return true
-                    }
-                }
-                return false
-            }
-            if isAtEnd { break }
-        }
-        return result
+        // The drop is a group itself, which makes no version either.
+        return result == log.start && groupCount < 2 ? nil : result
     }
 
     /// Drops the groups up to a version, and the tombstones of their deletions.
@@ -61,9 +51,8 @@ extension SQLiteServerStorage {
             throw StorageError(
                 .journal, "\(connection.name): the log up to version \(version) cannot be dropped at \(self.version)")
         }
-        guard version > log.start else { return }
+        guard version >= log.start else { return }
         var deletes: [(object: ObjectRef, version: UInt64)] = []
-        if log.hasFormat1 { try dropFormat1(through: version, &deletes) }
         try connection.withStatement("SELECT record, undo FROM _journal WHERE version <= ?") { statement in
             statement.bind(1, Int64(version))
             while try statement.step() {

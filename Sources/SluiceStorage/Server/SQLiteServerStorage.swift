@@ -16,27 +16,16 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         var byteCount = 0
         /// When the last group was accepted.
         var acceptedAt = Timestamp(microseconds: 0)
-        /// Whether there are entries of file format 1.
-        var hasFormat1 = false
         /// The version at which values of another type came into the objects last.
         var retyped: UInt64?
 
         /// Reads where the log ends.
-        init(_ connection: SQLiteConnection, databaseID: ObjectID, start: UInt64, hasJournal: Bool) throws {
+        init(_ connection: SQLiteConnection, databaseID: ObjectID, start: UInt64) throws {
             self.start = start
-            hasFormat1 =
-                try SQLiteServerStorage.hasTable("_log", on: connection)
-                && connection.integer("SELECT 1 FROM _log LIMIT 1") != nil
-            let last = hasFormat1 ? try connection.integer("SELECT max(version) FROM _log") : nil
+            version = start
+            head = JournalHead(of: databaseID)
             let file = connection.name
-            version = UInt64(
-                try last.map {
-                    try StoredNumber.checked(
-                        $0, in: StoredNumber.counts, file: file, what: "the version of a log entry")
-                } ?? Int64(start))
-            head = JournalHead(of: databaseID, version: version)
             let sql = "SELECT position, version, accepted, chain FROM _journal ORDER BY position DESC LIMIT 1"
-            guard hasJournal else { return }
             try connection.withStatement(sql) { statement in
                 guard try statement.step() else { return }
                 version = UInt64(try statement.number(1, file: file, what: "the version of the last log entry"))
@@ -53,22 +42,9 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         }
 
         /// Reads how large the log is, and the latest time in it.
-        mutating func measure(_ connection: SQLiteConnection, hasJournal: Bool) throws -> HybridTimestamp? {
-            var latest: Int64?
-            if hasFormat1 {
-                byteCount += Int(try connection.integer("SELECT sum(length(changes)) FROM _log") ?? 0)
-                latest = try connection.integer("SELECT max(timestamp) FROM _log")
-                if head.position == 0 {
-                    let accepted = try connection.integer("SELECT accepted FROM _log ORDER BY version DESC LIMIT 1")
-                    acceptedAt = Timestamp(microseconds: accepted ?? 0)
-                }
-            }
-            if hasJournal {
-                byteCount += Int(
-                    try connection.integer("SELECT sum(length(record) + length(undo)) FROM _journal") ?? 0)
-                let other = try connection.integer("SELECT max(latest) FROM _journal")
-                latest = [latest, other].compactMap { $0 }.max()
-            }
+        mutating func measure(_ connection: SQLiteConnection) throws -> HybridTimestamp? {
+            byteCount = Int(try connection.integer("SELECT sum(length(record) + length(undo)) FROM _journal") ?? 0)
+            let latest = try connection.integer("SELECT max(latest) FROM _journal")
             return latest.map { HybridTimestamp(microseconds: $0) }
         }
     }
@@ -77,8 +53,6 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     var committedLog: LogState
     var epochs: [Epoch] = []
     var writeIndex: WriteIndex?
-    /// Whether the database has a journal; one of file format 1 that cannot be written has none.
-    private(set) var hasJournal: Bool
     package var journal: (any Journal)?
     /// What the open transaction has done beyond applied groups.
     var pendingSteps: [JournalStep] = []
@@ -116,11 +90,10 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         }
         databaseID = id
         let start = UInt64(try meta.integer("logStart") ?? 0)
-        hasJournal = try Self.hasTable("_journal", on: connection)
-        log = try LogState(connection, databaseID: id, start: start, hasJournal: hasJournal)
+        log = try LogState(connection, databaseID: id, start: start)
         var latest: HybridTimestamp?
         do {
-            latest = try log.measure(connection, hasJournal: hasJournal)
+            latest = try log.measure(connection)
         } catch let error as StorageError where error.isOfDamage {
             // The objects can be served without what was done to them.
             log.start = log.version
@@ -131,21 +104,6 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         committedLog = log
         versionClock = VersionClock(version: log.version, latest: latest)
         try super.init(connection, file: file)
-        guard obstacle == nil else {
-            epochs = try storedEpochs()
-            return
-        }
-        // Databases of earlier versions have neither epochs nor a journal.
-        if try !Self.hasTable("_epochs", on: connection) { try Self.makeEpochs(on: connection) }
-        if !hasJournal {
-            try connection.atomically {
-                try Self.makeJournal(on: connection)
-                try DatabaseFile.noteFormat(connection, kind: .server)
-            }
-            hasJournal = true
-        }
-        try Self.addSeenTime(on: connection)
-        try Self.renameRejections(on: connection)
         epochs = try storedEpochs()
     }
 
@@ -153,7 +111,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         try makeJournal(on: connection)
         try connection.execute(
             """
-            CREATE TABLE _clients (id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT, nonce BLOB NOT NULL, \
+            CREATE TABLE _clients (id INTEGER PRIMARY KEY, user TEXT, nonce BLOB NOT NULL, \
             sequence INTEGER NOT NULL, version INTEGER NOT NULL, created INTEGER NOT NULL, seen INTEGER NOT NULL)
             """)
         try connection.execute(
@@ -163,13 +121,6 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             """)
         try MetaTable(connection).set("databaseID", SQLBinding.bytes(of: databaseID))
         try makeEpochs(on: connection)
-    }
-
-    /// Renames the rejections in a database of an earlier version, which calls them refusals.
-    private static func renameRejections(on connection: SQLiteConnection) throws {
-        guard try hasTable("_refusals", on: connection) else { return }
-        try connection.execute("ALTER TABLE _refusals RENAME TO _rejections")
-        try connection.execute("ALTER TABLE _rejections RENAME COLUMN refusal TO rejection")
     }
 
     override var commitCount: UInt64 { version }

@@ -32,6 +32,8 @@ package final class UserFile {
 
     /// Marks the file as one of users.
     private static let applicationID: Int64 = 0x534C_5553
+    /// The format that this library writes, and the highest that it reads.
+    private static let formatVersion: Int64 = 1
 
     private func prepare(_ path: String) throws {
         let mark = try connection.integer("PRAGMA application_id") ?? 0
@@ -39,31 +41,39 @@ package final class UserFile {
         guard mark == Self.applicationID || mark == 0 && hasTables == 0 else {
             throw StorageError(.foreignFile, "'\(path)' is no file of users; it was left as it is")
         }
-        // The table that came last; files of before it get it.
-        let isWhole = try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'leads'") ?? 0
-        if mark == Self.applicationID, isWhole > 0 { return }
+        if mark == Self.applicationID {
+            let version = try connection.integer("PRAGMA user_version") ?? 0
+            guard version <= Self.formatVersion else {
+                throw StorageError(
+                    .newerFormat,
+                    "'\(path)' has format \(version), and this version reads up to \(Self.formatVersion); "
+                        + "it was left as it is. Update this program")
+            }
+            return
+        }
         try write {
             try connection.execute("PRAGMA application_id = \(Self.applicationID)")
+            try connection.execute("PRAGMA user_version = \(Self.formatVersion)")
             try connection.execute(
                 """
-                CREATE TABLE IF NOT EXISTS users (name TEXT PRIMARY KEY, password TEXT NOT NULL,
+                CREATE TABLE users (name TEXT PRIMARY KEY, password TEXT NOT NULL,
                 generation INTEGER NOT NULL, claims TEXT NOT NULL, created INTEGER NOT NULL) WITHOUT ROWID
                 """)
             // Ids are never given twice: a session that was removed must not come back as another.
             try connection.execute(
                 """
-                CREATE TABLE IF NOT EXISTS logins (id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL,
+                CREATE TABLE logins (id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL,
                 hash BLOB NOT NULL UNIQUE, next BLOB UNIQUE, previous BLOB UNIQUE, made INTEGER NOT NULL,
                 used INTEGER NOT NULL)
                 """)
-            try connection.execute("CREATE INDEX IF NOT EXISTS loginsOfUser ON logins (user)")
+            try connection.execute("CREATE INDEX loginsOfUser ON logins (user)")
             try connection.execute(
                 """
-                CREATE TABLE IF NOT EXISTS revocations (user TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID
+                CREATE TABLE revocations (user TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID
                 """)
             try connection.execute(
                 """
-                CREATE TABLE IF NOT EXISTS leads (user TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID
+                CREATE TABLE leads (user TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID
                 """)
         }
     }

@@ -1,7 +1,9 @@
-/// The error when what a test waits for does not come about in time.
-public struct NotSettled: Error, Sendable, CustomStringConvertible {
-    /// What went on, or did not begin.
-    public let description: String
+public import SluiceModel
 
-    init(_ description: String) { self.description = description }
+/// The error when what a test waits for does not come about in time.
+public struct NotSettled: SluiceError {
+    /// What went on, or did not begin.
+    public let message: String
+
+    init(_ message: String) { self.message = message }
 }

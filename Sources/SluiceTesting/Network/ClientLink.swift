@@ -1,3 +1,4 @@
+internal import SluiceModel
 internal import SluiceTransport
 internal import SluiceWire
 internal import Synchronization

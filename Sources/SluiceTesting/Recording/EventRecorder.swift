@@ -112,7 +112,7 @@ public final class EventRecorder<Element: ResultElement>: Sendable {
 }
 
 /// The error when an expected change does not arrive in time.
-public struct TimedOut: Error, Sendable, CustomStringConvertible {
+public struct TimedOut: SluiceError {
     /// How many changes had arrived.
     public let eventCount: Int
     /// The state of the subscription in the last of them; nil if there were none.
@@ -120,7 +120,8 @@ public struct TimedOut: Error, Sendable, CustomStringConvertible {
     /// What keeps the store from its server, as far as it is known.
     public let obstacle: String?
 
-    public var description: String {
+    /// What had come instead.
+    public var message: String {
         "the expected change did not come; there were \(eventCount)"
             + (lastState.map { ", the last of them \($0.rawValue)" } ?? "") + (obstacle.map { ": \($0)" } ?? "")
     }

@@ -79,17 +79,6 @@ package struct ObjectBlock: Hashable, Sendable {
 
     package var isEmpty: Bool { groups.isEmpty }
 
-    /// Whether the block says anything of lists beside their values.
-    package var hasNotes: Bool { groups.contains { !$0.notes.isEmpty } }
-
-    /// Whether lists travel as edits.
-    var hasEdits: Bool {
-        groups.contains { $0.notes.contains { if case .edits = $0.content { true } else { false } } }
-    }
-
-    /// The same block for a receiver that reads nothing of lists but their values.
-    package func withoutNotes() -> ObjectBlock { ObjectBlock(groups: groups.map { $0.withoutNotes() }) }
-
     /// The same block without some objects.
     package func without(_ objects: Set<ObjectRef>) -> ObjectBlock {
         let groups = groups.map { group in

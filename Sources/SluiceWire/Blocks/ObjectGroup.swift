@@ -114,13 +114,6 @@ package struct ObjectGroup: Hashable, Sendable {
         return byteCount
     }
 
-    /// The same rows for a receiver that reads nothing of lists but their values.
-    func withoutNotes() -> ObjectGroup {
-        var group = self
-        group.notes = []
-        return group
-    }
-
     /// The rows whose keys meet a condition, with what is said of their lists.
     func filtered(_ isKept: (ObjectKey) -> Bool) -> ObjectGroup {
         var kept = ObjectGroup(classIndex: classIndex, role: role, properties: properties)

@@ -27,16 +27,6 @@ package struct ViewBlock: Hashable, Sendable {
     /// frame. O(groups).
     package var estimatedSize: Int { objects.estimatedSize + departuresSize + authors.count * 64 }
 
-    /// The same block as a receiver reads it.
-    ///
-    /// - Parameter withNotes: whether the receiver reads what is said of lists beside their values.
-    package func readable(withNotes: Bool) -> ViewBlock {
-        guard objects.hasNotes, !withNotes else { return self }
-        var block = self
-        block.objects = objects.withoutNotes()
-        return block
-    }
-
     /// Whether nothing enters, changes or leaves.
     package var isEmpty: Bool { objects.isEmpty && departures.isEmpty }
 

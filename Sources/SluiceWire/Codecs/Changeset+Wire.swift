@@ -1,9 +1,11 @@
 package import SluiceModel
 
 extension Changeset: WireCodable {
-    /// The form in which a changeset is stored, and travels to a peer that knows ``Features/creationRuns``.
+    /// The form in which a changeset is stored and travels.
     package func encode(into writer: inout ByteWriter) {
-        encodeHeader(into: &writer)
+        writer.varint(sequence)
+        writer.varint(baseVersion)
+        writer.zigzag(timestamp.microseconds)
         if let creations {
             writer.varint(1)
             creations.encode(into: &writer)
@@ -25,20 +27,6 @@ extension Changeset: WireCodable {
         }
         writer.varint(count)
         writer.raw(items.bytes)
-    }
-
-    /// The form in which every peer reads a changeset.
-    package func plainBytes() -> [UInt8] {
-        var writer = ByteWriter()
-        encodeHeader(into: &writer)
-        writer.array(operations) { $1.encode(into: &$0) }
-        return writer.bytes
-    }
-
-    private func encodeHeader(into writer: inout ByteWriter) {
-        writer.varint(sequence)
-        writer.varint(baseVersion)
-        writer.zigzag(timestamp.microseconds)
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {

@@ -2,37 +2,12 @@
 package struct SharedBlock: Hashable, Sendable {
     /// The block's envelope.
     let bytes: [UInt8]
-    /// For receivers that read nothing of lists but their values, where it differs: the envelope, or what has to be
-    /// encoded where few will ask.
-    private var plainBytes: [UInt8]?
-    private var plainContent: ViewBlock?
 
     package init(_ content: ViewBlock) {
-        bytes = Self.sealed(content)
-        guard content.objects.hasNotes else { return }
-        let plain = content.readable(withNotes: false)
-        if content.objects.hasEdits { plainContent = plain } else { plainBytes = Self.sealed(plain) }
-    }
-
-    private init(bytes: [UInt8]) { self.bytes = bytes }
-
-    private static func sealed(_ content: ViewBlock) -> [UInt8] {
         var writer = ByteWriter(reservingCapacity: min(content.estimatedSize, 1 << 20))
         writer.byte(0)
         content.encode(into: &writer)
-        return Envelope.seal(writer.bytes)
-    }
-
-    /// Whether the block has the same bytes for all receivers.
-    package var isSameForAll: Bool { plainBytes == nil && plainContent == nil }
-
-    /// The block as a receiver reads it.
-    ///
-    /// - Parameter withNotes: whether the receiver reads what is said of lists beside their values.
-    package func readable(withNotes: Bool) -> SharedBlock {
-        if withNotes { return self }
-        if let plainContent { return SharedBlock(plainContent) }
-        return plainBytes.map { SharedBlock(bytes: $0) } ?? self
+        bytes = Envelope.seal(writer.bytes)
     }
 
     /// The size that the block adds to a frame, about, in bytes.

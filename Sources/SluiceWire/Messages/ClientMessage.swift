@@ -31,11 +31,10 @@ package enum ClientMessage: Hashable, Sendable {
     case cached(KeptObjects)
     /// Stores other rules, or asks what they would change; the server answers as a report request.
     case deploy(Deployment)
-    /// Replaces the values of `$client` in the server's rules, in an open session; see ``VariableLimits``. Only to a
-    /// server that knows ``Features/variables``.
+    /// Replaces the values of `$client` in the server's rules, in an open session; see ``VariableLimits``.
     case variables(session: UInt64, values: ValueMap)
     /// Names the topics whose messages the session wants, in place of all before; the server answers as a report
-    /// request. Only to a server that knows ``Features/messages``.
+    /// request.
     case listen(Listen)
     /// Sends a message to whoever listens to a topic now; the server answers as a report request.
     case message(Message)
@@ -87,13 +86,11 @@ extension ClientMessage {
         package var variables: ValueMap
         /// The classes and properties that the client knows, in its own order.
         package var schema: Schema
-        /// What both sides of the connection named. It does not travel: the server's connection adds it.
-        package var features: Features
 
         package init(
             session: UInt64, path: String, credentials: [Credentials] = [], identity: ClientIdentity? = nil,
             version: UInt64 = 0, acknowledged: UInt64 = 0, options: Options = [], variables: ValueMap = ValueMap(),
-            schema: Schema, features: Features = []
+            schema: Schema
         ) {
             self.session = session
             self.path = path
@@ -104,7 +101,6 @@ extension ClientMessage {
             self.options = options
             self.variables = variables
             self.schema = schema
-            self.features = features
         }
 
         package struct Options: OptionSet, Hashable, Sendable {
@@ -116,10 +112,6 @@ extension ClientMessage {
             package static let readOnly = Options(rawValue: 1 << 0)
             /// The client keeps nothing on disk: when it closes the session the server forgets it.
             package static let shortLived = Options(rawValue: 1 << 1)
-            /// A change of what the user may read may come in pages of kind resumed for a complete subscription.
-            package static let movesInPages = Options(rawValue: 1 << 2)
-            /// The server need not send a schema that is the one that the client declares.
-            package static let omitsKnownSchema = Options(rawValue: 1 << 3)
         }
     }
 

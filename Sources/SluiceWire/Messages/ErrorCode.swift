@@ -23,6 +23,8 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
     package static let databaseDamaged = ErrorCode(rawValue: "databaseDamaged")
     /// The server's schema has changed in a way that sessions begin anew with.
     package static let schemaChanged = ErrorCode(rawValue: "schemaChanged")
+    /// The database's history goes on in another epoch, which sessions begin anew with.
+    package static let historyChanged = ErrorCode(rawValue: "historyChanged")
 
     // About a subscription.
     package static let invalidQuery = ErrorCode(rawValue: "invalidQuery")

@@ -1,39 +1,12 @@
-/// Abilities beyond the required ones; both sides name theirs, and what only one of them names is not used.
+/// Abilities beyond those that a version of the protocol requires. Both sides name theirs, and what only one of them names
+/// is not used; so bits that one side does not know have no effect.
 package struct Features: OptionSet, Hashable, Sendable {
     package let rawValue: UInt64
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// Subscriptions that carry what the client knows are continued rather than started anew.
-    package static let resume = Features(rawValue: 1 << 0)
-    /// The server answers ``ClientMessage/reportRequest(_:)``.
-    package static let reports = Features(rawValue: 1 << 1)
-    /// The server takes ``ClientMessage/remove(_:)``.
-    package static let removal = Features(rawValue: 1 << 2)
-    /// The server reads runs of creations in uploads.
-    package static let creationRuns = Features(rawValue: 1 << 3)
-    /// The client may offer what it keeps, and the server says what of it may not be read:
-    /// ``ClientMessage/cached(_:)``.
-    package static let withdrawals = Features(rawValue: 1 << 4)
-    /// The server takes ``ClientMessage/deploy(_:)``.
-    package static let rules = Features(rawValue: 1 << 5)
-    /// ``ClientMessage/variables(session:values:)``.
-    package static let variables = Features(rawValue: 1 << 6)
-    /// The server reads edits of sets and maps, and clearings, in uploads.
-    package static let elementEdits = Features(rawValue: 1 << 7)
-    /// The server reads edits of lists in uploads, and the client reads what blocks say of the elements of lists.
-    package static let listEdits = Features(rawValue: 1 << 8)
-    /// The client follows a server that hands its session over: ``ServerMessage/moved(_:)``.
-    package static let handOver = Features(rawValue: 1 << 9)
-    /// The server passes ephemeral messages between the clients of a database: ``ClientMessage/message(_:)``.
-    package static let messages = Features(rawValue: 1 << 10)
-    /// The server reads in uploads which values nobody has chosen.
-    package static let defaults = Features(rawValue: 1 << 11)
-    /// All that this version knows.
-    package static let all: Features = [
-        .resume, .reports, .removal, .creationRuns, .withdrawals, .rules, .variables, .elementEdits,
-        .listEdits, .handOver, .messages, .defaults,
-    ]
+    /// All that this version knows: so far nothing, since whatever there is belongs to version 1 of the protocol.
+    package static let all: Features = []
 }
 
 /// Versions of the protocol.

@@ -30,8 +30,7 @@ package enum ServerMessage: Hashable, Sendable {
     case rejected(Rejected)
     /// A session or the connection has a problem.
     case error(Failure)
-    /// The server hands a session over to another server, and has ended it. Only to a client that knows
-    /// ``Features/handOver``.
+    /// The server hands a session over to another server, and has ended it.
     case moved(Moved)
     /// What a client has sent to a topic that this one listens to.
     case message(Message)

@@ -195,7 +195,7 @@ final class RawPeer {
     ) throws -> ServerMessage.Opened {
         try upgrade()
         send(
-            .hello(.init(features: [.resume, .reports], agent: "hostile")),
+            .hello(.init(features: .all, agent: "hostile")),
             .open(.init(session: 1, path: database, options: options, schema: schema)))
         return try receive { if case .opened(let opened) = $0 { opened } else { nil } }
     }

@@ -14,21 +14,6 @@ struct ChangeTests {
         }
     }
 
-    @Test(arguments: RandomHistoryTests.properties) func aCombinedChangeDoesWhatTheTwoDoInTurn(
-        property: Int
-    ) {
-        var generator = SeededGenerator(seed: UInt64(property))
-        for _ in 0..<2_000 {
-            let value = Self.value(property, &generator)
-            let first = RandomHistoryTests.change(property, &generator)
-            let second = RandomHistoryTests.change(property, &generator)
-            let combined = first.followed(by: second)
-            #expect(
-                combined.applied(to: value) == second.applied(to: first.applied(to: value)),
-                "\(first), \(second)")
-        }
-    }
-
     @Test(arguments: RandomHistoryTests.properties)
     func theDifferenceOfTwoValuesLeadsFromOneToTheOther(property: Int) {
         var generator = SeededGenerator(seed: UInt64(property) + 20)

@@ -4,7 +4,7 @@ import Testing
 struct PropertySetTests {
     @Test(arguments: 0..<20 as Range<UInt64>)
     func aPropertySetDoesWhatASetOfNumbersDoes(seed: UInt64) {
-        var random = Numbers(state: seed)
+        var random = SeededGenerator(seed: seed)
         let bound = [8, 64, 65, 130, 500][Int(seed % 5)]
         var sets = [PropertySet(), PropertySet()]
         var models: [Set<Int>] = [[], []]
@@ -50,18 +50,5 @@ struct PropertySetTests {
     @Test(arguments: [0, 1, 63, 64, 65, 128, 500])
     func theSetOfAllHoldsEveryPositionBelowTheCount(count: Int) {
         #expect(Array(PropertySet(all: count)) == Array(0..<count))
-    }
-
-    /// SplitMix64.
-    private struct Numbers {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-            return word ^ word >> 31
-        }
     }
 }

@@ -4,139 +4,77 @@ import TestSupport
 
 @testable import SluiceRules
 
-/// A rule as text, and what it says of an object read naively: nil if a variable without a value decides.
-indirect enum GeneratedRule: Sendable {
-    case leaf(String, @Sendable (RulesWorld, RuleUser, Row) throws -> Bool?)
-    case not(GeneratedRule)
-    case and(GeneratedRule, GeneratedRule)
-    case or(GeneratedRule, GeneratedRule)
+/// What a generated condition is asked about: a document, and a user.
+struct DocumentSubject {
+    let document: RuledObject
+    let user: RuleUser
+    let world: RulesWorld
 
-    var text: String {
-        switch self {
-        case .leaf(let text, _): text
-        case .not(let operand): "NOT (\(operand.text))"
-        case .and(let left, let right): "(\(left.text)) AND (\(right.text))"
-        case .or(let left, let right): "(\(left.text)) OR (\(right.text))"
-        }
+    /// The user's key in the class User; nil without an id.
+    private var userKey: ObjectKey? { user.id.map { .string($0) } }
+
+    /// Whether the document's owner is there and is the user; nil for a user without an id.
+    var isOwned: Bool? { userKey.map { document.target("owner")?.key == $0 } }
+
+    /// Whether the user is in the document's team; nil for a user without an id.
+    var isInTeam: Bool? { userKey.map { _ in document.target("team").map(isMember) ?? false } }
+
+    /// Whether the user is in some team.
+    var isInAnyTeam: Bool {
+        world.objects(named: "Team").values.contains { isMember(RuledObject("Team", $0, in: world)) }
     }
 
-    /// Kleene's logic: what is not known stays so unless the rest decides.
-    func holds(_ world: RulesWorld, _ user: RuleUser, _ row: Row) throws -> Bool? {
-        switch self {
-        case .leaf(_, let judge): return try judge(world, user, row)
-        case .not(let operand): return try operand.holds(world, user, row).map { !$0 }
-        case .and(let left, let right):
-            let (left, right) = (try left.holds(world, user, row), try right.holds(world, user, row))
-            return left == false || right == false ? false : left == nil || right == nil ? nil : true
-        case .or(let left, let right):
-            let (left, right) = (try left.holds(world, user, row), try right.holds(world, user, row))
-            return left == true || right == true ? true : left == nil || right == nil ? nil : false
-        }
-    }
+    var role: String? { user.claims["role"]?.string }
+
+    var level: Int64? { if case .integer(let level) = user.claims["level"] { level } else { nil } }
+
+    var salary: Int64 { document.int("salary") ?? 0 }
+
+    /// The channels of the user's claims, as values.
+    var channels: [Value]? { user.claims["channels"]?.array?.compactMap(\.string).map { .string($0) } }
+
+    private func isMember(_ team: RuledObject) -> Bool { team.targets("members").contains { $0.key == userKey } }
 }
 
-extension GeneratedRule {
-    private static func value(_ row: Row, _ className: String, _ property: String) -> Value {
-        row.values[RulesWorld.schema[RulesWorld.index(className)].index(of: property) ?? 0]
+extension RuleCondition<DocumentSubject> {
+    private typealias Leaf = RuleLeaf<DocumentSubject>
+
+    static var leaves: [RuleLeaf<DocumentSubject>] {
+        [
+            Leaf("public == TRUE") { $0.document["public"] == .bool(true) },
+            Leaf("owner.id == $user.id") { $0.isOwned },
+            Leaf("owner.id != $user.id") { $0.isOwned.map { !$0 } },
+            Leaf("salary > $user.claims.level") { subject in subject.level.map { subject.salary > $0 } },
+            Leaf("salary + 1 == $user.claims.level") { subject in subject.level.map { subject.salary + 1 == $0 } },
+            Leaf("team IN $user.teams") { $0.isInTeam ?? false },
+            Leaf("ANY team.members.id == $user.id") { $0.isInTeam },
+            Leaf("SUBQUERY(team.members, $m, $m.id == $user.id).@count == 0") { $0.isInTeam.map { !$0 } },
+            Leaf("SUBQUERY(team.members, $m, $user.id == NULL OR $m.id == $user.id).@count > 0") { $0.isInTeam },
+            Leaf("$role.admin") { $0.role == "admin" },
+            Leaf("$role.member") { $0.isInAnyTeam },
+            Leaf("$role.outsider") { $0.role != "admin" && !$0.isInAnyTeam },
+            Leaf("$user.id == NULL") { $0.user.id == nil },
+            Leaf("$user.claims.level != NULL") { $0.user.claims["level"] != nil },
+            Leaf("ANY channels IN $user.claims.channels") { subject in
+                subject.channels.map { subject.document.elements("channels").contains(where: $0.contains) }
+            },
+            Leaf("ALL channels IN $user.claims.channels") { subject in
+                subject.channels.map { subject.document.elements("channels").allSatisfy($0.contains) }
+            },
+            Leaf("'a' IN $user.claims.channels") { $0.channels?.contains(.string("a")) },
+            Leaf("$user.claims.role IN {'admin', 'clerk'}") { $0.role.map { $0 == "admin" || $0 == "clerk" } },
+            Leaf("id BEGINSWITH $user.claims.role") { subject in
+                subject.role.map { subject.document.key.description.hasPrefix($0) }
+            },
+        ]
     }
 
-    /// The object that a link leads to, if it is there.
-    private static func target(_ row: Row, _ property: String, _ className: String, _ world: RulesWorld) -> Row? {
-        guard case .link(let key) = value(row, "Document", property) else { return nil }
-        return world.rows[ObjectRef(RulesWorld.index(className), key)]
-    }
-
-    private static func elements(_ value: Value) -> [Value] {
-        switch value {
-        case .list(let elements), .set(let elements): elements
-        default: []
-        }
-    }
-
-    private static func isMember(_ user: RuleUser, of team: Row?, _ world: RulesWorld) -> Bool {
-        guard let team, let id = user.id else { return false }
-        return elements(value(team, "Team", "members")).contains(.link(.string(id)))
-            && world.rows[ObjectRef(RulesWorld.index("User"), .string(id))] != nil
-    }
-
-    private static func salary(_ row: Row) -> Int64 {
-        if case .int(let number) = value(row, "Document", "salary") { number } else { 0 }
-    }
-
-    private static func channels(_ user: RuleUser) -> [String]? {
-        user.claims["channels"]?.array?.compactMap(\.string)
-    }
-
-    static let leaves: [GeneratedRule] = [
-        .leaf("public == TRUE") { _, _, row in value(row, "Document", "public") == .bool(true) },
-        .leaf("owner.id == $user.id") { world, user, row in
-            guard let id = user.id else { return nil }
-            return target(row, "owner", "User", world)?.key == .string(id)
-        },
-        .leaf("owner.id != $user.id") { world, user, row in
-            guard let id = user.id else { return nil }
-            return target(row, "owner", "User", world)?.key != .string(id)
-        },
-        .leaf("salary > $user.claims.level") { _, user, row in
-            guard case .integer(let level) = user.claims["level"] else { return nil }
-            return salary(row) > level
-        },
-        .leaf("salary + 1 == $user.claims.level") { _, user, row in
-            guard case .integer(let level) = user.claims["level"] else { return nil }
-            return salary(row) + 1 == level
-        },
-        .leaf("team IN $user.teams") { world, user, row in
-            isMember(user, of: target(row, "team", "Team", world), world)
-        },
-        .leaf("ANY team.members.id == $user.id") { world, user, row in
-            user.id == nil ? nil : isMember(user, of: target(row, "team", "Team", world), world)
-        },
-        .leaf("SUBQUERY(team.members, $m, $m.id == $user.id).@count == 0") { world, user, row in
-            user.id == nil ? nil : !isMember(user, of: target(row, "team", "Team", world), world)
-        },
-        .leaf("SUBQUERY(team.members, $m, $user.id == NULL OR $m.id == $user.id).@count > 0") { world, user, row in
-            user.id == nil ? nil : isMember(user, of: target(row, "team", "Team", world), world)
-        },
-        .leaf("$role.admin") { _, user, _ in user.claims["role"]?.string == "admin" },
-        .leaf("$role.member") { world, user, _ in
-            world.rows.contains { $0.key.classIndex == RulesWorld.index("Team") && isMember(user, of: $0.value, world) }
-        },
-        .leaf("$role.outsider") { world, user, _ in
-            user.claims["role"]?.string == "admin"
-                ? false
-                : !world.rows.contains {
-                    $0.key.classIndex == RulesWorld.index("Team") && isMember(user, of: $0.value, world)
-                }
-        },
-        .leaf("$user.id == NULL") { _, user, _ in user.id == nil },
-        .leaf("$user.claims.level != NULL") { _, user, _ in user.claims["level"] != nil },
-        .leaf("ANY channels IN $user.claims.channels") { _, user, row in
-            guard let known = channels(user) else { return nil }
-            return elements(value(row, "Document", "channels")).contains { channel in
-                known.contains { .string($0) == channel }
-            }
-        },
-        .leaf("ALL channels IN $user.claims.channels") { _, user, row in
-            guard let known = channels(user) else { return nil }
-            return elements(value(row, "Document", "channels")).allSatisfy { channel in
-                known.contains { .string($0) == channel }
-            }
-        },
-        .leaf("'a' IN $user.claims.channels") { _, user, _ in channels(user)?.contains("a") },
-        .leaf("$user.claims.role IN {'admin', 'clerk'}") { _, user, _ in
-            user.claims["role"]?.string.map { $0 == "admin" || $0 == "clerk" }
-        },
-        .leaf("id BEGINSWITH $user.claims.role") { _, user, row in
-            user.claims["role"]?.string.map { row.key.description.hasPrefix($0) }
-        },
-    ]
-
-    static func make(_ depth: Int, _ random: inout SeededGenerator) -> GeneratedRule {
-        guard depth > 0, !random.chance(25) else { return random.pick(leaves) }
-        switch Int.random(in: 0..<3, using: &random) {
+    static func make(_ depth: Int, _ random: inout SeededGenerator) -> RuleCondition {
+        guard depth > 0, !random.chance(25) else { return .leaf(random.pick(leaves)) }
+        switch random.below(3) {
         case 0: return .not(make(depth - 1, &random))
         case 1: return .and(make(depth - 1, &random), make(depth - 1, &random))
-        default: return .or(make(depth - 1, &random), make(depth - 1, &random))
+        default: return .or([make(depth - 1, &random), make(depth - 1, &random)])
         }
     }
 }

@@ -6,7 +6,7 @@ import TestSupport
 @testable import SluiceRules
 
 /// Users, teams and documents in memory.
-final class RulesWorld: ObjectSource {
+final class RulesWorld: ObjectSource, RuledObjects {
     static let schema = RulesSchema.schema
 
     let schema: Schema
@@ -32,6 +32,12 @@ final class RulesWorld: ObjectSource {
         }
         rows[ObjectRef(index, key)] = row
         return row
+    }
+
+    func objects(named className: String) -> [ObjectKey: Row] {
+        let index = Self.index(className)
+        return Dictionary(
+            uniqueKeysWithValues: rows.filter { $0.key.classIndex == index }.map { ($0.key.key, $0.value) })
     }
 
     /// The keys of all objects of a class that a condition allows, as a person would write them, sorted.

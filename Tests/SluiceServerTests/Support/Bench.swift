@@ -2,6 +2,7 @@ import SluiceModel
 import SluiceQuery
 import SluiceServer
 import SluiceStorage
+import SluiceTesting
 import SluiceWire
 import Testing
 
@@ -11,12 +12,23 @@ final class Bench {
     let engine: DatabaseEngine
     private var connection: UInt64 = 0
 
-    /// - Parameter conditions: what users with an id may read; see ``ReadContext/init(_:schema:)``.
-    init(limits: DatabaseLimits = DatabaseLimits(), conditions: [String] = []) throws {
+    /// - Parameters:
+    ///   - conditions: what users with an id may read; see ``ReadContext/init(_:schema:)``.
+    ///   - journal: the journal that the engine shares with others; nil for its own.
+    ///   - seed: what random numbers begin with.
+    init(
+        limits: DatabaseLimits = DatabaseLimits(), conditions: [String] = [], journal: MemoryJournal? = nil,
+        seed: UInt64 = 0
+    ) throws {
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
-        var state: UInt64 = 0
+        planeSchema = try Schema([
+            ClassSchema(
+                "Plane", primaryKey: "id",
+                properties: [Property("id", .scalar(.int)), Property("seats", .scalar(.int))])
+        ])
+        var state = seed
         engine = DatabaseEngine(
-            name: "planes", storage: storage, limits: limits,
+            name: "planes", storage: storage, journal: journal, limits: limits,
             readContext: { user, schema in user.id == nil ? .everything : try ReadContext(conditions, schema: schema) }
         ) {
             state += 1
@@ -53,22 +65,20 @@ final class Bench {
         }
     }
 
+    /// What every client declares.
+    let planeSchema: Schema
+
     /// Opens a session on a new connection.
     func open(
         _ identity: ClientIdentity? = nil, version: UInt64 = 0, acknowledged: UInt64 = 0,
-        options: ClientMessage.Open.Options = [], user: String? = nil, features: Features = .all
+        options: ClientMessage.Open.Options = [], user: String? = nil
     ) throws -> (id: SessionID, opened: ServerMessage.Opened) {
         connection += 1
         let id = SessionID(connection: connection, session: 1)
-        let schema = try Schema([
-            ClassSchema(
-                "Plane", primaryKey: "id",
-                properties: [Property("id", .scalar(.int)), Property("seats", .scalar(.int))])
-        ])
         let open = ClientMessage.Open(
             session: 1, path: "planes", identity: identity, version: version, acknowledged: acknowledged,
             options: options,
-            schema: options.contains(.readOnly) ? Schema() : schema, features: features)
+            schema: options.contains(.readOnly) ? Schema() : planeSchema)
         let messages = try handle([.open(id, open, User(id: user, mayExtendSchema: true))])
         let opened = messages.compactMap { if case .opened(let opened) = $0 { opened } else { nil } }
         return (id, try #require(opened.last))

@@ -80,7 +80,7 @@ final class Herd {
                     Property("id", .scalar(.int)), Property("seats", .scalar(.int)), Property("note", .scalar(.int)),
                 ])
         ])
-        let open = ClientMessage.Open(session: id.session, path: "planes", schema: schema, features: .all)
+        let open = ClientMessage.Open(session: id.session, path: "planes", schema: schema)
         try handle(.open(id, open, User(id: nil, mayExtendSchema: true)))
     }
 

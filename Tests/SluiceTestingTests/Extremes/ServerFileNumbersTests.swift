@@ -157,8 +157,7 @@ private final class NumberedFile {
         connection += 1
         let id = SessionID(connection: connection, session: 1)
         let open = ClientMessage.Open(
-            session: 1, path: "test", identity: identity, version: identity == nil ? 0 : 2, schema: try Self.schema(),
-            features: .all)
+            session: 1, path: "test", identity: identity, version: identity == nil ? 0 : 2, schema: try Self.schema())
         var user = User(id: nil, mayExtendSchema: true)
         user.mayBeginRules = true
         perform(engine.handle([.open(id, open, user)], now: now))

@@ -47,7 +47,6 @@ private final class NumberedStore {
     ///   or results, commits and writes.
     init(stage: Int) throws {
         session = try ScriptedSession(classes: Self.classes()) {
-            $0.features = .all
             $0.cacheLimits = CacheLimits(byteCountMax: 100, ageMax: .seconds(10))
         }
         let engine = session.engine
@@ -56,7 +55,7 @@ private final class NumberedStore {
         }
         _ = try engine.observe(session.query("Note")) { _ in }
         engine.reportTransfers(while: { true }) { _ in }
-        session.greet(features: .all)
+        session.greet()
         guard stage % 3 > 0 else { return }
         session.opened(.created)
         session.bootstrap(1, [ScriptedSession.user(1, age: 4), ScriptedSession.user(2, age: 5)])
@@ -80,7 +79,7 @@ private final class NumberedStore {
             engine.handle(.opened())
         case .opened:
             engine.handle(.closed(reason: "cut"))
-            session.greet(features: .all)
+            session.greet()
         default:
             if engine.sessionStatus.connection == .disconnected { session.open(.resumed) }
         }

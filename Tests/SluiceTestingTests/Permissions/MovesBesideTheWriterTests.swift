@@ -207,32 +207,6 @@ import Testing
         try check(world, "ada", "bob")
     }
 
-    /// A client that is cut off after it was told of its new context, and before it was sent anything there, must not
-    /// resume what was right in the old one.
-    @Test(arguments: queries) func whoTakesNoDifferencesIsSentEverythingAnew(query: String) throws {
-        for isCutOff in [false, true] {
-            let world = try world(query)
-            world.takesMovesInPages = false
-            for user in ["ada", "bob"] {
-                world.disconnect(user)
-                world.connect(user)
-            }
-            let before = world.engine.statistics.starts[.anew]
-            world.sendsPages = false
-            try world.setTeam(7, ["bob"])
-            if isCutOff {
-                world.disconnect("ada")
-                world.connect("ada")
-            }
-            world.sendsPages = true
-            world.settle()
-            try check(world, "ada", "bob")
-            #expect(world.engine.statistics.starts[.anew] > before)
-            let readable = try world.readable("ada")
-            #expect(try world.held("ada").allSatisfy(readable.contains))
-        }
-    }
-
     @Test(arguments: queries) func whoUnsubscribesMeanwhileLeavesNothing(query: String) throws {
         let world = try world(query)
         world.delaysReadings = true

@@ -2,6 +2,7 @@ import SluiceJSON
 import SluiceModel
 import SluiceStorage
 import SluiceWire
+import TestSupport
 
 /// What the users of a ``RuledWorld`` may read, by a naive reading of its rules.
 extension RuledWorld {
@@ -81,37 +82,32 @@ extension RuledWorld {
         guard let row = try server.row(object) else { return false }
         if let oracle { return try oracle(self, client.user, object, row) }
         if client.claims["role"] == .string("admin") { return true }
-        if object.classIndex == ClassIndex.user {
-            return try !veiled.contains(ClassIndex.user) || object.key == .string(client.user)
-                || isFellow(client, object.key)
+        let subject = RuledObject(server.schema[object.classIndex].name, row, in: try objects())
+        switch subject.className {
+        case "User":
+            return !veiled.contains(ClassIndex.user) || subject.key == client.key
+                || subject.linking("Team", "members").contains { isMember(client, of: $0) }
+        case "Team": return isMember(client, of: subject)
+        default:
+            return subject["isPublic"] == .bool(true) || subject.target("owner")?.key == client.key
+                || subject.target("team").map { isMember(client, of: $0) } ?? false
         }
-        if object.classIndex == ClassIndex.team { return try isMember(client, of: object.key) }
-        if row.values[Field.isPublic] == .bool(true) { return true }
-        if row.values[Field.owner] == .link(.string(client.user)),
-            try server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
-        {
-            return true
-        }
-        if case .link(let team) = row.values[Field.team] { return try isMember(client, of: team) }
-        return false
     }
 
     func isMember(_ client: Client, of key: ObjectKey) throws -> Bool {
-        guard let team = try server.row(ObjectRef(ClassIndex.team, key)), case .list(let members) = team.values[1]
-        else { return false }
-        return try members.contains(.link(.string(client.user)))
-            && server.row(ObjectRef(ClassIndex.user, .string(client.user))) != nil
+        try objects().object("Team", key).map { isMember(client, of: $0) } ?? false
     }
 
-    /// Whether a user is in a team with another.
-    private func isFellow(_ client: Client, _ key: ObjectKey) throws -> Bool {
-        var isFound = false
-        try server.forEachRow(ofClass: ClassIndex.team) { row in
-            guard case .list(let members) = row.values[1], members.contains(.link(key)) else { return true }
-            isFound = try isMember(client, of: row.key)
-            return !isFound
-        }
-        return isFound
+    private func isMember(_ client: Client, of team: RuledObject) -> Bool {
+        team.targets("members").contains { $0.key == client.key }
+    }
+
+    /// The server's objects as they are now.
+    private func objects() throws -> StoredObjects {
+        if let known = storedObjects, known.version == server.version { return known }
+        let objects = try StoredObjects(server)
+        storedObjects = objects
+        return objects
     }
 
     /// The documents that a user may read, ascending.
@@ -135,4 +131,26 @@ extension RuledWorld {
         }
         return keys.sorted()
     }
+}
+
+/// A server's objects at one version, read naively.
+struct StoredObjects: RuledObjects {
+    let schema: Schema
+    let version: UInt64
+    private var rows: [String: [ObjectKey: Row]] = [:]
+
+    init(_ storage: SQLiteServerStorage) throws {
+        schema = storage.schema
+        version = storage.version
+        for (classIndex, declared) in schema.classes.enumerated() {
+            var ofClass: [ObjectKey: Row] = [:]
+            try storage.forEachRow(ofClass: classIndex) { row in
+                ofClass[row.key] = row
+                return true
+            }
+            rows[declared.name] = ofClass
+        }
+    }
+
+    func objects(named className: String) -> [ObjectKey: Row] { rows[className] ?? [:] }
 }

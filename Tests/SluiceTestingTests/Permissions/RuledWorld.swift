@@ -43,6 +43,9 @@ final class RuledWorld {
         /// Every text that was ever sent.
         var texts: Set<String> = []
 
+        /// The key of the user's object.
+        var key: ObjectKey { .string(user) }
+
         init(_ user: String, claims: JSONValue, storage: SQLiteClientStorage, engine: ClientEngine) {
             self.user = user
             self.claims = claims
@@ -52,18 +55,18 @@ final class RuledWorld {
     }
 
     let server: SQLiteServerStorage
-    private(set) var engine: DatabaseEngine
-    private let makeServer: () throws -> DatabaseEngine
+    var engine: DatabaseEngine
+    let makeServer: () throws -> DatabaseEngine
     /// What users may read where the rules are others than ``rules``: user, object and its row.
     let oracle: ((RuledWorld, String, ObjectRef, Row) throws -> Bool)?
     /// The lines that the server has logged.
     let log = ServerLog()
     private(set) var clients: [String: Client] = [:]
-    private var time: Int64 = 1_000_000
-    private var connectionCount: UInt64 = 0
+    var time: Int64 = 1_000_000
+    var connectionCount: UInt64 = 0
     private var number: UInt64 = 0
     var problems: [String] = []
-    private var options = ClientOptions()
+    var options = ClientOptions()
     /// The properties that a user may not read, by class, read naively.
     var hidden: (Client) throws -> [Int: PropertySet] = { _ in [:] }
     /// The classes of which nobody is told a key of an object that they may not read.
@@ -72,11 +75,11 @@ final class RuledWorld {
     var sendsPages = true
     /// Whether what is read beside the writer waits.
     var delaysReadings = false
-    /// Whether clients say that they take pages of differences when rights change.
-    var takesMovesInPages = true
     private let folder: String?
     /// Whether the rules are others than those that the oracle reads.
     var skipsOracle = false
+    /// The server's objects when the oracle read them last.
+    var storedObjects: StoredObjects?
 
     init(
         rules: String = RuledWorld.rules, users: [String], limits: DatabaseLimits = DatabaseLimits(),
@@ -130,7 +133,7 @@ final class RuledWorld {
         clients[user] = client
     }
 
-    private func makeEngine(
+    func makeEngine(
         _ storage: SQLiteClientStorage, _ variables: ValueMap = ValueMap()
     ) throws -> ClientEngine {
         var options = options
@@ -147,283 +150,4 @@ final class RuledWorld {
     var now: Timestamp { Timestamp(microseconds: time) }
 
     subscript(user: String) -> Client { clients[user]! }
-
-    // MARK: What users do
-
-    func connect(_ user: String) {
-        self[user].isReachable = true
-        self[user].engine.handle(.start)
-        self[user].engine.handle(.reconnect)
-        settle()
-    }
-
-    func disconnect(_ user: String) {
-        self[user].isReachable = false
-        lose(self[user])
-    }
-
-    private func lose(_ client: Client) {
-        let sessions = client.connection?.sessions.keys.sorted() ?? []
-        client.connection = nil
-        for session in sessions {
-            deliver(engine.handle([.closed(SessionID(connection: client.number, session: session))], now: now))
-        }
-        client.engine.handle(.closed(reason: "lost"))
-    }
-
-    /// Kills the server, which comes back with what it has stored. Clients come again.
-    func crashServer() throws {
-        let connected = clients.values.filter { $0.connection != nil }.map(\.user).sorted()
-        for client in clients.values { client.connection = nil }
-        engine = try makeServer()
-        for user in connected {
-            self[user].engine.handle(.closed(reason: "lost"))
-            connect(user)
-        }
-    }
-
-    /// Kills a user's program, which comes back with what it has stored, without observing anything, and away.
-    func crash(_ user: String) throws {
-        disconnect(user)
-        self[user].results = [:]
-        self[user].ready = []
-        self[user].observations = [:]
-        self[user].engine = try makeEngine(self[user].storage)
-        self[user].engine.onRejection = { [unowned client = self[user]] in client.rejections.append($0) }
-    }
-
-    /// Has the server send a digest that is due.
-    func checkSessions() {
-        deliver(engine.checkSessions(now: now))
-        settle()
-    }
-
-    /// Has the server send the digests that are due.
-    func sendDigests() {
-        for _ in 0..<50 {
-            time += 120_000_000
-            deliver(engine.checkSessions(now: now))
-        }
-        settle()
-    }
-
-    func write(_ user: String, _ body: (LocalWriter) throws -> Void) throws {
-        try self[user].engine.write(body)
-        settle()
-    }
-
-    func observe(_ user: String, _ text: String) throws {
-        let client = self[user]
-        let query = try Query.parse(text, schema: client.engine.schema)
-        let observation = Observation()
-        observation.id = try client.engine.observe(query) { [unowned client] event in
-            for (object, deletion) in zip(event.removed, event.change.deletions) {
-                client.removals[object.key] = deletion.reason
-            }
-            client.results[text] = event.list.visible.map(\.object)
-            client.errors[text] = event.status.error?.code
-            client.ready.append(observation)
-        }
-        client.observations[text] = observation
-        settle()
-    }
-
-    /// The session that a user's client has open.
-    func session(of user: String) -> SessionID? {
-        self[user].connection?.sessions.keys.first.map { SessionID(connection: self[user].number, session: $0) }
-    }
-
-    /// Stops observing a query, whose objects stay.
-    func stop(_ user: String, _ text: String) throws {
-        let observation = try #require(self[user].observations[text])
-        self[user].observations[text] = nil
-        self[user].ready.removeAll { $0 === observation }
-        try self[user].engine.endObservation(observation.id, keeping: false, purging: false)
-        settle()
-    }
-
-    /// Changes how clients work that are made from now on.
-    func configure(_ body: (inout ClientOptions) -> Void) { body(&options) }
-
-    /// Kills a user's program, which comes back and connects.
-    func restart(_ user: String) throws {
-        try crash(user)
-        connect(user)
-    }
-
-    /// Chooses other values of `$client`.
-    func choose(_ user: String, _ variables: ValueMap) {
-        self[user].engine.setVariables(variables)
-        settle()
-    }
-
-    /// Proves other claims of a user in the session that is open.
-    func renew(_ user: String, claims: JSONValue) {
-        let client = self[user]
-        client.claims = claims
-        for session in client.connection?.sessions.keys.sorted() ?? [] {
-            let id = SessionID(connection: client.number, session: session)
-            deliver(engine.handle([.renewed(id, identity(client))], now: now))
-        }
-        settle()
-    }
-
-    private func identity(_ client: Client) -> User {
-        User(
-            LoginIdentity(userID: client.user, method: .custom, claims: client.claims), mayExtendSchema: false)
-    }
-
-    /// Sends a message that the client's engine would not send.
-    func inject(_ message: ClientMessage, from session: SessionID) { inject([message], from: session) }
-
-    /// Handles several messages in one turn.
-    func inject(_ messages: [ClientMessage], from session: SessionID) {
-        deliver(engine.handle([.messages(session, messages)], now: now))
-        settle()
-    }
-
-    /// Stores other rules.
-    func deploy(_ file: RulesFile) {
-        do { _ = try engine.deploy(file) } catch { problems.append("\(error)") }
-        deliver(engine.handle([], now: now))
-        settle()
-    }
-
-    // MARK: Driving
-
-    /// Carries everything out until nobody has anything to do.
-    func settle() {
-        var isBusy = true
-        while isBusy {
-            time += 1_000
-            isBusy = false
-            for client in clients.values.sorted(by: { $0.user < $1.user }) {
-                let ready = client.ready
-                client.ready = []
-                if !ready.isEmpty { isBusy = true }
-                for observation in ready { client.engine.observerIsReady(observation.id) }
-                for action in client.engine.takeActions() {
-                    isBusy = true
-                    carryOut(action, of: client)
-                }
-            }
-            if engine.hasWork, sendsPages {
-                isBusy = true
-                deliver(engine.step(now: now))
-            }
-            while sendsPages, !delaysReadings,
-                let preparation = engine.takeReading() ?? engine.takePreparation()
-            {
-                isBusy = true
-                preparation.run()
-                deliver(engine.handle([.prepared(preparation)], now: now))
-            }
-        }
-        check()
-    }
-
-    /// Gives back what was read beside the writer.
-    func finish(_ reading: QueryPreparation) {
-        deliver(engine.handle([.prepared(reading)], now: now))
-        settle()
-    }
-
-    /// Lets what waits be read.
-    func readBeside() {
-        delaysReadings = false
-        settle()
-    }
-
-    /// Lets the server do what is due by the clock.
-    func checkSessions(later delay: Int64) {
-        time += delay
-        repeat { deliver(engine.checkSessions(now: now)) } while engine.isJudgingCached
-        settle()
-    }
-
-    /// Lets the server send one round of pages.
-    func step() {
-        deliver(engine.step(now: now))
-        settle()
-    }
-
-    private func carryOut(_ action: ClientAction, of client: Client) {
-        switch action {
-        case .connect:
-            guard client.isReachable else { return client.engine.handle(.closed(reason: "away")) }
-            connectionCount += 1
-            client.number = connectionCount
-            client.connection = ConnectionProtocol(limits: ServerLimits(), login: DevelopmentLogin())
-            client.engine.handle(.opened())
-        case .disconnect:
-            guard client.connection != nil else { return }
-            let sessions = client.connection?.sessions.keys.sorted() ?? []
-            client.connection = nil
-            for session in sessions {
-                deliver(engine.handle([.closed(SessionID(connection: client.number, session: session))], now: now))
-            }
-        case .reconnect: if client.isReachable { client.engine.handle(.reconnect) }
-        case .renew, .probe: break
-        case .settle: client.engine.handle(.settle)
-        case .send(let frame):
-            let number = client.number
-            for action in client.connection?.receive(frame, now: now) ?? [] {
-                switch action {
-                case .send(let frame): receive(frame, number)
-                case .open(let session, _, var open, _, _):
-                    if !takesMovesInPages { open.options.remove(.movesInPages) }
-                    let id = SessionID(connection: number, session: session)
-                    deliver(engine.handle([.open(id, open, identity(client))], now: now))
-                case .deliver(let session, _, _, let messages, _):
-                    let id = SessionID(connection: number, session: session)
-                    deliver(engine.handle([.messages(id, messages)], now: now))
-                case .authenticate, .renewed, .forget, .expel: problems.append("a login that takes time")
-                case .close(let reason):
-                    problems.append(reason)
-                    lose(client)
-                }
-            }
-        }
-    }
-
-    private func deliver(_ actions: [DatabaseAction]) {
-        for action in actions {
-            switch action {
-            case .send(let frame, let connection): receive(frame, connection)
-            case .broadcast(let frame, let connections), .offer(let frame, let connections):
-                for connection in connections { receive(frame, connection) }
-            case .end(let id, _):
-                clients.values.first { $0.number == id.connection }?.connection?.ended(session: id.session)
-            }
-        }
-    }
-
-    private func receive(_ frame: [UInt8], _ connection: UInt64) {
-        guard let client = clients.values.first(where: { $0.number == connection && $0.connection != nil }) else {
-            return
-        }
-        do {
-            let messages = try Frame.decode(frame, as: ServerMessage.self)
-            client.frames.append(messages)
-            for message in messages { try judge(message, to: client) }
-        } catch { problems.append("\(error)") }
-        client.engine.handle(.received(frame))
-    }
-
-    private func check() {
-        do {
-            for client in clients.values {
-                for classIndex in server.schema.classes.indices {
-                    try server.forEachRow(ofClass: classIndex) { row in
-                        let object = ObjectRef(classIndex, row.key)
-                        if !client.readable.contains(object), try mayRead(client, object) {
-                            client.readable.insert(object)
-                        }
-                        return true
-                    }
-                }
-            }
-        } catch { problems.append("\(error)") }
-        for problem in problems.prefix(3) { Issue.record("\(problem)") }
-    }
 }

@@ -5,6 +5,7 @@ import SluiceStorage
 import SluiceTesting
 import SluiceViews
 import SluiceWire
+import TestSupport
 import Testing
 
 /// Two clients that a server tells the same, where one stores the rows of pages together.
@@ -45,10 +46,10 @@ struct BulkPageTests {
             var random = SeededGenerator(seed: UInt64(seed))
             let client = try ScriptedSession { $0.bulkRowCountMin = bulkRowCountMin }
             // What is here before the first session: written, and some of it deleted.
-            for id in 0..<12 as Range<Int64> where random.percent(30) {
+            for id in 0..<12 as Range<Int64> where random.chance(30) {
                 try client.engine.write {
                     try $0.insert(Row(key: .int(id), values: [.int(id), .int(-id)]), ofClass: 0)
-                    if random.percent(30) { try $0.delete(ObjectRef(0, .int(id))) }
+                    if random.chance(30) { try $0.delete(ObjectRef(0, .int(id))) }
                 }
             }
             var seen: [String] = []
@@ -57,7 +58,7 @@ struct BulkPageTests {
                     seen.append("\(text): \(event.list.visible.map { "\($0.object.key) \($0.row.values)" }.sorted())")
                 }
             }
-            if random.percent(70) { try observe("User") }
+            if random.chance(70) { try observe("User") }
             _ = try client.engine.observe(try client.query("User SORT(age) LIMIT(5)")) { _ in }
             client.open()
             var acknowledged: UInt64 = 0
@@ -71,11 +72,11 @@ struct BulkPageTests {
             }
             for round in 0..<8 {
                 let version = UInt64(3 + round)
-                let subscriptions = random.one(of: [[1], [2], [1, 2]] as [[UInt64]])
+                let subscriptions = random.pick([[1], [2], [1, 2]] as [[UInt64]])
                 switch Int.random(in: 0..<5, using: &random) {
                 case 0, 1:
-                    let role = random.one(of: [RowRole.root, .linked])
-                    let content = block(rows(3), role, random.percent(80) ? [0, 1] : [0])
+                    let role = random.pick([RowRole.root, .linked])
+                    let content = block(rows(3), role, random.chance(80) ? [0, 1] : [0])
                     client.receive([
                         .page(
                             .init(
@@ -88,7 +89,7 @@ struct BulkPageTests {
                             content: block(rows(3), .root, [0, 1])))
                     client.receive([page] + subscriptions.map { client.complete($0, .bootstrap) })
                 case 3:
-                    if random.percent(50) { acknowledged = min(acknowledged + 1, client.storage.lastSequence) }
+                    if random.chance(50) { acknowledged = min(acknowledged + 1, client.storage.lastSequence) }
                     let header = CommitHeader(
                         session: 1, version: version, acceptedAt: ScriptedSession.now,
                         acknowledged: acknowledged > 0 ? acknowledged : nil, isContinued: false)
@@ -98,7 +99,7 @@ struct BulkPageTests {
                     ])
                 default:
                     let id = Int64.random(in: 0..<16, using: &random)
-                    let isDeleting = random.percent(40)
+                    let isDeleting = random.chance(40)
                     try client.engine.write {
                         if isDeleting { return try $0.delete(ObjectRef(0, .int(id))) }
                         try $0.upsert(
@@ -113,10 +114,4 @@ struct BulkPageTests {
         #expect(states[0] == states[1])
         #expect(events[0] == events[1])
     }
-}
-
-extension SeededGenerator {
-    fileprivate mutating func percent(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
-
-    fileprivate mutating func one<Element>(of elements: [Element]) -> Element { elements.randomElement(using: &self)! }
 }

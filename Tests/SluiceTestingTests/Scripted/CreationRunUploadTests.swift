@@ -5,11 +5,9 @@ import SluiceWire
 import TestSupport
 import Testing
 
-/// A server gets creations in the form that it reads.
+/// Creations are uploaded by column.
 struct CreationRunUploadTests {
-    private func upload(_ features: Features, isWrittenBefore: Bool) throws -> (
-        frame: [UInt8], changeset: Changeset
-    ) {
+    private func upload(isWrittenBefore: Bool) throws -> (frame: [UInt8], changeset: Changeset) {
         let session = try ScriptedSession()
         func write() throws {
             try session.engine.write { writer in
@@ -20,7 +18,7 @@ struct CreationRunUploadTests {
         }
         // What was written before the first session is queued as it begins.
         if isWrittenBefore { try write() }
-        session.greet(features: features)
+        session.greet()
         session.opened(.created)
         if !isWrittenBefore { try write() }
         for action in session.actions() {
@@ -34,28 +32,10 @@ struct CreationRunUploadTests {
         throw WireError(.malformed, "no upload", offset: 0)
     }
 
-    @Test(arguments: [true, false]) func creationsTravelByColumnWhereTheServerReadsThem(
-        isWrittenBefore: Bool
-    ) throws {
-        let together = try upload([.creationRuns], isWrittenBefore: isWrittenBefore)
-        let plain = try upload([], isWrittenBefore: isWrittenBefore)
-        #expect(together.changeset.operations == plain.changeset.operations)
-        #expect(together.changeset.operations.count == 100)
-        #expect(together.frame.count * 3 < plain.frame.count)
-    }
-
-    @Test func aServerThatDoesNotNameTheFeatureGetsNoRun() throws {
-        let plain = try upload([.resume, .reports], isWrittenBefore: false)
-        let frame = Frame.plainUpload(plain.changeset)
-        #expect(plain.frame == frame)
-    }
-}
-
-extension Frame {
-    /// A frame with an upload in the form that every server reads.
-    fileprivate static func plainUpload(_ changeset: Changeset) -> [UInt8] {
-        var builder = FrameBuilder()
-        builder.appendUpload(session: 1, [changeset.plainBytes()])
-        return builder.finish()
+    @Test(arguments: [true, false]) func creationsTravelByColumn(isWrittenBefore: Bool) throws {
+        let (frame, changeset) = try upload(isWrittenBefore: isWrittenBefore)
+        #expect(changeset.creations?.count == 100)
+        let byteCount = changeset.operations.reduce(0) { $0 + $1.wireBytes().count }
+        #expect(frame.count * 3 < byteCount)
     }
 }

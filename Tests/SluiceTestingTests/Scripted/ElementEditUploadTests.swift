@@ -3,7 +3,7 @@ import SluiceModel
 import SluiceWire
 import Testing
 
-/// A server gets what was done to sets and maps in the form that it reads.
+/// What was done to sets and maps is uploaded as it was done.
 struct ElementEditUploadTests {
     private static func box() throws -> ClassSchema {
         try ClassSchema(
@@ -14,12 +14,10 @@ struct ElementEditUploadTests {
     }
 
     /// The changes of the tags that are uploaded of two transactions on a box with the tag a.
-    private func uploads(
-        _ features: Features, _ changes: [FieldOperation.Change]
-    ) throws -> [FieldOperation.Change] {
+    private func uploads(_ changes: [FieldOperation.Change]) throws -> [FieldOperation.Change] {
         let session = try ScriptedSession(classes: [Self.box()])
         let box = ObjectRef(1, .int(1))
-        session.greet(features: features)
+        session.greet()
         session.opened(.created)
         try session.engine.write { writer in
             try writer.insert(Row(key: .int(1), values: [.int(1), .set([.string("a")])]), ofClass: 1)
@@ -29,7 +27,7 @@ struct ElementEditUploadTests {
             try session.engine.write { try $0.update(box, [FieldOperation(1, change)]) }
         }
         _ = session.actions()
-        session.greet(features: features)
+        session.greet()
         session.opened(.resumed, acknowledged: 1)
         var uploaded: [FieldOperation.Change] = []
         for action in session.actions() {
@@ -45,22 +43,13 @@ struct ElementEditUploadTests {
     private let edits = FieldOperation.Change.edit(
         ElementEdits(inserting: [.string("b")], erasing: [.string("a")]))
 
-    @Test func editsTravelAsTheyAreWhereTheServerReadsThem() throws {
-        let uploaded = try uploads([.resume, .creationRuns, .elementEdits], [edits, .clear])
+    @Test func editsTravelAsTheyAre() throws {
+        let uploaded = try uploads([edits, .clear])
         #expect(uploaded == [edits, .clear])
-        // Without runs, operations are encoded anew.
-        #expect(try uploads([.resume, .elementEdits], [edits]) == [edits])
-    }
-
-    @Test func aServerThatDoesNotNameTheFeatureGetsTheWholeCollectionAsItIsByThen() throws {
-        let more = FieldOperation.Change.edit(ElementEdits(inserting: [.string("c")]))
-        let whole = FieldOperation.Change.set(.set([.string("b"), .string("c")]))
-        #expect(try uploads([.resume, .creationRuns], [edits, more]) == [whole, whole])
-        #expect(try uploads([.resume, .creationRuns], [edits, .clear]) == [.set(.set([])), .set(.set([]))])
     }
 
     /// Two boxes, of which one has the tags that the class gives it.
-    @Test(arguments: [true, false]) func aServerIsToldOfDefaultsWhereItReadsThem(knows: Bool) throws {
+    @Test func aServerIsToldOfDefaults() throws {
         let session = try ScriptedSession(classes: [Self.box()])
         try session.engine.write { writer in
             for (id, tags) in [(1, []), (2, ["a"])] as [(Int64, [String])] {
@@ -71,7 +60,7 @@ struct ElementEditUploadTests {
             let row = Row(key: .int(3), values: [.int(3), .set([])])
             try writer.upsert(row, ofClass: 1, present: [0, 1])
         }
-        session.greet(features: knows ? [.resume, .defaults] : [.resume])
+        session.greet()
         session.opened(.created)
         var uploaded: [FieldOperation.Change] = []
         for action in session.actions() {
@@ -81,17 +70,6 @@ struct ElementEditUploadTests {
                 uploaded += changesets.flatMap(\.operations).flatMap(\.fields).map(\.change)
             }
         }
-        let first: FieldOperation.Change = knows ? .setDefault(.set([])) : .set(.set([]))
-        #expect(uploaded == [first, .set(.set([.string("a")])), .set(.set([]))])
-    }
-
-    /// Its default here would otherwise replace what the server has.
-    @Test func aCollectionThatHasGoneFromTheStoreIsNotSet() {
-        let operation = ObjectOperation(
-            ObjectRef(1, .int(1)), .update([FieldOperation(1, edits), FieldOperation(2, .set(.int(4)))]))
-        let row = Row(key: .int(1), values: [.int(1), .set([]), .int(4)], absent: [1])
-        #expect(
-            operation.settingCollections(of: row, for: [])
-                == ObjectOperation(operation.object, .update([FieldOperation(2, .set(.int(4)))])))
+        #expect(uploaded == [.setDefault(.set([])), .set(.set([.string("a")])), .set(.set([]))])
     }
 }

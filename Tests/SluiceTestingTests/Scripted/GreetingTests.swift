@@ -61,29 +61,14 @@ import Testing
         #expect(uploads(sent + server.sent()).count == 1)
     }
 
-    @Test func aServerThatCannotResumeIsAskedForEverything() throws {
+    @Test func `a feature that the client does not know changes nothing`() throws {
         let server = try ScriptedSession()
         _ = try server.engine.observe(try server.query("User")) { _ in }
-        server.open()
-        server.bootstrap(1, [ScriptedSession.user(1, age: 40)])
-        server.loseConnection()
-        server.greet(features: [])
-        server.opened(.resumed)
-        let resumes = server.sent().compactMap { message -> Bool? in
-            if case .subscribe(let subscribe) = message { subscribe.resume != nil } else { nil }
-        }
-        #expect(resumes == [false, false])
-        server.bootstrap(1, [ScriptedSession.user(2, age: 41)])
-        #expect(try server.age(of: 1) == nil && server.age(of: 2) == .int(41))
-    }
-
-    @Test func aServerWithoutReportsIsNotAskedForOne() throws {
-        let server = try ScriptedSession()
-        server.greet(features: [.resume])
+        server.greet(features: Features(rawValue: 1 << 63 | 1 << 40 | 1))
+        #expect(server.engine.session.features == Features.all)
         server.opened(.created)
-        var error: SyncError?
-        server.engine.serverRequests.report(.status) { if case .failure(let failure) = $0 { error = failure } }
-        #expect(error?.code == .server)
+        server.bootstrap(1, [ScriptedSession.user(1, age: 40)])
+        #expect(try server.age(of: 1) == .int(40))
     }
 
     @Test func uploadsKeepToWhatTheServerTakesInAFrame() throws {

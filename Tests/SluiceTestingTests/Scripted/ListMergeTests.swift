@@ -15,8 +15,7 @@ struct ListMergeTests {
         let sync: HandDrivenSync
 
         init(
-            people: Int = 2, _ start: [Value], features: [Features] = [],
-            limits: DataLimits = HandDrivenSync.smallLimits
+            people: Int = 2, _ start: [Value], limits: DataLimits = HandDrivenSync.smallLimits
         ) throws {
             let schema = try Schema([
                 ClassSchema(
@@ -27,7 +26,7 @@ struct ListMergeTests {
                         Property("note", .scalar(.string)),
                     ])
             ])
-            sync = try HandDrivenSync(clientCount: people, schema, limits: limits, features: features)
+            sync = try HandDrivenSync(clientCount: people, schema, limits: limits)
             for person in 0..<people {
                 _ = try sync.engine(person).observe(Query.parse("Box", schema: schema)) { _ in }
             }
@@ -140,24 +139,6 @@ struct ListMergeTests {
             }
             #expect(world.sync.violations == [])
         }
-    }
-
-    /// A client that names less sends whole values, and is sent whole values.
-    @Test func somebodyWithAnOlderClientStillTakesPart() throws {
-        let world = try World(
-            [.string("a"), .string("b")], features: [.all, Features.all.subtracting(.listEdits)])
-        try world.apply(["insert", "x", "after", "a"], by: 0)
-        world.sync.settle()
-        #expect(try world.values(of: 1) == [.string("a"), .string("x"), .string("b")])
-        try world.apply(["erase", "b"], by: 1)
-        world.sync.settle()
-        #expect(try world.values(of: 0) == [.string("a"), .string("x")])
-        try world.apply(["insert", "y", "after", "x"], by: 0)
-        world.sync.settle()
-        let expected: [Value] = [.string("a"), .string("x"), .string("y")]
-        #expect(try world.serverRow?.values[1] == .list(expected))
-        for person in 0...1 { #expect(try world.values(of: person) == expected) }
-        #expect(world.sync.violations == [])
     }
 
     /// What an element is survives that its object leaves the store and comes again, in a page.

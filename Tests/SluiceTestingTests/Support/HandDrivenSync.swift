@@ -54,12 +54,10 @@ final class HandDrivenSync {
 
     /// - Parameters:
     ///   - clientLimits: the limits of the clients, if they are others.
-    ///   - features: what each client names to the server; all where nothing is said.
     ///   - beforehand: what the clients' stores do before they have a server.
     init(
         clientCount: Int, _ schema: Schema, limits: DataLimits = HandDrivenSync.smallLimits,
-        clientLimits: DataLimits? = nil, features: [Features] = [],
-        beforehand: (ClientEngine) throws -> Void = { _ in }
+        clientLimits: DataLimits? = nil, beforehand: (ClientEngine) throws -> Void = { _ in }
     ) throws {
         self.schema = schema
         self.limits = limits
@@ -84,7 +82,6 @@ final class HandDrivenSync {
             try beforehand(
                 ClientEngine(storage: storage, options: options, now: { [unowned self] in now }, random: random))
             options.databaseName = "small"
-            if index < features.count { options.features = features[index] }
             let engine = try ClientEngine(
                 storage: storage, options: options, now: { [unowned self] in now }, random: random)
             engine.onRejection = { [unowned self] in rejections.append((index, $0)) }

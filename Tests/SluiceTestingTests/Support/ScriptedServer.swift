@@ -36,7 +36,7 @@ final class ScriptedServer: Sendable {
         let now = Timestamp(microseconds: 1)
         switch message {
         case .hello:
-            return [.hello(.init(version: 1, features: [.resume], time: now, limits: ServerLimits(), agent: "script"))]
+            return [.hello(.init(version: 1, features: .all, time: now, limits: ServerLimits(), agent: "script"))]
         case .open:
             return [
                 .opened(

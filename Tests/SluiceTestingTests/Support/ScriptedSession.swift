@@ -55,7 +55,7 @@ final class ScriptedSession {
 
     /// Connects the client, and sends the server's hello.
     func greet(
-        version: UInt64 = 1, features: Features = [.resume, .reports], limits: ServerLimits = ServerLimits()
+        version: UInt64 = 1, features: Features = .all, limits: ServerLimits = ServerLimits()
     ) {
         engine.handle(.start)
         engine.handle(.reconnect)

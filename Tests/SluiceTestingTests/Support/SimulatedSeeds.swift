@@ -1,6 +1,6 @@
 import Foundation
 import SluiceServer
-import SluiceTesting
+import SluiceSimulation
 import Synchronization
 
 /// The seeds that the tests simulate. Each seed is simulated once, however many tests ask for its outcome.

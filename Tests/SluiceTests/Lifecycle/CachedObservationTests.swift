@@ -1,4 +1,5 @@
 import Sluice
+import SluiceModel
 import SluiceTesting
 import Testing
 
@@ -125,7 +126,7 @@ import Testing
         /// Whatever brings and takes objects, the observer has what matches of what is here.
         @Test(arguments: [1, 2, 3] as [UInt64])
         func whatIsShownIsWhatMatchesOfWhatIsHere(seed: UInt64) async throws {
-            var random = SluiceTesting.SeededGenerator(seed: seed)
+            var random = SeededGenerator(seed: seed)
             let all = alice.objects(Vehicle.self)
             let queries = [
                 all.where { $0.views > 2 }.sorted(by: \.vin), all.sorted(by: \.views).sorted(by: \.vin).limit(3),

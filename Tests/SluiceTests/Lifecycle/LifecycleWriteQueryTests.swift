@@ -3,15 +3,10 @@ import Sluice
 import SluiceModel
 import SluiceStorage
 import SluiceTesting
+import TestSupport
 import Testing
 
 #if SLUICE_MACROS
-    extension SeededGenerator {
-        fileprivate mutating func pick<Element>(_ elements: [Element]) -> Element {
-            elements[Int.random(in: elements.indices, using: &self)]
-        }
-    }
-
     /// Queries within a write, and `update(all:)` and `delete(all:)` over them.
     @Suite(.timeLimit(.minutes(10))) struct LifecycleWriteQueryTests {
         private static func store() async throws -> Store {

@@ -134,7 +134,7 @@ import Testing
         @Test func serversAreTriedInARandomOrderWhereTheConfigurationSaysSo() async throws {
             var orders: Set<[String]> = []
             for seed in UInt64(1)...12 {
-                var generator = SluiceTesting.SeededGenerator(seed: seed)
+                var generator = SeededGenerator(seed: seed)
                 var options = ClientOptions()
                 options.serverCount = 3
                 options.choosesServersAtRandom = true

@@ -227,11 +227,12 @@ import Testing
 
         @Test func everyErrorSaysItsOwnText() throws {
             let identity = Identity(className: "A", key: .int(1))
-            let errors: [any Error & CustomStringConvertible] = [
+            let errors: [any SluiceError] = [
                 StoreError(.closed, "one"), SyncError(.timedOut, "two"),
                 ModelError(.notFound, "three", object: identity),
                 RecordError(.typeMismatch, "four"), SchemaError(.duplicateName, "five"),
                 QueryError(.syntax, "six", at: 3), StorageError(.io, "seven"), ServerError(.dataFolder, "eight"),
+                LimitExcess("bytes of an object", 9, limit: 8),
             ]
             for error in errors { #expect(error.localizedDescription == error.description) }
         }

@@ -21,20 +21,18 @@ import Testing
     /// Whatever makes objects readable and unreadable, observers have those that can be read, and each event says how
     /// they come from those before.
     @Suite(.timeLimit(.minutes(10))) struct ReadableResultsTests {
-        private typealias Generator = TestSupport.SeededGenerator
-
         /// What becomes of one object: its new values, or nil if it is deleted.
         private typealias Edit = (key: String, values: [String: Value]?)
 
         /// Writes what a seed says.
         private struct Writer {
             let store: Store
-            var random: Generator
+            var random: SeededGenerator
             private var present: Set<String> = []
 
             init(_ store: Store, seed: UInt64) {
                 self.store = store
-                random = Generator(seed: seed)
+                random = SeededGenerator(seed: seed)
             }
 
             private mutating func values() -> [String: Value] {

@@ -1,3 +1,4 @@
+import SluiceModel
 import Synchronization
 import TestSupport
 import Testing

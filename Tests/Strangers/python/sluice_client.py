@@ -363,9 +363,51 @@ def read_properties(reader):
     return [64 * index + bit for index, word in enumerate(words) for bit in range(64) if word >> bit & 1]
 
 
+def skip_element_id(reader):
+    reader.varint()
+    reader.zigzag()
+
+
+def skip_place(reader):
+    reader.varint()
+    for _ in range(reader.varint()):
+        reader.zigzag()
+        if reader.varint():
+            reader.zigzag()
+
+
+def skip_run_of_elements(reader):
+    skip_element_id(reader)
+    skip_place(reader)
+    if reader.varint() > 1:
+        reader.zigzag()
+
+
+def skip_edit_of_element(reader):
+    skip_element_id(reader)
+    kind = reader.byte()
+    if kind > 4:
+        raise WireError(f"{kind} is nothing that is done to an element")
+    if kind in (1, 2, 4):
+        skip_place(reader)
+    if kind in (1, 3, 4):
+        read_value(reader)
+
+
+def read_note(reader):
+    """The row of a note on a list if it has edits, else None. What the elements are matters to who edits them."""
+    row = reader.varint()
+    reader.varint()
+    has_edits = reader.bool()
+    reader.raw(8 * reader.varint())
+    reader.array(lambda: skip_edit_of_element(reader) if has_edits else skip_run_of_elements(reader))
+    return row if has_edits else None
+
+
 def read_group(reader):
     class_index = reader.varint()
-    role = ("root", "linked", "member")[reader.byte()]
+    flags = reader.byte()
+    role = ("root", "linked", "member")[flags & 0x0F]
     properties = read_properties(reader)
     count = reader.varint()
     if count == 0:
@@ -373,6 +415,7 @@ def read_group(reader):
     keys = read_column(reader, count)
     versions = [value & MASK64 for value in read_integers(reader, count)]
     columns = [read_column(reader, count, keys) for _ in properties]
+    edited = set(reader.array(lambda: read_note(reader))) if flags & 0x10 else set()
     return [
         {
             "class": class_index,
@@ -380,6 +423,7 @@ def read_group(reader):
             "version": versions[row],
             "role": role,
             "values": {position: column[row] for position, column in zip(properties, columns)},
+            "hasEdits": row in edited,
         }
         for row in range(count)
     ]
@@ -636,6 +680,12 @@ def subscribe_frame(session, subscription, query):
     return frame(0x04, session, fields)
 
 
+def unsubscribe_frame(session, subscription):
+    fields = Writer()
+    fields.varint(subscription)
+    return frame(0x05, session, fields)
+
+
 def credit_frame(session, pages):
     fields = Writer()
     fields.varint(pages)
@@ -732,6 +782,7 @@ async def run(url, query, watch, variables={}, then=None, authorization=None, ca
     database = url.rstrip("/").rsplit("/", 1)[1]
     state = Subscription()
     complete = False
+    number = 1
     async with websockets.connect(url, subprotocols=["sluice.1"], max_size=FRAME_LIMIT, compression=None, **extra) as socket:
         await socket.send(hello_frame("sluice_client.py"))
         await socket.send(open_frame(1, database, variables))
@@ -739,14 +790,16 @@ async def run(url, query, watch, variables={}, then=None, authorization=None, ca
             for message in read_frame(data):
                 kind = message["type"]
                 if kind == "opened":
-                    state.schema = message["schema"]
-                    await socket.send(subscribe_frame(1, 1, query))
+                    # Without one, it is the empty schema that was declared.
+                    state.schema = message["schema"] or []
+                    await socket.send(subscribe_frame(1, number, query))
                 elif kind == "schema":
                     state.schema = message["schema"]
                 elif kind == "page":
-                    state.apply(message["content"])
+                    if number in message["subscriptions"]:
+                        state.apply(message["content"])
                     await socket.send(credit_frame(1, 1))
-                elif kind == "complete":
+                elif kind == "complete" and message["subscription"] == number:
                     complete = True
                     for name in state.roots():
                         print(json.dumps(state.json(name), ensure_ascii=False), flush=True)
@@ -756,7 +809,16 @@ async def run(url, query, watch, variables={}, then=None, authorization=None, ca
                         await socket.send(variables_frame(1, then))
                         then = None
                 elif kind == "commit":
-                    for _, content in message["blocks"]:
+                    blocks = [content for subscriptions, content in message["blocks"] if number in subscriptions]
+                    if any(row["hasEdits"] for content in blocks for row in content["rows"]):
+                        # Edits lead on from a list with the identity of its elements, which is not kept here.
+                        await socket.send(unsubscribe_frame(1, number))
+                        number += 1
+                        complete = False
+                        state.rows, state.roles = {}, {}
+                        await socket.send(subscribe_frame(1, number, query))
+                        continue
+                    for content in blocks:
                         changed, left = state.apply(content)
                         if complete and (changed or left):
                             line = {"version": message["version"], "removed": left}

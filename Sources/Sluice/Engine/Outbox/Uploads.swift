@@ -114,18 +114,16 @@ final class Uploads {
         var upload = EncodedUpload(changeset)
         if quarantine.isSetAside(changeset.sequence) {
             upload.encodePlaceholder()
-        } else if let bytes = entry.bytes, session.features.contains(.creationRuns), classes.allSatisfy(map.isSame),
-            changeset.isReadable(with: session.features)
-        {
+        } else if let bytes = entry.bytes, classes.allSatisfy(map.isSame) {
             // What is stored is what travels.
             guard !declareNeeded(for: changeset, areComplete: true) else { return false }
             upload.bytes = bytes
             upload.size = UploadSize(changeset)
         } else {
-            let operations = inFormOfServer(changeset.operations).compactMap(map.toServer)
+            let operations = changeset.operations.compactMap(map.toServer)
             let isComplete = operations.count == changeset.operationCount
             guard !declareNeeded(for: changeset, areComplete: isComplete) else { return false }
-            upload.encode(operations, usingRuns: session.features.contains(.creationRuns))
+            upload.encode(operations)
         }
         let size = upload.size
         // No frame may outgrow what servers accept.
@@ -140,17 +138,6 @@ final class Uploads {
         underWay.append(changeset.sequence, size, classes: classes)
         if batch.size.operationCount >= options.uploadOperationCountMax { send(&batch) }
         return true
-    }
-
-    /// The operations as the server reads them: collections as a whole where it does not know edits of them.
-    private func inFormOfServer(_ operations: [ObjectOperation]) -> [ObjectOperation] {
-        let features = session.features
-        return operations.map { operation in
-            if operation.isReadable(with: features) { return operation }
-            var row: Row?
-            faults.recording("an object to upload could not be read") { row = try storage.row(operation.object) }
-            return operation.settingCollections(of: row, for: features)
-        }
     }
 
     /// Declares to the server the classes and properties that it lacks and that a changeset needs.
@@ -177,7 +164,7 @@ final class Uploads {
         case .success(let frame): session.send(frame: frame)
         case .failure(let error):
             guard uploads.count == 1 else { return session.refuse(error) }
-            // It was made by an older version of this library, or for a server that accepts more.
+            // It was made for a server that accepts more.
             quarantine.setAside(uploads[0].sequence, .limitExceeded, error.message)
             uploads[0].encodePlaceholder()
             if case .success(let frame) = sealed() { session.send(frame: frame) }
@@ -216,14 +203,13 @@ private struct EncodedUpload {
 
     var sequence: UInt64 { header.sequence }
 
-    /// - Parameter usesRuns: whether the server reads runs of creations.
-    mutating func encode(_ operations: [ObjectOperation], usingRuns usesRuns: Bool) {
+    mutating func encode(_ operations: [ObjectOperation]) {
         var changeset = header
         changeset.operations = operations
-        bytes = usesRuns ? changeset.wireBytes() : changeset.plainBytes()
+        bytes = changeset.wireBytes()
         size = UploadSize(changeset)
     }
 
     /// Has the server reject the transaction.
-    mutating func encodePlaceholder() { encode([UploadQuarantine.placeholder], usingRuns: false) }
+    mutating func encodePlaceholder() { encode([UploadQuarantine.placeholder]) }
 }

@@ -13,7 +13,7 @@ final class ServerRequests {
 
     /// Asks the server for a report.
     func report(_ topic: ReportTopic, reply: @escaping Reply) {
-        request(.reports, orElse: "the server gives no reports", reply) { number in
+        request(reply) { number in
             .reportRequest(
                 .init(session: session.number, request: number, topic: topic.wire, argument: topic.argument))
         }
@@ -21,7 +21,7 @@ final class ServerRequests {
 
     /// Asks the server to remove a class, or a property, from its schema.
     func removal(ofClass className: String, property: String?, reply: @escaping Reply) {
-        request(.removal, orElse: "the server removes nothing from its schema", reply) { number in
+        request(reply) { number in
             .remove(.init(session: session.number, request: number, className: className, property: property))
         }
     }
@@ -30,32 +30,29 @@ final class ServerRequests {
     ///
     /// - Parameter isTrial: whether it only says what they would change.
     func deployment(_ file: [UInt8], isTrial: Bool, reply: @escaping Reply) {
-        request(.rules, orElse: "the server takes no rules from clients", reply) { number in
+        request(reply) { number in
             .deploy(.init(session: session.number, request: number, isTrial: isTrial, file: file))
         }
     }
 
     /// Tells the server to which topics this store listens.
     func listen(to topics: [String], reply: @escaping Reply) {
-        request(.messages, orElse: "the server passes no messages between stores", reply) { number in
+        request(reply) { number in
             .listen(.init(session: session.number, request: number, topics: topics))
         }
     }
 
     /// Sends an ephemeral message.
     func message(_ payload: [UInt8], to topic: String, reply: @escaping Reply) {
-        request(.messages, orElse: "the server passes no messages between stores", reply) { number in
+        request(reply) { number in
             .message(.init(session: session.number, request: number, topic: topic, payload: payload))
         }
     }
 
-    private func request(
-        _ feature: Features, orElse refusal: String, _ reply: @escaping Reply, _ message: (UInt64) -> ClientMessage
-    ) {
+    private func request(_ reply: @escaping Reply, _ message: (UInt64) -> ClientMessage) {
         guard session.isActive else {
             return reply(.failure(noSession))
         }
-        guard session.features.contains(feature) else { return reply(.failure(SyncError(.server, refusal))) }
         lastNumber += 1
         replies[lastNumber] = reply
         session.send([message(lastNumber)])

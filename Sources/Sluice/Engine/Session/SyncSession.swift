@@ -126,7 +126,7 @@ final class SyncSession {
         number = place?.session ?? 1
         askedAt = place.map { $0.asked(before: now) } ?? now
         logVariables()
-        let hello = ClientMessage.hello(.init(features: options.features, agent: options.agent))
+        let hello = ClientMessage.hello(.init(features: .all, agent: options.agent))
         send((place == nil ? [hello] : []) + [.open(message(number))])
     }
 
@@ -145,7 +145,7 @@ final class SyncSession {
                 "the server speaks version \(reply.version) of the protocol, and this library \(known); update the older "
                     + "of the two")
         }
-        agreement.features = reply.features.intersection(options.features)
+        agreement.features = reply.features.intersection(.all)
         agreement.limits.server = reply.limits
         let idle = Duration.milliseconds(Int64(clamping: reply.limits.idleTimeoutMilliseconds))
         if options.heartbeat * 2 > idle {
@@ -178,8 +178,8 @@ final class SyncSession {
 
     // MARK: Variables
 
-    /// Chooses other values of `$client`, in the session that is open and from then on. A server that does not take them
-    /// in an open session gets them in the next, which begins at once.
+    /// Chooses other values of `$client`, in the session that is open and from then on. While a session is being opened,
+    /// they need another.
     ///
     /// - Returns: whether the session has to be opened again.
     func choose(_ variables: ValueMap) -> Bool {
@@ -187,7 +187,7 @@ final class SyncSession {
         self.variables = variables
         guard phase.isListening else { return false }
         logVariables()
-        guard isActive, features.contains(.variables) else { return true }
+        guard isActive else { return true }
         send([.variables(session: number, values: variables)])
         return false
     }

@@ -54,7 +54,7 @@ final class CachedOffers {
 
     /// - Parameter hasContext: whether the server has named a context, so that something may be hidden.
     func beginSession(hasContext: Bool) throws {
-        guard hasContext, isWanted, session.features.contains(.withdrawals) else { return }
+        guard hasContext, isWanted else { return }
         phase = .atRest
         try offerPending()
         try offerAll()
@@ -68,7 +68,7 @@ final class CachedOffers {
 
     /// Offers everything again, because the user may read something else.
     func contextChanged() throws {
-        guard session.isActive, isWanted, session.features.contains(.withdrawals) else { return }
+        guard session.isActive, isWanted else { return }
         if phase == .off { phase = .atRest }
         try offerAll()
     }

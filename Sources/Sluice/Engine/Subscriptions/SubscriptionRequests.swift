@@ -126,7 +126,7 @@ final class SubscriptionRequests {
         let storeVersion = storage.syncState?.version ?? 0
         // A complete subscription is at the store's version.
         let version = subscription.isComplete ? storeVersion : subscription.record.version
-        let canResume = version > 0 && session.features.contains(.resume)
+        let canResume = version > 0
         let effect = subscription.request(as: number, canResume: canResume, at: storeVersion)
         if effect != .none { try carryOut(effect, of: subscription) }
         return .subscribe(

@@ -1,0 +1,77 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// A session that is to be opened.
+struct Arrival {
+    let id: SessionID
+    let client: ClientRegistry.Request
+    /// Whose share of the server's work it takes.
+    let holder: Holder
+}
+
+/// The way of a session from its request to its first answer: what its user may do is found, what it declares is added to
+/// the schema, its client is identified, and it is open.
+///
+/// The clients that come one after the other are identified together, in one group of the journal.
+extension DatabaseEngine {
+    /// Takes a session in that is to be opened, or refuses it.
+    func admit(_ arrival: Arrival, now: Timestamp) {
+        let (id, open, user) = (arrival.id, arrival.client.open, arrival.client.user)
+        do {
+            try check(open.variables)
+            if try database.lacks(open.schema) {
+                // Those that came before belong to the schema before.
+                openArrivals(now: now)
+                commit(now: now)
+                try permissions.open(id, user, variables: open.variables)
+                let mayAdd = permissions.mayChangeSchema(id, user) && !arrival.client.isReadOnly
+                let change = try database.extendSchema(by: open.schema, mayAdd: mayAdd)
+                try follow(change)
+                // Everybody was bound anew where it has grown. Else what was found for the old schema is followed no more.
+                if case .grown = change { try permissions.confirm(id) }
+                if case .reshaped = change { try permissions.open(id, user, variables: open.variables) }
+            } else {
+                if arrivals.isEmpty { commit(now: now) }
+                try permissions.open(id, user, variables: open.variables)
+            }
+            arrivals.append(arrival)
+        } catch { refuse(id, because: error) }
+    }
+
+    /// Opens the sessions that were taken in.
+    func openArrivals(now: Timestamp) {
+        guard !arrivals.isEmpty else { return }
+        commit(now: now, isPressing: true)
+        let arrived = arrivals
+        arrivals = []
+        let schema = database.storage.schema
+        let clients = sessions.identify(arrived.map(\.client), now: now)
+        // What other engines have appended may have changed it.
+        let isOtherSchema = database.journal != nil && database.storage.schema != schema
+        for (arrival, client) in zip(arrived, clients) {
+            do {
+                let (open, user) = (arrival.client.open, arrival.client.user)
+                if isOtherSchema { try permissions.open(arrival.id, user, variables: open.variables) }
+                try self.open(arrival, as: client.get())
+            } catch { refuse(arrival.id, because: error) }
+        }
+    }
+
+    private func open(_ arrival: Arrival, as client: ClientRegistry.Identified) throws {
+        let id = arrival.id
+        let opening = try sessions.open(id, arrival.client, as: client)
+        if let stale = opening.superseded { end(stale, Self.hasOpenedAnother) }
+        subscriptions.open(id, holder: arrival.holder, access: permissions.binding(of: id))
+        outbox.send(permissions.notice(of: id) + opening.messages, to: id)
+    }
+
+    private func refuse(_ id: SessionID, because error: any Error) {
+        permissions.close(id)
+        outbox.end(id, reason(of: error, "a session could not be opened"))
+    }
+
+    static var hasOpenedAnother: SessionEnd {
+        .init(.protocolViolation, "the client has opened another session", action: .retry)
+    }
+}

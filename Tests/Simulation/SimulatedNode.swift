@@ -1,0 +1,95 @@
+import SluiceModel
+import SluiceServer
+import SluiceStorage
+
+/// One process of the simulated server: an engine with its file of the database, and what it reads beside its own work.
+final class SimulatedNode {
+    /// The database's file; nil for one in memory.
+    let path: String?
+    private(set) var storage: any ServerStorage
+    private(set) var engine: DatabaseEngine
+    private let makeEngine: (any ServerStorage) -> DatabaseEngine
+    /// The query that the engine wants to prepare beside its own work. It reads the state at the time of the request,
+    /// and runs in a later step.
+    private var preparation: QueryPreparation?
+    /// Pages that are to be read in later steps, as of the time of the request.
+    private var readings: [QueryPreparation] = []
+    private var stepCount = 0
+    private var startsOfEarlierLives = StartCounts()
+    private var sharedPagesOfEarlierLives = SharedPageCounts()
+
+    init(path: String?, _ makeEngine: @escaping (any ServerStorage) -> DatabaseEngine) throws {
+        self.path = path
+        self.makeEngine = makeEngine
+        storage = try Self.open(path)
+        engine = makeEngine(storage)
+    }
+
+    private static func open(_ path: String?) throws -> any ServerStorage {
+        let storage = try SQLiteServerStorage.open(
+            path.map { .file($0) } ?? .memory, databaseID: SimulatedServer.databaseID)
+        storage.heldElementCountMin = 1
+        return storage
+    }
+
+    /// How subscriptions were started, counted over all lives of the process.
+    var starts: StartCounts { startsOfEarlierLives + engine.statistics.starts }
+
+    /// The work for pages that clients share.
+    var sharedPages: SharedPageCounts {
+        var counts = sharedPagesOfEarlierLives
+        counts += engine.statistics.sharedPages
+        return counts
+    }
+
+    var parts: [AnyObject] { [engine, storage as AnyObject] + engine.views }
+
+    var hasWork: Bool { preparation != nil || !readings.isEmpty || engine.hasWork || engine.isJudgingCached }
+
+    func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
+        let actions = events.isEmpty ? [] : engine.handle(events, now: now)
+        let checks = engine.checkSessions(now: now)
+        takeReadings()
+        return actions + checks
+    }
+
+    /// Does one turn of the engine's own work, or runs a preparation.
+    func step(now: Timestamp) -> [DatabaseAction] {
+        if let preparation {
+            self.preparation = nil
+            preparation.run()
+            return engine.handle([.prepared(preparation)], now: now)
+        }
+        stepCount += 1
+        if stepCount % 3 == 0 || !engine.hasWork, !readings.isEmpty {
+            let reading = readings.remove(at: stepCount / 3 % readings.count)
+            reading.run()
+            return engine.handle([.prepared(reading)], now: now)
+        }
+        let actions = engine.step(now: now)
+        preparation = engine.takePreparation()
+        takeReadings()
+        return actions
+    }
+
+    private func takeReadings() {
+        while let reading = engine.takeReading() { readings.append(reading) }
+    }
+
+    /// Loses everything that is not stored, and starts again.
+    ///
+    /// - Parameter body: what happens while the process is down.
+    func restart(_ body: () throws -> Void) throws {
+        preparation = nil
+        readings = []
+        if path != nil {
+            storage.close()
+            try body()
+            storage = try Self.open(path)
+        }
+        startsOfEarlierLives += engine.statistics.starts
+        sharedPagesOfEarlierLives += engine.statistics.sharedPages
+        engine = makeEngine(storage)
+        engine.loadRules()
+    }
+}

@@ -1,0 +1,40 @@
+import SluiceModel
+import TestSupport
+
+/// Readers that pause, and queries that are stopped while something is on its way to them.
+extension SimulationPlan {
+    /// Whether a plan has them. Not drawn from the plan's generator, so that old seeds keep their meaning; nor are they
+    /// in the seeds that tests name.
+    static func interrupts(_ seed: UInt64) -> Bool { [2, 7, 8].contains(seed % 10) }
+
+    /// Adds them at random places.
+    ///
+    /// - Parameter writerCount: how many of the clients write, the first ones.
+    static func insertInterruptions(
+        into actions: inout [SimulationAction], seed: UInt64, _ options: SimulationOptions, writerCount: Int
+    ) {
+        var generator = SeededGenerator(seed: seed ^ 0x1E77)
+        for _ in 0..<max(2, actions.count / 12) {
+            let reader = generator.below(options.clientCount)
+            var kinds: [(SimulationAction.Kind, Int)] = []
+            func add(_ kind: SimulationAction.Kind, by client: Int) { kinds.append((kind, client)) }
+            switch generator.below(4) {
+            case 0:
+                add(.stopAmidPages, by: reader)
+            case 1:
+                add(.stopAmidCommit, by: reader)
+            default:
+                add(.pauseReading, by: reader)
+                for _ in 0..<(1 + generator.below(3)) {
+                    let kind = generator.pick(
+                        [.replace, .replace, .write, .serverWrite] as [SimulationAction.Kind])
+                    add(kind == .serverWrite && !options.hasBackend ? .write : kind, by: generator.below(writerCount))
+                    add(.deliverMuch, by: 0)
+                }
+                add(.goOnReading, by: reader)
+            }
+            let herd = kinds.map { SimulationAction(kind: $0, client: $1, seed: generator.next()) }
+            actions.insert(contentsOf: herd, at: generator.below(actions.count + 1))
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import SluiceModel
+import SluiceServer
+import SluiceStorage
+import SluiceTesting
+import SluiceWire
+import Testing
+
+/// Two engines with sessions on one journal, and clients that move between them while both write.
+struct TwoNodeTests {
+    private let journal: MemoryJournal
+    private let first: Bench
+    private let second: Bench
+
+    init() throws {
+        journal = MemoryJournal(databaseID: ObjectID(high: 7, low: 7))
+        first = try Bench(journal: journal, seed: 1_000)
+        second = try Bench(journal: journal, seed: 2_000)
+    }
+
+    /// Lets an engine follow what the other has appended, and returns what it sends.
+    private func follow(_ node: Bench) throws -> [ServerMessage] {
+        try node.handle([.follow(journal.records(after: node.storage.head.position, countMax: .max))])
+    }
+
+    private func failures(in messages: [ServerMessage]) -> [ServerMessage.Failure] {
+        messages.compactMap { if case .error(let failure) = $0 { failure } else { nil } }
+    }
+
+    private func acknowledgements(in messages: [ServerMessage]) -> [UInt64] {
+        messages.compactMap { if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil } }
+    }
+
+    /// Checks that both engines are at the end of the journal, in the same state.
+    private func checkAgreement(seats: Int64) throws {
+        for node in [first, second] {
+            _ = try follow(node)
+            #expect(node.storage.head == journal.head)
+            #expect(try node.seats(1) == .int(seats))
+        }
+        for client in UInt64(1)...4 { #expect(try first.storage.client(client) == second.storage.client(client)) }
+    }
+
+    @Test func `two clients on two nodes get two ids, and both of their writes count`() throws {
+        let ann = try first.open()
+        let ben = try second.open()
+        #expect(ann.opened.identity.clientID != ben.opened.identity.clientID)
+        #expect(acknowledgements(in: try first.upload(ann.id, [first.changeset(1)])) == [1])
+        #expect(acknowledgements(in: try second.upload(ben.id, [second.changeset(1)])) == [1])
+        try checkAgreement(seats: 2)
+    }
+
+    @Test func `a client that moves is the same client, and what it uploads again counts once`() throws {
+        let here = try first.open()
+        _ = try first.upload(here.id, [first.changeset(1)])
+        // The acknowledgement has not reached the client; the other node has followed nothing.
+        let there = try second.open(here.opened.identity)
+        #expect(there.opened.outcome == .resumed && there.opened.acknowledged == 1)
+        #expect(there.opened.identity.clientID == here.opened.identity.clientID)
+        _ = try second.upload(there.id, [second.changeset(1), second.changeset(2)])
+        try checkAgreement(seats: 2)
+        // And back, with the nonce of the other node.
+        let back = try first.open(there.opened.identity, version: second.storage.version)
+        #expect(back.opened.outcome == .resumed && back.opened.acknowledged == 2)
+        try checkAgreement(seats: 2)
+    }
+
+    @Test func `the session that a client has left on another node ends once that node follows`() throws {
+        let here = try first.open()
+        _ = try second.open(here.opened.identity)
+        let failures = failures(in: try follow(first))
+        #expect(failures.map(\.action) == [.retry] && failures.first?.message.contains("another session") == true)
+        #expect(first.engine.connectedClients.isEmpty && second.engine.connectedClients == [1])
+    }
+
+    @Test func `a copy of a client's file gets another id on another node`() throws {
+        let here = try first.open()
+        let again = try second.open(here.opened.identity)
+        // The first message proves that the client has stored its new nonce.
+        _ = try second.upload(again.id, [second.changeset(1)])
+        _ = try second.open(again.opened.identity)
+        let copy = try first.open(here.opened.identity)
+        #expect(copy.opened.outcome == .copied)
+        #expect(copy.opened.identity.clientID != here.opened.identity.clientID)
+    }
+
+    @Test func `a followed epoch ends sessions, and no client is reset`() throws {
+        let here = try first.open()
+        let reader = try first.open(options: .readOnly)
+        _ = try first.upload(here.id, [first.changeset(1)])
+        _ = try follow(second)
+        try second.engine.beginEpoch()
+        let other = try second.open()
+        _ = try second.upload(other.id, [second.changeset(1)])
+        let messages = try follow(first)
+        let failures = failures(in: messages)
+        #expect(
+            failures.map(\.code) == [.historyChanged, .historyChanged] && failures.allSatisfy { $0.action == .retry })
+        // Each comes back with what it had of the epoch that has ended.
+        for (session, options) in [(here, ClientMessage.Open.Options()), (reader, .readOnly)] {
+            let back = try first.open(session.opened.identity, version: 1, acknowledged: 0, options: options)
+            #expect(back.opened.outcome == .resumed)
+            #expect(back.opened.identity.epoch != session.opened.identity.epoch)
+        }
+        try checkAgreement(seats: 2)
+    }
+
+    @Test func `a node that is opened begins no epoch, and resets nobody`() throws {
+        let here = try first.open()
+        _ = try first.upload(here.id, [first.changeset(1)])
+        let third = try Bench(journal: journal, seed: 3_000)
+        try third.engine.catchUp()
+        let other = try third.open()
+        _ = try third.upload(other.id, [third.changeset(1)])
+        #expect(failures(in: try follow(first)).isEmpty)
+        #expect(try first.open(here.opened.identity, version: 2).opened.outcome == .resumed)
+    }
+
+    @Test func `a client ahead of its node is served once the node has caught up`() throws {
+        let reader = try first.open(options: .readOnly)
+        let writer = try first.open()
+        _ = try first.upload(writer.id, [first.changeset(1), first.changeset(2)])
+        #expect(second.storage.version == 0)
+        let moved = try second.open(reader.opened.identity, version: 2, options: .readOnly)
+        #expect(moved.opened.outcome == .resumed && second.storage.version == 2)
+    }
+
+    @Test func `records that a node has are left out, and its sessions go on`() throws {
+        let here = try first.open()
+        _ = try first.upload(here.id, [first.changeset(1)])
+        #expect(try first.handle([.follow(journal.records)]).isEmpty)
+        #expect(first.engine.connectedClients == [1])
+        // One that is not of this history ends them.
+        var strange = try #require(journal.records.last)
+        strange.head.chain[0] ^= 1
+        #expect(failures(in: try first.handle([.follow([strange])])).count == 1)
+    }
+
+    @Test func `openings of one turn are one group, and a lost answer registers nobody twice`() throws {
+        let schema = first.planeSchema
+        _ = try first.open()
+        let before = journal.records.count
+        journal.faults = [.losesAnswer, .losesGroup]
+        let events = (10..<20).map { number in
+            DatabaseEvent.open(
+                SessionID(connection: UInt64(number), session: 1),
+                ClientMessage.Open(
+                    session: 1, path: "planes", identity: nil, version: 0, acknowledged: 0, options: [],
+                    schema: schema), User(id: nil, mayExtendSchema: true))
+        }
+        let ids = try first.handle(events).compactMap { message -> UInt64? in
+            if case .opened(let opened) = message { opened.identity.clientID } else { nil }
+        }
+        #expect(ids == Array(2...11))
+        #expect(journal.records.count == before + 1)
+    }
+
+    @Test func `a schema that another node has grown reaches those that were about to open`() throws {
+        let ann = try second.open()
+        let ben = try first.open()
+        #expect(ben.opened.identity.clientID == ann.opened.identity.clientID + 1)
+        #expect(first.storage.schema == second.storage.schema)
+    }
+}
