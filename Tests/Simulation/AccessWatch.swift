@@ -144,7 +144,8 @@ final class AccessWatch {
             case .opened(let opened):
                 for rejection in opened.rejections { note(rejection, of: connection) }
             // They tell of no object. A new message decides here whether it does.
-            case .hello, .schema, .complete, .listMembers, .digest, .login, .subscriptionError, .error, .moved, .message,
+            case .hello, .schema, .complete, .listMembers, .digest, .login, .subscriptionError, .error, .moved,
+                .message,
                 .report, .reportError:
                 break
             }

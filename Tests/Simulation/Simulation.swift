@@ -160,7 +160,8 @@ package final class Simulation {
         let isContent = messages.allSatisfy { message in
             switch message {
             case .page, .complete, .commit, .rejected, .context: true
-            case .hello, .opened, .schema, .listMembers, .digest, .login, .withdrawn, .subscriptionError, .error, .moved,
+            case .hello, .opened, .schema, .listMembers, .digest, .login, .withdrawn, .subscriptionError, .error,
+                .moved,
                 .message, .report, .reportError:
                 false
             }

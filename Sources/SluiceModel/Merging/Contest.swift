@@ -23,7 +23,7 @@ struct Contest {
     private(set) var former: Former?
     /// The writes that belong to something that the object goes back to, in the order of their versions.
     private(set) var writes: [Write] = []
-    /// Whether all of them are known as they were made: earlier versions did not write that down.
+    /// Whether all of them are known as they were made. Merging writes that down; bytes of a journal may say anything.
     private(set) var isComplete = true
 
     init(_ creations: [WriteStamp]) { self.creations = creations }
