@@ -58,7 +58,7 @@ CHECKED_SEEDS ?= 0
 # The simulator over many more seeds, and other generated tests over a tenth as many: make soak SEEDS=5000
 SEEDS ?= 1000
 soak: deps
-	SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(STRICT) --filter 'Soak|OracleTests|LiveView|LateView|ResultEditor|LimitGenerator|AtomView|AtomUnion|Together'
+	SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(STRICT) --filter 'Soak|OracleTests|LiveView|LateView|ResultEditor|OutboxTests|LogTests|LimitGenerator|AtomView|AtomUnion|Together'
 
 # libFuzzer on everything that takes bytes from strangers: make fuzz SECONDS=600 TARGETS="query http"
 SECONDS ?= 60

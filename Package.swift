@@ -113,7 +113,8 @@ let package = Package(
         library(
             "SluiceTesting",
             [
-                "Sluice", "SluiceBackend", "SluiceServer", "SluiceModel", "SluiceTransport", "SluiceWire",
+                "Sluice", "SluiceBackend", "SluiceServer", "SluiceModel", "SluiceStorage", "SluiceTransport",
+                "SluiceWire",
             ]),
         // A library, since test targets cannot depend on executables in a package that also tests its macros.
         library(
@@ -206,7 +207,8 @@ let package = Package(
                 "SluiceAccess", "SluiceCLI", "SluiceJSON", "SluiceRules", "TestSupport",
             ], path: "Tests/Fuzz/Targets", swiftSettings: settings),
         .testTarget(
-            name: "FuzzReplayTests", dependencies: ["FuzzTargets", "SluiceWire"], path: "Tests/Fuzz/Replay",
+            name: "FuzzReplayTests", dependencies: ["FuzzTargets", "SluiceWire", "TestSupport"],
+            path: "Tests/Fuzz/Replay",
             swiftSettings: settings),
         // Real processes and sockets: the built `sluice`, and clients that behave or do not.
         .testTarget(

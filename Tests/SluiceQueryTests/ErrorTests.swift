@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceQuery
 
-struct ErrorTests {
+@Suite(.ownThread) struct ErrorTests {
     @Test(
         "A bad query names code, position and what would be right",
         arguments: [

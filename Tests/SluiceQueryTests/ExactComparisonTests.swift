@@ -7,7 +7,7 @@ import Testing
 @testable import SluiceQuery
 
 /// Numbers compare by their exact values: an integer is never converted to a double, whatever it is compared with.
-struct ExactComparisonTests {
+@Suite(.ownThread) struct ExactComparisonTests {
     private static let schema: Schema = {
         let properties = [
             Property("id", .scalar(.int)), Property("i", .scalar(.int, isOptional: true)),

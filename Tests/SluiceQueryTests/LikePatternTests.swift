@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceQuery
 
 /// What LIKE matches, and how much work it takes.
-struct LikePatternTests {
+@Suite(.ownThread) struct LikePatternTests {
     /// Matches by definition: one scalar of the pattern after the other, with every sequence that a `*` may match.
     private static func fits(_ pattern: ArraySlice<UInt32>, _ text: ArraySlice<UInt32>) -> Bool {
         // Row by row: whether the part of the pattern so far matches the first n scalars.

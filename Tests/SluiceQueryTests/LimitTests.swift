@@ -7,7 +7,7 @@ import Testing
 
 /// The documented limits. A query within them runs in SQLite, whose parser accepts no more than 100 symbols at once,
 /// and finds what the evaluator finds. A query beyond a limit is rejected with the message of that limit.
-struct LimitTests {
+@Suite(.ownThread) struct LimitTests {
     /// A query that one number makes larger, the largest such number, and the message beyond it.
     struct Growth: CustomTestStringConvertible, Sendable {
         let name: String
@@ -180,8 +180,8 @@ struct LimitTests {
         let world = try Self.world(schema)
         let compiler = SQLCompiler(schema: schema)
         let database = try world.database()
-        let steps = growth.most > 100 ? [2, growth.most] : Array(2...growth.most)
-        for count in steps {
+        // The largest ask most of SQLite's parser; what alternates ends differently with an even and an odd number.
+        for count in growth.most > 100 ? [2, growth.most] : Set([2, 3, growth.most - 1, growth.most]).sorted() {
             let query = try Query.parse(growth.text(count), schema: schema)
             #expect(try Query.parse(query.canonicalText, schema: schema) == query)
             let expected = try world.evaluate(query)

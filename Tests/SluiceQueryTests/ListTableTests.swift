@@ -1,11 +1,12 @@
 import SluiceModel
+import TestSupport
 import Testing
 
 @testable import SluiceQuery
 
 /// The whole table of lists and quantifiers in `docs/query-language.md`: every operator between every two sides, under
 /// every pair of quantifiers, over collections with none, one, many and null elements, in three implementations.
-struct ListTableTests {
+@Suite(.ownThread) struct ListTableTests {
     private static let schema: Schema = {
         func list(_ type: ScalarType, isOptional: Bool = false) -> PropertyType {
             PropertyType(.scalar(type), container: .list, isOptional: isOptional)

@@ -6,7 +6,7 @@ import Testing
 @testable import SluiceQuery
 
 /// Compares evaluator, SQL and a naive reading of the syntax over generated schemas, objects and queries.
-struct OracleTests {
+@Suite(.ownThread) struct OracleTests {
     @Test(
         "Evaluator, SQL and a naive reading agree on every generated query", arguments: seeds(6))
     func agreement(seed: UInt64) throws {

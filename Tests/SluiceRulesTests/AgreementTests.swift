@@ -7,7 +7,7 @@ import Testing
 @testable import SluiceRules
 
 /// Rules, users and objects made at random: what is bound allows what the rule's text says, read naively.
-@Suite struct AgreementTests {
+@Suite(.ownThread) struct AgreementTests {
     private static let claims = [
         "{}", #"{"role": "admin"}"#, #"{"role": "clerk", "level": 3, "channels": ["a"]}"#,
         #"{"role": "d", "level": "x", "channels": []}"#, #"{"level": 1, "channels": ["a", "b"], "role": null}"#,

@@ -2,12 +2,13 @@ import Foundation
 import SluiceModel
 import SluiceStorage
 import SluiceTesting
+import TestSupport
 import Testing
 
 @testable import SluiceServer
 
 /// Clients that come back with many operations on few objects: the cost of merging them, and the result.
-struct BacklogMergeTests {
+@Suite(.ownThread) struct BacklogMergeTests {
     private static let now = Timestamp(microseconds: 1_000_000_000_000)
 
     private static func storage(clientCount: Int) throws -> SQLiteServerStorage {

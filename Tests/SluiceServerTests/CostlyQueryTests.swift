@@ -2,12 +2,13 @@ import Foundation
 import SluiceModel
 import SluiceStorage
 import SluiceWire
+import TestSupport
 import Testing
 
 @testable import SluiceServer
 
 /// Queries that need more than a share of a turn run beside the writer, so that nobody else waits for them.
-struct CostlyQueryTests {
+@Suite(.ownThread) struct CostlyQueryTests {
     /// An engine over a database in a file, with sessions that the test drives.
     private final class Bench {
         static let planeCount = Int64(1_000)

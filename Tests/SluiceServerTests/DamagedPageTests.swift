@@ -9,7 +9,7 @@ import Testing
 
 /// Damages each page of a database in turn and in each way: every request ends, nothing traps, and every answer is
 /// right wherever SQLite can detect the damage.
-struct DamagedPageTests {
+@Suite(.ownThread) struct DamagedPageTests {
     private static let queries = [
         "Plane", "Plane WHERE seats == 7", "Plane WHERE note BEGINSWITH 'plane 30'", "Plane SORT(seats ASC) LIMIT(20)",
         "Plane WHERE home.id == 2 SORT(note DESC)", "Depot WHERE @links.Plane.home.@count > 1", "Depot",

@@ -3,12 +3,13 @@ import SluiceModel
 import SluiceStorage
 import SluiceTesting
 import SluiceWire
+import TestSupport
 import Testing
 
 @testable import SluiceServer
 
 /// How many turns somebody waits who asks little beside others that ask much. A turn is bounded in steps.
-struct FairnessTests {
+@Suite(.ownThread) struct FairnessTests {
     /// Who asks much.
     enum Crowd: CaseIterable {
         /// One user on many connections.

@@ -8,7 +8,7 @@ import Testing
 @testable import SluiceServer
 
 /// Whoever merges a group applies it with what merging has found out, and whoever follows has only the bytes.
-struct KnownObjectsTests {
+@Suite(.ownThread) struct KnownObjectsTests {
     private func empty() throws -> SQLiteServerStorage {
         try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
     }

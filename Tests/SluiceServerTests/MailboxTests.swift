@@ -2,10 +2,11 @@ import SluiceModel
 import SluiceServer
 import SluiceTesting
 import SluiceWire
+import TestSupport
 import Testing
 
 /// How the sessions of one database take turns.
-struct MailboxTests {
+@Suite(.ownThread) struct MailboxTests {
     private static func session(_ number: UInt64) -> SessionID { SessionID(connection: number, session: 1) }
 
     /// A frame with transactions of one operation each.

@@ -8,7 +8,7 @@ import Testing
 /// Several people delete one object, create it again and edit it, a list included, without knowing of each other. What
 /// the server has in the end does not depend on the order in which their transactions arrive, on how they are grouped,
 /// or on what the server remembers of its log.
-struct RecreationCommitTests {
+@Suite(.ownThread) struct RecreationCommitTests {
     private static let object = ObjectRef(0, .string("x"))
     private static let schema = try! Schema([
         ClassSchema(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Clients that ask the same query, about a hundred planes in pages of ten.
-@Suite struct SharedPagesTests {
+@Suite(.ownThread) struct SharedPagesTests {
     @Test func whatManyAskAtOnceIsReadAndEncodedOnceAndSentInSharedFrames() throws {
         let herd = try Herd(planeCount: 95)
         try herd.joinTogether(200)

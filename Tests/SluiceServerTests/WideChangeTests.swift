@@ -3,12 +3,13 @@ import SluiceModel
 import SluiceQuery
 import SluiceStorage
 import SluiceWire
+import TestSupport
 import Testing
 
 @testable import SluiceServer
 
 /// One small write that moves very many results: it keeps nobody else waiting, whatever leads to what it changes.
-@Suite struct WideChangeTests {
+@Suite(.ownThread) struct WideChangeTests {
     static let queries = [
         "Spoke WHERE hub.n == 7", "Spoke WHERE hub.n == 7 LIMIT(5)", "Spoke WHERE hub.n == 7 SORT(id ASC) LIMIT(5)",
         "Spoke WHERE hub.n == 7 SORT(id DESC) LIMIT(5)", "Spoke WHERE hub.n == 7 SORT(x ASC) LIMIT(5)",

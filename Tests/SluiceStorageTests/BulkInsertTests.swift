@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Rows that are stored together, compared with the same rows stored one by one.
-struct BulkInsertTests {
+@Suite(.ownThread) struct BulkInsertTests {
     /// Everything that a file says about objects, with keys in place of local row ids. Ghosts to which nothing links are
     /// left out: a row that turns out to be older than the stored one may leave some.
     private static func dump(_ path: String) -> [String] {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Pages by column say the same as pages of rows, to the byte, also of those rows alone that are wanted.
-@Suite struct ColumnPagesTests {
+@Suite(.ownThread) struct ColumnPagesTests {
     private static let keyTypes: [ScalarType?] = [.int, .string, .uuid, nil]
 
     /// A class for each way to identify objects, with every scalar type and a link to each class.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Long lists that are edited in a store: what is written is what a fresh connection reads.
-struct HeldListTests {
+@Suite(.ownThread) struct HeldListTests {
     private static let object = ObjectRef(0, .int(1))
     private static let ids = ObjectIDGenerator(origin: 9)
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Compares the holders of objects with plain sets, over random memberships, commits and rollbacks.
-struct HolderTests {
+@Suite(.ownThread) struct HolderTests {
     /// The expected answers of the storage, in plain sets.
     private struct Oracle {
         var members: [UInt64: Set<ObjectRef>] = [:]

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// New objects are written together where their keys ascend, and nobody can tell.
-struct InsertTogetherTests {
+@Suite(.ownThread) struct InsertTogetherTests {
     private enum State: Equatable {
         case present(Row)
         case gone

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The journal of a database: redo records, and engines that apply them.
-struct JournalTests {
+@Suite(.ownThread) struct JournalTests {
     /// A group with every kind of step.
     private static let everyStep = JournalGroup(
         baseVersion: 7, acceptedAt: Timestamp(microseconds: 1_000), workerID: "w",

@@ -5,7 +5,7 @@ import SluiceViews
 import TestSupport
 import Testing
 
-struct QueryTests {
+@Suite(.ownThread) struct QueryTests {
     private static let texts = [
         "TRUEPREDICATE", "price > 3", "price BETWEEN {2, 6}", "owner.name == 'n1'", "owner == NULL",
         "former.@count > 1",

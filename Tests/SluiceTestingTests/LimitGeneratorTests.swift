@@ -7,7 +7,7 @@ import Testing
 
 /// Transactions drawn just under, at and just over every limit: what a store accepts the server accepts, and every
 /// reader receives; what it refuses changes nothing.
-struct LimitGeneratorTests {
+@Suite(.ownThread) struct LimitGeneratorTests {
     private static let limits = HandDrivenSync.smallLimits
 
     private static func schema() throws -> Schema {

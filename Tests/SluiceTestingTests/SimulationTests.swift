@@ -1,6 +1,7 @@
 import Foundation
 import SluiceServer
 import SluiceSimulation
+import TestSupport
 import Testing
 
 /// The plan of a seed. `SLUICE_KEPT` keeps some of its actions only, by their positions.
@@ -39,7 +40,7 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
 }
 
 /// The whole system on one thread, checked against the oracle after every step.
-@Suite struct SimulationTests {
+@Suite(.ownThread) struct SimulationTests {
     private static var seeds: [UInt64] {
         if let seed = ProcessInfo.processInfo.environment["SLUICE_SEED"].flatMap({ UInt64($0) }) { return [seed] }
         if let range = ProcessInfo.processInfo.environment["SLUICE_SEEDS"]?.split(separator: "-").map({ UInt64($0)! }) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceViews
 
-@Suite struct ChunkedListTests {
+@Suite(.ownThread) struct ChunkedListTests {
     /// Lists that grow from nothing until branches split, that shrink to nothing, and that stay large.
     @Test(arguments: [(UInt64(1), 0, 90), (2, 2_000, 20), (3, 1_000, 70), (4, 20_000, 50), (5, 0, 100)])
     func randomEditsEqualAnArray(seed: UInt64, count: Int, insertions: Int) {

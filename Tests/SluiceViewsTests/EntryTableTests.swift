@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceViews
 
-@Suite struct EntryTableTests {
+@Suite(.ownThread) struct EntryTableTests {
     private func entry(_ number: Int, version: UInt64 = 0) -> ResultEntry {
         let key = ObjectKey.int(Int64(number))
         return ResultEntry(

@@ -1,12 +1,13 @@
 import SluiceModel
 import SluiceQuery
+import TestSupport
 import Testing
 
 @testable import SluiceViews
 
 /// For each way in which views are filed and each kind of state, all small states and all changes of one object in
 /// them: what the index finds, what the views then hold and report, and where they are filed, beside the oracle.
-@Suite struct ExhaustiveFilingTests {
+@Suite(.ownThread) struct ExhaustiveFilingTests {
     /// Queries that are filed in one way, all in one index.
     struct Kind: CustomTestStringConvertible, Sendable {
         let name: String

@@ -6,7 +6,7 @@ import Testing
 @testable import SluiceViews
 
 /// Views that could not follow a commit within the work that they may take.
-@Suite struct LateViewTests {
+@Suite(.ownThread) struct LateViewTests {
     /// A state whose reading fails after a number of reads.
     private final class StoppedSource: ViewSource {
         struct Stopped: Error {}

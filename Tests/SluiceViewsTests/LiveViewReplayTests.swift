@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceViews
 
-@Suite struct LiveViewReplayTests {
+@Suite(.ownThread) struct LiveViewReplayTests {
     /// A past state, and the changes since then with each object's past image.
     private struct Past {
         let source = MemorySource()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceViews
 
-@Suite struct LiveViewSimulationTests {
+@Suite(.ownThread) struct LiveViewSimulationTests {
     @Test func mostRandomTextsAreQueries() {
         var world = RandomWorld(seed: 1, keyCount: 5)
         let parsed = (0..<200).filter { _ in (try? TestSchema.query(world.queryText())) != nil }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceViews
 
-@Suite struct ResultEditorTests {
+@Suite(.ownThread) struct ResultEditorTests {
     private func editor(limit: Int? = nil, _ entries: [ResultEntry] = []) throws -> ResultEditor {
         let query = try TestSchema.query("User SORT(age ASC)")
         return ResultEditor(
@@ -240,9 +240,11 @@ import Testing
             var edits: [ResultEdit] = []
             var reasons: [ObjectRef: RemovalReason] = [:]
             var touched: Set<ObjectRef> = []
+            var edited: Set<ObjectRef> = []
             for _ in 0..<editCount {
                 let number = Int.random(in: 0..<keyCount, using: &generator)
                 let object = entry(number, age: 0).object
+                let isFirst = edited.insert(object).inserted
                 switch Int.random(in: 0..<10, using: &generator) {
                 case 0...1:
                     let reason = generator.pick(RemovalReason.allCases)
@@ -251,7 +253,7 @@ import Testing
                     all[number] = nil
                 case 2:
                     edits.append(.touch(object))
-                    if !edits.dropLast().contains(where: { $0.object == object }) { touched.insert(object) }
+                    if isFirst { touched.insert(object) }
                 default:
                     let new = entry(
                         number, age: Int64.random(in: 0..<20, using: &generator), name: generator.pick(["a", "b"]))

@@ -1,11 +1,12 @@
 import SluiceModel
 import SluiceQuery
+import TestSupport
 import Testing
 
 @testable import SluiceViews
 
 /// A change finds only the views that it concerns, even if many others differ from them only in constants.
-@Suite struct ViewIndexScaleTests {
+@Suite(.ownThread) struct ViewIndexScaleTests {
     private let source = MemorySource()
     private let flight = TestSchema.object(1, ofClass: TestSchema.flight)
     private let plane = TestSchema.object(1, ofClass: TestSchema.plane)

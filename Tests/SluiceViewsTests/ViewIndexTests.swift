@@ -6,7 +6,7 @@ import Testing
 
 @testable import SluiceViews
 
-@Suite struct ViewIndexTests {
+@Suite(.ownThread) struct ViewIndexTests {
     private let source = MemorySource()
 
     private func view(_ text: String) throws -> LiveView {

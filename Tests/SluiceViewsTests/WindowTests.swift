@@ -1,11 +1,12 @@
 import SluiceModel
 import SluiceQuery
+import TestSupport
 import Testing
 
 @testable import SluiceViews
 
 /// What a window reads, keeps and reports.
-@Suite struct WindowTests {
+@Suite(.ownThread) struct WindowTests {
     private let source = MemorySource()
 
     private func user(_ number: Int, age: Int?) -> (ObjectRef, Row?) {

@@ -1,10 +1,11 @@
 import SluiceModel
+import TestSupport
 import Testing
 
 @testable import SluiceWire
 
 /// Creations that follow each other travel by column.
-struct CreationRunTests {
+@Suite(.ownThread) struct CreationRunTests {
     private static func changeset(_ operations: [ObjectOperation]) -> Changeset {
         Changeset(
             sequence: 7, baseVersion: 3, timestamp: HybridTimestamp(microseconds: 1),

@@ -1,9 +1,10 @@
 import SluiceModel
+import TestSupport
 import Testing
 
 @testable import SluiceWire
 
-@Suite struct HostileInputTests {
+@Suite(.ownThread) struct HostileInputTests {
     @Test(arguments: Array(1...12) as [UInt64])
     func frameCutAtAnyByteIsAnError(seed: UInt64) {
         var samples = SampleGenerator(seed: seed)

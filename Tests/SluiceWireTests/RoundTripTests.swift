@@ -1,10 +1,11 @@
 import FoundationEssentials
 import SluiceModel
+import TestSupport
 import Testing
 
 @testable import SluiceWire
 
-@Suite struct RoundTripTests {
+@Suite(.ownThread) struct RoundTripTests {
     private static let seeds: [UInt64] = Array(1...20)
 
     @Test(arguments: seeds)

@@ -1,5 +1,6 @@
 internal import Sluice
 internal import SluiceServer
+internal import SluiceStorage
 internal import Synchronization
 
 /// Waiting until nothing happens any more.
@@ -11,9 +12,10 @@ extension TestServer {
     /// What a test holds (``hold(_:before:)``) or what waits for the clock stays where it is. Tasks and queues of the
     /// test itself, and observers of a `ServerDatabase`, do not count.
     ///
-    /// - Parameter timeout: the longest wait, in real time. It is spent in looking whether work is left; a look that a
-    ///   busy machine holds up counts as one second, so that the machine's other work does not use the time up.
-    /// - Throws: ``NotSettled`` when work goes on; the error says where.
+    /// - Parameter timeout: the longest wait without progress, in real time. It is spent in looking whether work is left.
+    ///   A look that a busy machine holds up counts as one second, and time in which messages travel counts a quarter, so
+    ///   that the machine's other work does not use the wait up, while messages without end do.
+    /// - Throws: ``NotSettled`` when work goes on; the error says where, and what each store waits for.
     public func settled(timeout: Duration = .seconds(120)) async throws {
         var spent = Duration.zero
         var quietRounds = 0
@@ -21,10 +23,12 @@ extension TestServer {
             let start = ContinuousClock.now
             let activity = floor.activity
             let busy = try await busyPlace()
-            quietRounds = busy == nil && floor.activity == activity ? quietRounds + 1 : 0
-            spent += min(ContinuousClock.now - start, .seconds(1))
+            let isStill = floor.activity == activity
+            quietRounds = busy == nil && isStill ? quietRounds + 1 : 0
+            spent += min(ContinuousClock.now - start, .seconds(1)) / (isStill ? 1 : 4)
             guard spent < timeout else {
-                throw NotSettled("after \(timeout) there is still work in \(busy ?? "the network")")
+                let left = [busy ?? "the network"] + (await unfinishedWork())
+                throw NotSettled("after \(timeout) there is still work in \(left.joined(separator: "; "))")
             }
         }
     }
@@ -47,11 +51,38 @@ extension TestServer {
         let (server, clients) = state.withLock { ($0.server, Array($0.clients.values)) }
         var busy: String?
         for client in clients {
-            if let core = client.core, await !core.isQuiet(connecting: client.link.isDelayed) { busy = "a store" }
+            if let core = client.core, await !core.isQuiet(connecting: client.link.isDelayed) {
+                busy = client.name
+            }
         }
         await floor.flush()
         if let server, await !server.isQuiet() { busy = "the server" }
         await floor.flush()
         return busy
+    }
+
+    /// What each store still has to do or to get, in words; nothing for those that have all.
+    private func unfinishedWork() async -> [String] {
+        var texts: [String] = []
+        for client in state.withLock({ $0.clients.values.sorted { $0.number < $1.number } }) {
+            guard let core = client.core else { continue }
+            var parts = (try? await core.perform { Self.unfinishedWork($0, core.storage) }) ?? []
+            let held = client.link.held
+            if !held.isEmpty { parts.append("held: \(held.map(\.description).joined(separator: ", "))") }
+            if !parts.isEmpty { texts.append("\(client.name): \(parts.joined(separator: ", "))") }
+        }
+        return texts
+    }
+
+    private static func unfinishedWork(_ engine: ClientEngine, _ storage: any ClientStorage) -> [String] {
+        var parts: [String] = []
+        let status = engine.sessionStatus
+        if status.activity != .idle { parts.append(status.activity.rawValue) }
+        if engine.hasBusyObservers { parts.append("an observer handles an event") }
+        if storage.outboxCount > 0 { parts.append("\(storage.outboxCount) writes to upload") }
+        for subscription in engine.storeSubscriptions where subscription.status.state != .complete {
+            parts.append(subscription.description)
+        }
+        return parts
     }
 }

@@ -39,11 +39,16 @@ public final class TestServer: Sendable {
     struct Client: Sendable {
         weak var core: StoreCore?
         let link: ClientLink
+        /// Stores are numbered in the order in which they are opened, from 1.
+        let number: Int
+        /// What errors call the store.
+        let name: String
     }
 
     struct State {
         var server: SyncServer?
         var clients: [ObjectIdentifier: Client] = [:]
+        var openedCount = 0
         /// The conditions of stores that are opened from now on.
         var conditions = NetworkConditions()
         /// Why writes to a class are rejected; nil for a class to which they are not any more.
@@ -222,7 +227,10 @@ public final class TestServer: Sendable {
             let id = ObjectIdentifier(store.core)
             state.clients = state.clients.filter { $0.value.core != nil }
             // A store that was already open keeps its link.
-            if state.clients[id] == nil { state.clients[id] = Client(core: store.core, link: link) }
+            guard state.clients[id] == nil else { return }
+            state.openedCount += 1
+            let name = "store \(state.openedCount)" + (user.map { " (\($0))" } ?? "")
+            state.clients[id] = Client(core: store.core, link: link, number: state.openedCount, name: name)
         }
         return store
     }

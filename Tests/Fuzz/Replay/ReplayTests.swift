@@ -1,9 +1,10 @@
 import Foundation
 import FuzzTargets
+import TestSupport
 import Testing
 
 /// Replays the corpus without the fuzzer: the seeds, and every input that once made a target fail.
-struct ReplayTests {
+@Suite(.ownThread) struct ReplayTests {
     static let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "corpus")
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Long lists that are edited one element at a time, compared with plain arrays.
-struct ElementListTests {
+@Suite(.ownThread) struct ElementListTests {
     private static let ids = ObjectIDGenerator(origin: 7)
 
     /// An edit anywhere in a list, and what it makes of the values.

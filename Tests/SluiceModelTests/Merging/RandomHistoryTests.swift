@@ -4,7 +4,7 @@ import Testing
 
 /// Several people write without knowing of each other, learn of everything, and write again. Whatever the order in which
 /// their transactions arrive, the outcome is that of the rules.
-struct RandomHistoryTests {
+@Suite(.ownThread) struct RandomHistoryTests {
     struct Round {
         var uploads: [MergingServer.Upload]
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// Several people delete one object, create it again and change it without knowing of each other, in one transaction or
 /// in several. Whatever the order in which their transactions arrive, the outcome is that of the rules.
-struct RecreationHistoryTests {
+@Suite(.ownThread) struct RecreationHistoryTests {
     static let seeds = 0..<300 as Range<UInt64>
 
     static func history(

@@ -3,12 +3,13 @@ import SluiceModel
 import SluiceServer
 import SluiceStorage
 import SluiceTesting
+import TestSupport
 import Testing
 
 import func TestSupport.seeds
 
 /// Clients whose views are found by atoms: what they hold is what the whole rule says, whatever happens.
-@Suite struct AtomUnionTests {
+@Suite(.ownThread) struct AtomUnionTests {
     private typealias World = RuledWorld
 
     private static let users = ["ada", "bob", "cyd"]

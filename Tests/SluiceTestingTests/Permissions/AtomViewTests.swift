@@ -6,6 +6,7 @@ import SluiceRules
 import SluiceStorage
 import SluiceTesting
 import SluiceViews
+import TestSupport
 import Testing
 
 import func TestSupport.seeds
@@ -14,7 +15,7 @@ import func TestSupport.seeds
 
 /// Views that changes find by the atoms of what their readers may read, compared after each commit with what the whole
 /// rule says.
-@Suite struct AtomViewTests {
+@Suite(.ownThread) struct AtomViewTests {
     private enum ClassIndex { static let (person, document) = (0, 1) }
     private enum Field { static let (text, isPublic, group, owner, readers) = (1, 2, 3, 4, 5) }
 

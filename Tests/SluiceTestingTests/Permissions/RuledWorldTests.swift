@@ -3,11 +3,12 @@ import SluiceModel
 import SluiceServer
 import SluiceStorage
 import SluiceTesting
+import TestSupport
 import Testing
 
 /// Random users, memberships and writes. Whatever happens, every client ends each step with exactly what its user may
 /// read, and nothing else was ever sent to it: ``RuledWorld`` reads the rules naively and judges every frame.
-@Suite struct RuledWorldTests {
+@Suite(.ownThread) struct RuledWorldTests {
     private typealias World = RuledWorld
 
     private static let users = ["ada", "bob", "cyd"]

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Two clients that a server tells the same, where one stores the rows of pages together.
-struct BulkPageTests {
+@Suite(.ownThread) struct BulkPageTests {
     private func block(_ rows: [Row], _ role: RowRole, _ properties: PropertySet) -> ViewBlock {
         var content = ViewBlock()
         for row in rows { content.objects.append(row, classIndex: 0, role: role, properties: properties) }

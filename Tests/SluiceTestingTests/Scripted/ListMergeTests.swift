@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What several people do to one list without a network, through the engines of clients and server.
-struct ListMergeTests {
+@Suite(.ownThread) struct ListMergeTests {
     private static let object = ObjectRef(0, .int(1))
 
     /// People who have a box with a list of texts, and observe it.

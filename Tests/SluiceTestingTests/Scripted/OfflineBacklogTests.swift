@@ -3,10 +3,11 @@ import SluiceModel
 import SluiceStorage
 import SluiceTesting
 import SluiceWire
+import TestSupport
 import Testing
 
 /// A client with a long backlog on one object, which its server acknowledges part by part.
-struct OfflineBacklogTests {
+@Suite(.ownThread) struct OfflineBacklogTests {
     /// Counts how many pending operations are read while a server acknowledges a backlog of increments. Each part comes
     /// with the image after it.
     private func readCount(backlog count: Int, part: Int) throws -> Int {

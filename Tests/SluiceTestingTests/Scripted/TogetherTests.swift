@@ -3,13 +3,14 @@ import SluiceModel
 import SluiceQuery
 import SluiceStorage
 import SluiceTesting
+import TestSupport
 import Testing
 
 import func TestSupport.seeds
 
 /// A reader that pauses and then reads several commits at once has what it would have had one by one, and what the server
 /// has.
-@Suite struct TogetherTests {
+@Suite(.ownThread) struct TogetherTests {
     /// What somebody does while the reader reads nothing. Items have a number and may have an owner; owners have a rank.
     enum Step: Sendable {
         case create(String, Int64, by: Int = 0, owner: String? = nil)

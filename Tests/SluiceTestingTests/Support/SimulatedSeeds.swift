@@ -2,6 +2,7 @@ import Foundation
 import SluiceServer
 import SluiceSimulation
 import Synchronization
+import TestSupport
 
 /// The seeds that the tests simulate. Each seed is simulated once, however many tests ask for its outcome.
 enum SimulatedSeeds {
@@ -29,7 +30,9 @@ enum SimulatedSeeds {
     static func outcome(of seed: UInt64) async -> Outcome {
         let task = tasks.withLock { tasks in
             if let task = tasks[seed] { return task }
-            let task = Task { simulate(simulationPlan(seed: seed, actionCount: actionCount)) }
+            let task = Task(executorPreference: ThreadExecutor()) {
+                simulate(simulationPlan(seed: seed, actionCount: actionCount))
+            }
             tasks[seed] = task
             return task
         }

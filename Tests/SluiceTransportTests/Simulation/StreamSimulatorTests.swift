@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceTransport
 
 /// Two connections that send to each other while bytes are cut and delayed and both sides pause, all drawn from a seed.
-@Suite struct StreamSimulatorTests {
+@Suite(.ownThread) struct StreamSimulatorTests {
     private struct Side {
         var connection: WebSocketConnection
         var tape: Tape
