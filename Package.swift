@@ -163,7 +163,7 @@ let package = Package(
             name: "SluiceSimulation",
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery",
-                "SluiceViews", "SluiceWire", "SluiceStorage", "TestSupport",
+                "SluiceViews", "SluiceWire", "SluiceStorage", "SluiceTesting", "TestSupport",
             ], path: "Tests/Simulation", swiftSettings: settings),
         tests("SluiceModel", ["TestSupport"]),
         tests("SluiceQuery", ["SluiceModel", "SluiceStorage", "CSQLite", "CAllocationCounter", "TestSupport"]),

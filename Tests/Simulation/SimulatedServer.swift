@@ -221,7 +221,7 @@ final class SimulatedServer {
 
     private func handle(_ events: [DatabaseEvent], on node: SimulatedNode, now: Timestamp) throws -> [Output] {
         let before = history.latest
-        if let journal, fortune.chance(20) { journal.faults = [fortune.pick([.losesAnswer, .losesGroup])] }
+        if let journal, fortune.chance(20) { journal.faults = fortune.chance(50) ? [.losesAnswer] : [.losesGroup] }
         let actions = node.handle(events, now: now)
         journal?.faults = []
         try record(node)

@@ -50,7 +50,8 @@ extension CommittedGroup {
             switch step {
             case .epoch: beginsEpoch = true
             case .visit(let visit): visitors.append(visit.clientID)
-            case .transaction, .rejection, .confirmation, .progress, .nonce, .seen, .forgetting, .schema, .removal, .rules,
+            case .transaction, .rejection, .confirmation, .progress, .nonce, .seen, .forgetting, .schema, .removal,
+                .rules,
                 .trim:
                 break
             }

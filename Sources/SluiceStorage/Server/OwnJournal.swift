@@ -10,7 +10,9 @@ package struct OwnJournal: Journal {
     package var databaseID: ObjectID { storage.databaseID }
 
     /// An append always answers.
-    package var patience: AppendPatience { AppendPatience(time: 0, now: { Timestamp(microseconds: 0) }, wait: { _ in }) }
+    package var patience: AppendPatience {
+        AppendPatience(time: 0, now: { Timestamp(microseconds: 0) }, wait: { _ in })
+    }
 
     package func append(_ record: JournalRecord, after head: JournalHead) -> JournalOutcome {
         head == storage.head ? .appended : .conflict

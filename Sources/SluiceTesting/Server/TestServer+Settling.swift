@@ -74,7 +74,7 @@ extension TestServer {
         return texts
     }
 
-    private static func unfinishedWork(_ engine: ClientEngine, _ storage: any ClientStorage) -> [String] {
+    private static func unfinishedWork(_ engine: ClientEngine, _ storage: SQLiteClientStorage) -> [String] {
         var parts: [String] = []
         let status = engine.sessionStatus
         if status.activity != .idle { parts.append(status.activity.rawValue) }
