@@ -4,6 +4,7 @@ import SluiceServer
 import SluiceStorage
 import SluiceTesting
 import SluiceWire
+import TestSupport
 
 /// The server of a simulation: the engine and the connection protocol of the product, driven by the simulation.
 ///
