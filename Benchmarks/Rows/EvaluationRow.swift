@@ -66,7 +66,7 @@ struct EvaluationRow {
         let query = try Query.parse(evaluation.query, className: "Car", schema: world.schema)
         let evaluator = Evaluator(query, schema: world.schema)
         let ours: (SluiceModel.Row) throws -> Bool = { [world] row in try evaluator.matches(row, in: world) }
-        let rounds = workbench.options.size(2_000, quick: 200)
+        let rounds = workbench.options.size(2_000, quick: 20)
         var times: (ours: [Double], floor: [Double]) = ([], [])
         let matches = try count(ours, rounds: 1)
         guard matches > 0, matches < world.cars.count,

@@ -39,11 +39,21 @@ enum SimulatedSeeds {
         return await task.value
     }
 
-    /// The outcomes of the usual seeds.
+    /// The outcomes of the usual seeds, in any order. As many are simulated at a time as there are processors.
     static func outcomes() async -> [Outcome] {
-        var outcomes: [Outcome] = []
-        for seed in usual { outcomes.append(await outcome(of: seed)) }
-        return outcomes
+        await withTaskGroup(of: [Outcome].self) { group in
+            let laneCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
+            for lane in 0..<laneCount {
+                group.addTask {
+                    var outcomes: [Outcome] = []
+                    for seed in usual[lane...].enumerated() where seed.offset % laneCount == 0 {
+                        outcomes.append(await outcome(of: seed.element))
+                    }
+                    return outcomes
+                }
+            }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
     }
 
     private static func simulate(_ plan: SimulationPlan) -> Outcome {
