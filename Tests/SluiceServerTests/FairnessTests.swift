@@ -135,7 +135,7 @@ struct FairnessTests {
         }
 
         private func noteSteps() {
-            turnStepCountMax = max(turnStepCountMax, limits.turnStepCountMax - engine.turn.stepCountLeft)
+            turnStepCountMax = max(turnStepCountMax, limits.turnStepCountMax - engine.budget.stepCountLeft)
         }
 
         private func take(_ actions: [DatabaseAction]) throws {

@@ -9,6 +9,8 @@ final class Subscriber {
     var access: AccessBinding
     /// Whether its client reads what is said of lists beside their values.
     let readsNotes: Bool
+    /// Whether its client takes differences in pages when a complete subscription is interrupted.
+    let takesDifferences: Bool
     var subscriptions = SubscriptionList()
     /// The numbers of those that are not complete. Whoever has ten thousand has few of these, most of the time.
     private var incomplete: Set<UInt64> = []
@@ -16,11 +18,13 @@ final class Subscriber {
     var lastSubscription: UInt64 = 0
     /// How many more pages the server may send before the client has applied earlier ones.
     private(set) var pageCredit: UInt64
-    /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
-    var comparedMemberCount = 0
 
-    init(_ session: SessionID, holder: Holder, access: AccessBinding, readsNotes: Bool = false, pageCredit: UInt64) {
+    init(
+        _ session: SessionID, holder: Holder, access: AccessBinding, readsNotes: Bool = false,
+        takesDifferences: Bool = false, pageCredit: UInt64
+    ) {
         self.readsNotes = readsNotes
+        self.takesDifferences = takesDifferences
         self.holder = holder
         self.session = session
         self.access = access
@@ -32,12 +36,17 @@ final class Subscriber {
     /// - Complexity: O(n log n) for the subscriptions that are not complete.
     var listedRootCount: Int { incomplete.reduce(0) { $0 + (subscriptions[$1]?.listedRootCount ?? 0) } }
 
+    /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
+    ///
+    /// - Complexity: as ``listedRootCount``.
+    var comparedMemberCount: Int { incomplete.reduce(0) { $0 + (subscriptions[$1]?.announcedCount ?? 0) } }
+
     /// How many subscriptions have been started and are not complete.
     var incompleteCount: Int { incomplete.count }
 
-    /// Records that a subscription has become complete, or is so no more.
-    func noteCompletion(of subscription: ViewSubscription) {
-        if subscription.isComplete { incomplete.remove(subscription.id) } else { incomplete.insert(subscription.id) }
+    /// Records that a subscription has come to another state.
+    func noteState(of subscription: ViewSubscription) {
+        if subscription.isIncomplete { incomplete.insert(subscription.id) } else { incomplete.remove(subscription.id) }
     }
 
     func addCredit(_ pageCount: UInt64, atMost creditMax: UInt64) {

@@ -42,9 +42,11 @@ final class Subscriptions {
     var count: Int { subscribers.values.reduce(0) { $0 + $1.subscriptions.count } }
 
     /// Lets a session subscribe.
-    func open(_ session: SessionID, holder: Holder, access: AccessBinding, readsNotes: Bool) {
+    func open(
+        _ session: SessionID, holder: Holder, access: AccessBinding, readsNotes: Bool, takesDifferences: Bool
+    ) {
         subscribers[session] = Subscriber(
-            session, holder: holder, access: access, readsNotes: readsNotes,
+            session, holder: holder, access: access, readsNotes: readsNotes, takesDifferences: takesDifferences,
             pageCredit: database.limits.server.pageCreditMax)
         guard database.limits.userSubscriptionCountMax != nil else { return }
         sessionsByHolder[holder, default: []].insert(session)

@@ -199,6 +199,7 @@ final class SubscriptionRequests {
         guard let subscription = requested[number] else { return }
         let id = subscription.record.id
         subscription.hasStaleRequest = false
+        subscription.isMoving = false
         try demote(subscription, to: .bootstrapping)
         try transactions.run(.local) { transaction in
             try abandonStaging(of: subscription, transaction)
