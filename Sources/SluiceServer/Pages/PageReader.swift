@@ -257,14 +257,18 @@ struct PageReader {
         while room > 0, isLast || !isFull(builder), let object = remaining.settling.popFirst() {
             room -= 1
             if isFull(builder) { builder.beginBlock() }
-            try settle(object, in: &builder)
+            try settle(object, isListed: remaining.announcedCount > 0, in: &builder)
         }
     }
 
     /// Adds the state or the departure of an object that commits have changed.
-    private func settle(_ object: ObjectRef, in builder: inout ViewBlockBuilder) throws {
+    ///
+    /// - Parameter isListed: whether the client may have listed the object without having had it.
+    private func settle(_ object: ObjectRef, isListed: Bool = false, in builder: inout ViewBlockBuilder) throws {
         let row = try storage.row(object)
-        let reason = try live.reasonOfDeparture(object, wasRoot: true, in: storage)
+        let reason =
+            try isListed
+            ? reasonOfListed(object, wasRoot: true) : live.reasonOfDeparture(object, wasRoot: true, in: storage)
         guard let row, let member = try live.member(object, in: storage) else {
             return builder.add(object, role: .member, reason: reason)
         }
