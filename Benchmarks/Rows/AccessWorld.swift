@@ -162,10 +162,15 @@ final class AccessWorld {
         return count
     }
 
-    /// Lets the database do all that waits, while sessions take their pages.
+    /// Lets the database do all that waits, while sessions take their pages, and list their members when asked.
     ///
+    /// - Parameters:
+    ///   - earlier: what was sent before.
+    ///   - documents: the documents that each of them has.
     /// - Returns: the longest that the database's queue was held, in seconds, and what was sent.
-    func finish(_ sessions: [SessionID]) -> (longestTurn: Double, actions: [DatabaseAction]) {
+    func finish(
+        _ sessions: [SessionID], asked earlier: [DatabaseAction], having documents: Range<Int>
+    ) throws -> (longestTurn: Double, actions: [DatabaseAction]) {
         var longestTurn = 0.0
         var actions: [DatabaseAction] = []
         func turn(_ body: () -> [DatabaseAction]) {
@@ -173,7 +178,30 @@ final class AccessWorld {
             actions += body()
             longestTurn = max(longestTurn, (ContinuousClock.now - start) / .seconds(1))
         }
+        let parts = stride(from: documents.lowerBound, to: documents.upperBound, by: 10_000).map { start in
+            var part = ObjectBlock()
+            for number in start..<min(start + 10_000, documents.upperBound) {
+                part.append(ObjectRef(Self.document, .int(Int64(number))), version: sequence, role: .root)
+            }
+            return part
+        }
+        var asking = sessions
+        func list(_ sent: [DatabaseAction]) throws {
+            for id in asking {
+                for case .listMembers(let session, let subscription) in try Self.messages(of: sent, to: id) {
+                    asking.removeAll { $0 == id }
+                    for (position, part) in parts.enumerated() {
+                        let members = ClientMessage.Members(
+                            session: session, subscription: subscription, isContinued: position < parts.count - 1,
+                            content: part)
+                        turn { engine.handle([.messages(id, [.members(members)])], now: now) }
+                    }
+                }
+            }
+        }
+        try list(earlier)
         while true {
+            let sentCount = actions.count
             while let work = engine.takePreparation() ?? engine.takeReading() {
                 // On a thread of its own in a server.
                 work.run()
@@ -181,6 +209,7 @@ final class AccessWorld {
             }
             guard engine.hasWork else { return (longestTurn, actions) }
             turn { engine.step(now: now) }
+            try list(Array(actions[sentCount...]))
             for id in sessions {
                 turn { engine.handle([.messages(id, [.credit(session: 1, pages: 8)])], now: now) }
             }

@@ -74,7 +74,7 @@ import Testing
         }
 
         private func take(_ actions: [DatabaseAction]) throws {
-            turnStepCountMax = max(turnStepCountMax, limits.turnStepCountMax - engine.turn.stepCountLeft)
+            turnStepCountMax = max(turnStepCountMax, limits.turnStepCountMax - engine.budget.stepCountLeft)
             for action in actions {
                 switch action {
                 case .send(let frame, let connection):

@@ -136,7 +136,7 @@ import Testing
         }
 
         private func noteSteps() {
-            turnStepCountMax = max(turnStepCountMax, limits.turnStepCountMax - engine.turn.stepCountLeft)
+            turnStepCountMax = max(turnStepCountMax, limits.turnStepCountMax - engine.budget.stepCountLeft)
         }
 
         private func take(_ actions: [DatabaseAction]) throws {

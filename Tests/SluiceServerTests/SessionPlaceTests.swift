@@ -36,7 +36,7 @@ struct SessionPlaceTests {
         func standing(of user: User) -> LoginStanding { .unchanged }
     }
 
-    /// A connection whose actions are carried out as the hub does it, with a plain count of its open sessions.
+    /// A connection whose actions are carried out as the door does it, with a plain count of its open sessions.
     private struct Peer {
         var machine = ConnectionProtocol(limits: ServerLimits(), login: ByteLogin())
         /// The sessions that the database knows.

@@ -33,6 +33,8 @@ import Testing
         private(set) var completeCount: [UInt64: Int] = [:]
         private(set) var acknowledged: UInt64 = 0
         private(set) var kinds: Set<ServerMessage.Complete.Kind> = []
+        /// The subscriptions whose members the server has asked for.
+        private var asked: [(session: UInt64, subscription: UInt64)] = []
 
         static let (hub, spoke) = (0, 1)
 
@@ -135,11 +137,23 @@ import Testing
                     try handle(.prepared(work))
                 } else if engine.hasWork {
                     try step()
+                } else if let (number, id) = asked.popLast() {
+                    try handle(.messages(session(2), [.members(members(of: id, in: number))]))
                 } else {
                     return
                 }
                 try #require(count < 2_000, "the engine comes to no end")
             }
+        }
+
+        /// What the reader has of a subscription, at a version that nothing of it is older than.
+        private func members(of id: UInt64, in number: UInt64) -> ClientMessage.Members {
+            var content = ObjectBlock()
+            for key in results[id] ?? [] {
+                let classIndex = if case .string = key { Self.hub } else { Self.spoke }
+                content.append(ObjectRef(classIndex, key), version: 1, role: .root)
+            }
+            return .init(session: number, subscription: id, isContinued: false, content: content)
         }
 
         private func take(_ actions: [DatabaseAction]) throws {
@@ -170,6 +184,8 @@ import Testing
                         }
                         take(page.content, of: id)
                     }
+                case .listMembers(let number, let id):
+                    asked.append((number, id))
                 case .complete(let complete):
                     completeCount[complete.subscription, default: 0] += 1
                     kinds.insert(complete.kind)

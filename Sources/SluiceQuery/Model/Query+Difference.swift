@@ -22,35 +22,6 @@ extension Query {
         return Query(predicate, onClass: classIndex, className)
     }
 
-    /// A query for the objects that meet one of the alternatives which one condition has and another lacks. They may
-    /// meet the other condition by another of its alternatives.
-    ///
-    /// Readers who lose the same alternatives have the same query, whatever else they may read.
-    ///
-    /// - Parameters:
-    ///   - className: the class of both conditions.
-    ///   - condition: nil for every object.
-    ///   - other: nil for every object.
-    /// - Returns: nil if there is no such alternative.
-    package static func surplus(
-        on className: String, of condition: Query?, over other: Query?, schema: Schema
-    ) -> Query? {
-        guard let other, let classIndex = schema.index(of: className),
-            let surplus = surplus(of: condition, over: other)
-        else { return nil }
-        return Query(surplus, onClass: classIndex, className)
-    }
-
-    /// A query for the objects of a class that meet two conditions.
-    package static func meeting(
-        on className: String, _ condition: Query, and other: Query?, schema: Schema
-    ) -> Query? {
-        guard let other, let classIndex = schema.index(of: className) else { return condition }
-        let predicate = Predicate.conjunction([condition.predicate, other.predicate])
-        if case .constant(false) = predicate { return nil }
-        return Query(predicate, onClass: classIndex, className)
-    }
-
     /// - Returns: nil if nothing can meet it.
     private static func surplus(of condition: Query?, over other: Query) -> Predicate? {
         guard condition?.key != other.key else { return nil }

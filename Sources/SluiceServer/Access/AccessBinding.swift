@@ -97,6 +97,9 @@ package final class AccessBinding: Sendable {
                 hidden: hidden.map { .init(classIndex: $0.key, properties: $0.value) }))
     }
 
+    /// Whether the same properties are hidden from the user of another binding.
+    func hidesSameFields(as other: AccessBinding) -> Bool { fieldsID == other.fieldsID }
+
     /// Equal where the same properties are hidden.
     private var fieldsID: ObjectID {
         var text = ""

@@ -53,7 +53,7 @@ final class PageReaders {
     /// A place for the reading of a view's next page.
     ///
     /// - Parameter isLast: whether the page must bring everything up to now, which only the writer sees.
-    func place(for live: LiveView, _ remaining: Bootstrap, isLast: Bool) -> Place {
+    func place(for live: LiveView, _ remaining: RemainingPages, isLast: Bool) -> Place {
         guard !isLast, remaining.needsReading(limits), limits.pageReaderCount > 0,
             live.linkedCount <= limits.copiedMemberCountMax
         else { return .none }

@@ -81,10 +81,10 @@ struct Receivers {
         for subscription in served where sessions.insert(subscription.session).inserted {
             lines[subscription.session]?.subscriptions.removeAll { places.contains(ObjectIdentifier($0)) }
         }
-        for subscription in served where subscription.pages != nil {
+        for subscription in served where subscription.isReceiving {
             lines[subscription.session]?.subscriptions.append(subscription)
         }
-        count -= served.count { $0.pages == nil }
+        count -= served.count { !$0.isReceiving }
         order = order.filter { !sessions.contains($0) } + order.filter { sessions.contains($0) }
         removeEmpty()
     }

@@ -6,7 +6,7 @@ internal import SluiceViews
 /// Reads the pages that subscriptions share: each once for all who come to it while it lasts.
 final class SharedPages {
     private let database: Database
-    private let turn: Turn
+    private let budget: WorkBudget
     var cache: PageCache
     private let readers: PageReaders
     private var unlisted: [ViewSubscription] = []
@@ -14,9 +14,9 @@ final class SharedPages {
 
     private var limits: DatabaseLimits { database.limits }
 
-    init(_ database: Database, _ turn: Turn, _ readers: PageReaders) {
+    init(_ database: Database, _ budget: WorkBudget, _ readers: PageReaders) {
         self.database = database
-        self.turn = turn
+        self.budget = budget
         self.readers = readers
         let limits = database.limits
         cache = PageCache(
@@ -36,7 +36,7 @@ final class SharedPages {
     /// The run that a subscription begins with, which it has joined then.
     ///
     /// - Parameter make: makes a bootstrap if no run can be shared.
-    func run(for subscription: ViewSubscription, _ make: (LiveView) throws -> Bootstrap) rethrows -> PageRun {
+    func run(for subscription: ViewSubscription, _ make: (LiveView) throws -> RemainingPages) rethrows -> PageRun {
         let live = subscription.view.live
         let run: PageRun
         if let known = cache.openRun(of: live.query.key), subscription.hasRoom(for: known.remaining, limits) {
@@ -94,7 +94,7 @@ final class SharedPages {
             case .stale:
                 try refreshPage(of: run, receiver, subscription)
             case .encoded(let page):
-                turn.note(limits.sharedPageStepCount, for: subscription.subscriber.holder)
+                budget.note(limits.sharedPageStepCount, for: subscription.subscriber.holder)
                 receiver.take(page)
                 if !page.isEmpty || receiver.hasAll { return true }
             }
@@ -148,7 +148,7 @@ final class SharedPages {
     /// - Returns: whether the run has grown or is complete.
     private func readPage(of run: PageRun, _ receiver: PageReceiver, _ subscription: ViewSubscription) throws -> Bool {
         let count = run.pages.count
-        try turn.charging(subscription.subscriber) { work in
+        try budget.charging(subscription.subscriber) { work in
             let reader = reader(of: subscription, within: work, isLast: isLast(receiver))
             try run.readPage { try reader.read(&$0)[0] }
         }
@@ -162,7 +162,7 @@ final class SharedPages {
     private func refreshPage(
         of run: PageRun, _ receiver: PageReceiver, _ subscription: ViewSubscription
     ) throws {
-        try turn.charging(subscription.subscriber) { work in
+        try budget.charging(subscription.subscriber) { work in
             let reader = reader(of: subscription, within: work)
             try run.refresh(receiver.next) { try reader.read($0, $1) }
         }
@@ -175,11 +175,11 @@ final class SharedPages {
     ) -> PageReader {
         PageReader(
             storage: database.storage, live: subscription.view.live, limits: limits, work: work,
-            stepCountMax: isLast ? .max : turn.allowance(of: subscription.subscriber.holder))
+            stepCountMax: isLast ? .max : budget.allowance(of: subscription.subscriber.holder))
     }
 
     private func noteRead(_ page: Int, of run: PageRun, for subscription: ViewSubscription) {
-        turn.note(run.pages[page].objects.count * limits.sentRowStepCount, for: subscription.subscriber.holder)
+        budget.note(run.pages[page].objects.count * limits.sentRowStepCount, for: subscription.subscriber.holder)
         cache.makeRoom(after: run)
     }
 

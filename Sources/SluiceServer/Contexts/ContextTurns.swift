@@ -5,15 +5,9 @@ internal import SluiceViews
 
 /// The changes of context that one publication makes at once. Sessions whose contexts change alike share the work.
 ///
-/// All of them together take a bounded number of steps, since nobody else is served meanwhile. What takes more is found
-/// beside the writer; see ``ContextMoves``.
+/// All of them together take a bounded number of steps (``DatabaseLimits/contextStepCountMax``), since nobody else is
+/// served meanwhile.
 struct ContextTurns {
-    enum Result {
-        case turned(LiveView, ViewDelta?)
-        /// It takes more than the publication may do.
-        case beside
-    }
-
     private struct Key: Hashable {
         let former: ObjectID
         let context: ObjectID
@@ -32,28 +26,29 @@ struct ContextTurns {
     private var turned: [ViewKey: (view: LiveView, delta: ViewDelta?)] = [:]
     /// Kept, so that their addresses stay theirs.
     private var views: [SharedView] = []
-    /// The steps that are left; nil for a database in memory, whose writer is its only connection.
-    private var stepCountLeft: Int?
+    private var stepCountLeft: Int
 
-    /// - Parameter canWait: whether what takes longer can be found beside the writer.
-    init(_ commit: CommitDelta, _ database: Database, canWait: Bool) {
+    init(_ commit: CommitDelta, _ database: Database) {
         self.commit = commit
         self.database = database
         source = CommitSource(commit, over: database.storage)
         before = OldStateSource(commit, over: source, schema: database.storage.schema)
-        stepCountLeft = canWait ? database.limits.contextStepCountMax : nil
+        stepCountLeft = database.limits.contextStepCountMax
     }
 
+    /// A view in another context, and what that changes for its clients; an inner nil if nothing.
+    ///
+    /// - Returns: nil if it takes more steps than are left.
     /// - Throws: why the change cannot be found at all.
-    mutating func turned(_ view: SharedView, to query: Query, shape: ViewShape) throws -> Result {
+    mutating func turned(
+        _ view: SharedView, to query: Query, shape: ViewShape
+    ) throws -> (view: LiveView, delta: ViewDelta?)? {
         let key = ViewKey(view: ObjectIdentifier(view), context: query.context.id)
-        if let known = turned[key] { return .turned(known.view, known.delta) }
+        if let known = turned[key] { return known }
+        guard stepCountLeft > 0 else { return nil }
         let limits = database.limits
-        if let stepCountLeft, stepCountLeft <= 0 { return .beside }
         do {
-            let (made, stepCount) = try database.limitingWork(
-                for: nil, stepCountMax: stepCountLeft ?? limits.upkeepStepCountMax
-            ) { work in
+            let (made, stepCount) = try database.limitingWork(for: nil, stepCountMax: stepCountLeft) { work in
                 let turn = try turn(from: view.query.context, to: query.context)
                 guard turn.changeCount <= limits.touchedObjectCountMax else {
                     throw StorageError(.interrupted, "the change of context concerns \(turn.changeCount) objects")
@@ -63,13 +58,13 @@ struct ContextTurns {
                 // Following and encoding a change takes about as long as finding an object.
                 return (made, work.stepCount + turn.changeCount * 10)
             }
-            stepCountLeft? -= stepCount
+            stepCountLeft -= stepCount
             views.append(view)
             turned[key] = made
-            return .turned(made.view, made.delta)
-        } catch let error as StorageError where error.code == .interrupted && stepCountLeft != nil {
+            return made
+        } catch let error as StorageError where error.code == .interrupted {
             stepCountLeft = 0
-            return .beside
+            return nil
         }
     }
 

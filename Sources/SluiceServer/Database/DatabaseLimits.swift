@@ -78,8 +78,8 @@ package struct DatabaseLimits: Sendable {
     /// it ends.
     package var upkeepStepCountMax = 20_000_000
     /// The number of steps in which the views of all sessions may follow one commit before others are served, and how many
-    /// more for each object that it has changed. A view that takes more is brought up to date beside the writer, and its
-    /// subscribers are sent the difference in pages.
+    /// more for each object that it has changed. A view that takes more is made anew, and its subscribers are served like
+    /// clients that return.
     package var followStepCountMax = 100_000
     package var followStepCountPerChange = 100
     /// The number of these steps that each view may take, whatever the others have taken: about what it costs the writer
@@ -88,12 +88,9 @@ package struct DatabaseLimits: Sendable {
     /// A window judges so many possible results one by one that read what a commit has changed elsewhere. With more it is
     /// read anew.
     package var affectedRootCountMax = 1_000
-    /// The number of steps in which one commit may find what readers gain and lose with it. What takes more is found
-    /// beside the writer and sent in pages.
+    /// The number of steps in which one commit may find what readers gain and lose with it. Readers of whom that takes
+    /// more are served like clients that return.
     package var contextStepCountMax = 20_000
-    /// How many objects commits may have changed before what readers gain and lose is found from the log; with more,
-    /// they begin anew.
-    package var contextChangeCountMax = 2_000
     /// The number of steps that updating a view may always take, whatever the session's other views have taken.
     package var viewUpkeepStepCountMin = 10_000
     /// The maximum number of steps for finding what a returning client missed; beyond it, its subscription starts

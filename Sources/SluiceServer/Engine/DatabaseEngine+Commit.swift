@@ -11,7 +11,7 @@ extension DatabaseEngine {
     /// - Throws: ``SessionEnd`` when the client has broken the protocol.
     func upload(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) throws {
         let (isTaken, notice) = sessions.takesUploads(of: session)
-        outbox.send(notice, to: session.id)
+        output.send(notice, to: session.id)
         guard isTaken else { return }
         for changeset in changesets {
             committer.add(try session.receive(changeset, now: now))
@@ -37,12 +37,12 @@ extension DatabaseEngine {
             if database.noteCommit() { recallSessions() }
         case .obstructed(let error, let authors):
             for session in authors.compactMap({ sessions[$0] }) {
-                outbox.send(sessions.holdBack(session, because: error), to: session.id)
+                output.send(sessions.holdBack(session, because: error), to: session.id)
             }
         case .failed(let error, let authors):
             for session in authors.compactMap({ sessions[$0] }) {
                 if let damage = database.storage.damage {
-                    outbox.send(sessions.refuseUploads(of: session, because: damage), to: session.id)
+                    output.send(sessions.refuseUploads(of: session, because: damage), to: session.id)
                 } else {
                     let message = Consequence.sentence(
                         "the server could not store the upload, which will be sent again", of: database.name,
@@ -88,57 +88,53 @@ extension DatabaseEngine {
     /// Whoever may read something else since the group is brought there in the same messages: nothing is sent any more
     /// of what the session could read before.
     private func publish(_ group: CommittedGroup) {
-        publish(group, turning: permissions.follow(group.delta))
+        publish(group, switching: permissions.follow(group.delta))
     }
 
-    func publish(_ group: CommittedGroup, turning changes: [Permissions.Change]) {
-        bootstraps.note(group.delta)
+    func publish(_ group: CommittedGroup, switching changes: [Permissions.Change]) {
+        lifecycle.note(group.delta)
         let openCount = sessions.count
         let veil =
             permissions.rules?.hidesUsers(of: database.storage.schema) ?? false
             ? AuthorVeil(group, in: database.storage) { [subscriptions] in subscriptions[$0] } : nil
         var publication = Publication(group, database, veil: veil)
-        let moves = leave(changes, group.delta, &publication)
+        // The versions of a group ascend by one.
+        let before = group.authors.first.map { $0.version - 1 } ?? group.delta.version
+        var contexts = ContextSwitch(database, lifecycle, group.delta, from: before)
+        working { contexts.leave(changes, subscriptions, &publication, &$0) }
         // What this process observes is told with the commit, and a database in memory has one connection.
         let mayBeLate: ((SharedView) -> Bool)? =
-            database.storage.canBeReadAside ? { [observers] in !observers.has($0) } : nil
+            database.storage.canBeReadAside ? { !$0.isObserved } : nil
         let stragglers = hub.follow(group.delta, where: mayBeLate) { view, delta in
-            bootstraps.note(delta, of: view)
-            self.moves.noteDepartures(delta, of: view)
+            lifecycle.note(delta, of: view)
             try observers.note(delta, of: view, in: group, over: database.storage)
             if view.hasSubscriptions { try publication.add(delta, of: view) }
         }
         for (view, error) in stragglers.failures { giveUp(view, because: error) }
-        let late = stragglers.late.map { setAside($0, &publication) }
-        let (waiting, restarts) = arrive(moves)
+        for view in stragglers.late { contexts.setAside(view, &publication) }
+        contexts.arrive()
         let allAreOpen = sessions.count == openCount
-        outbox.append(publication.frames { allAreOpen || sessions[$0] != nil })
+        output.append(publication.frames { allAreOpen || sessions[$0] != nil })
         encodedBlockCount += publication.encodedCount
-        restart(restarts, because: Self.changedRights)
-        restart(late.flatMap(\.restarts), because: Self.wideChange)
-        // The versions of a group ascend by one.
-        let before = group.authors.first.map { $0.version - 1 } ?? group.delta.version
-        self.moves.append(waiting + late.flatMap(\.waiting), before: before, group.delta)
-        findDifferences()
+        working { contexts.beginAgain(&$0) }
         hub.dropIdleAtoms()
         withdraw(after: group.delta)
         withdraw(createdInVain: group.createdInVain)
-        for id in bootstraps.overloaded {
-            let message = "more has changed behind the pages of a bootstrap than the server keeps"
-            end(id, .init(.overloaded, message, action: .retry))
-        }
+        working { lifecycle.failOverloaded(&$0) }
     }
 
     /// Ends a view that could not follow a commit. Its subscribers start anew, or learn that their query takes too much
     /// work.
     private func giveUp(_ view: SharedView, because error: any Error) {
-        if observers.has(view) {
+        if view.isObserved {
             observers.fail(
                 view, ServerError(.database, "the observed query could not follow a commit: \(error)", cause: error))
-            if !view.hasSubscriptions { removeView(view) }
+            lifecycle.release(view)
         }
         if let error = error as? StorageError, error.endsQueryAlone {
-            for subscription in view.subscriptions { end(subscription, because: error) }
+            working { output in
+                for subscription in view.subscriptions { lifecycle.end(subscription, because: error, &output) }
+            }
             return
         }
         let reason = reason(of: error, "a view could not follow a commit")
@@ -157,7 +153,7 @@ extension DatabaseEngine {
     package func checkSessions(now: Timestamp) -> [DatabaseAction] {
         judgeCached(now: now)
         if let (view, digest) = digests.next(now: now) { send(digest, of: view) }
-        return outbox.take()
+        return output.take()
     }
 
     /// Continues with a digest that was made beside the writer.
@@ -174,7 +170,7 @@ extension DatabaseEngine {
             let check = ServerMessage.DigestCheck(
                 session: subscription.session.session, subscription: subscription.id,
                 version: database.storage.version, digest: digest)
-            outbox.send([.digest(check)], to: subscription.session)
+            output.send([.digest(check)], to: subscription.session)
             sentDigestCount += 1
         }
     }

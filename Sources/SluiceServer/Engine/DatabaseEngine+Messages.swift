@@ -47,7 +47,7 @@ extension DatabaseEngine {
         for (number, sessions) in Dictionary(grouping: listeners, by: \.session).sorted(by: { $0.key < $1.key }) {
             let passed = ServerMessage.Message(
                 session: number, topic: message.topic, userID: userID, sentAt: now, payload: message.payload)
-            outbox.append([.offer(Frame.encode(ServerMessage.message(passed)), to: sessions.map(\.connection))])
+            output.append([.offer(Frame.encode(ServerMessage.message(passed)), to: sessions.map(\.connection))])
         }
     }
 

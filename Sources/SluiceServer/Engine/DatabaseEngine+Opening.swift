@@ -63,12 +63,12 @@ extension DatabaseEngine {
         let opening = try sessions.open(id, arrival.client, as: client)
         if let stale = opening.superseded { end(stale, Self.hasOpenedAnother) }
         subscriptions.open(id, holder: arrival.holder, access: permissions.binding(of: id))
-        outbox.send(permissions.notice(of: id) + opening.messages, to: id)
+        output.send(permissions.notice(of: id) + opening.messages, to: id)
     }
 
     private func refuse(_ id: SessionID, because error: any Error) {
         permissions.close(id)
-        outbox.end(id, reason(of: error, "a session could not be opened"))
+        output.end(id, reason(of: error, "a session could not be opened"))
     }
 
     static var hasOpenedAnother: SessionEnd {

@@ -61,7 +61,7 @@ extension DatabaseEngine {
     /// Lets rules hold from now on.
     func hold(_ rules: AccessRules?) {
         let hadRules = permissions.hasRules
-        turn(permissions.deploy(rules))
+        switchContexts(permissions.deploy(rules))
         judgeWrites()
         // Sessions were not bound before there were rules.
         if hadRules != permissions.hasRules {
@@ -107,12 +107,12 @@ extension DatabaseEngine {
     }
 
     /// Brings sessions to what holds for their users now, without a commit.
-    func turn(_ changes: [Permissions.Change]) {
+    func switchContexts(_ changes: [Permissions.Change]) {
         guard !changes.isEmpty else { return }
         let storage = database.storage
         let nothing = CommittedGroup(
             delta: CommitDelta(changes: [], version: storage.version), authors: [],
             acceptedAt: storage.acceptedAt ?? Timestamp(microseconds: 0))
-        publish(nothing, turning: changes)
+        publish(nothing, switching: changes)
     }
 }

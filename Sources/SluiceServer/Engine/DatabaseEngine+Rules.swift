@@ -12,7 +12,7 @@ extension DatabaseEngine {
         func fail(_ code: ErrorCode, _ message: String) {
             let failure = ServerMessage.ReportError(
                 session: deployment.session, request: deployment.request, code: code, message: message)
-            outbox.send([.reportError(failure)], to: session.id)
+            output.send([.reportError(failure)], to: session.id)
         }
         guard mayDeploy(session), deployment.isTrial || !session.isReadOnly else {
             return fail(.permissionDenied, Self.refusal(ofRulesIn: permissions.hasRules))
@@ -35,7 +35,7 @@ extension DatabaseEngine {
                 ("warnings", .array(file.problems(with: database.storage.schema).map { .string($0.description) })),
                 ("mayDeploy", .bool(mayDeployAgain)),
             ])
-            outbox.send(
+            output.send(
                 [
                     .report(
                         session: deployment.session, request: deployment.request, json: Array(report.text.utf8))
@@ -65,14 +65,14 @@ extension DatabaseEngine {
             guard subscriber.access.has(.reports) else { return request.refusal }
         default: return try reports.answer(request, to: subscriber.access) { facts }
         }
-        guard turn.allowance(of: subscriber.holder) > 0 else {
+        guard budget.allowance(of: subscriber.holder) > 0 else {
             return request.failure(
                 .overloaded, "the user asks more at once than a user's share of the server's work; ask again")
         }
         let asked = AccessReports(database: database, rules: permissions.rules, reports: reports)
         let stepCountMax = request.topic == .privileges ? database.limits.shareStepCountMax : nil
         do {
-            return try turn.charging(subscriber, stepCountMax: stepCountMax) { _ in
+            return try budget.charging(subscriber, stepCountMax: stepCountMax) { _ in
                 try asked.answer(request, as: subscriber.access, rights: rights(of: session, subscriber))
             }
         } catch let error as StorageError where error.endsQueryAlone {

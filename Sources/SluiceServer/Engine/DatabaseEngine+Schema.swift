@@ -9,7 +9,7 @@ extension DatabaseEngine {
     func declare(_ schema: Schema, by session: ServerSession) throws {
         try follow(database.extendSchema(by: schema, mayAdd: mayChangeSchema(session)))
         guard sessions[session.id] != nil else { return }
-        outbox.send([.schema(session: session.id.session, schema: database.storage.schema)], to: session.id)
+        output.send([.schema(session: session.id.session, schema: database.storage.schema)], to: session.id)
     }
 
     /// Removes an empty class or a property without values, and answers with the remaining schema.
@@ -17,7 +17,7 @@ extension DatabaseEngine {
         do {
             try database.remove(removal, mayChange: mayChangeSchema(session))
             let json = Array(try reports.schemaReport().text.utf8)
-            outbox.send([.report(session: removal.session, request: removal.request, json: json)], to: session.id)
+            output.send([.report(session: removal.session, request: removal.request, json: json)], to: session.id)
             try follow(.reshaped)
         } catch let error as SchemaError {
             let code: ErrorCode =
@@ -28,7 +28,7 @@ extension DatabaseEngine {
                 }
             let failure = ServerMessage.ReportError(
                 session: removal.session, request: removal.request, code: code, message: error.message)
-            outbox.send([.reportError(failure)], to: session.id)
+            output.send([.reportError(failure)], to: session.id)
         }
     }
 
@@ -38,14 +38,11 @@ extension DatabaseEngine {
         case .none: break
         case .reshaped: beginSessionsAnew()
         case .grown:
-            replays.removeAll()
-            bootstraps.noteChangedViews()
-            try starter.rebind()
-            try hub.grow()
-            turn(permissions.grow())
+            try lifecycle.grow()
+            switchContexts(permissions.grow())
             housekeeping.indexes.replace(hub.all.lazy.map(\.query))
             for id in sessions.ids {
-                outbox.send([.schema(session: id.session, schema: database.storage.schema)], to: id)
+                output.send([.schema(session: id.session, schema: database.storage.schema)], to: id)
             }
         }
     }
@@ -54,12 +51,7 @@ extension DatabaseEngine {
     /// belong to the old schema.
     func beginSessionsAnew() {
         observers.failAll(ServerError(.database, "the database's schema has changed; observe the query again"))
-        hub.removeAll()
-        digests.removeAll()
-        bootstraps.removeAll()
-        replays.removeAll()
-        housekeeping.indexes.removeAll()
-        subscriptions.forgetAll()
+        lifecycle.removeAll()
         permissions.forgetFacts()
         endAll(.init(.schemaChanged, "the database's schema has changed", action: .retry))
     }
@@ -78,15 +70,13 @@ extension DatabaseEngine {
     package var statistics: DatabaseStatistics {
         var statistics = DatabaseStatistics()
         statistics.commits = committer.counts
-        statistics.sentPageCount = bootstraps.sentPageCount
-        statistics.sentBlockCount = encodedBlockCount + bootstraps.ownDeparturePageCount
+        statistics.sentBlockCount = encodedBlockCount
         statistics.concernedViewCount = hub.concernedCount
         statistics.sentDigestCount = sentDigestCount
-        statistics.starts = resumer.starts
-        statistics.sharedPages = bootstraps.counts
+        lifecycle.addCounts(to: &statistics)
         return statistics
     }
 
     /// What the encoded pages take that clients share, about, in bytes.
-    package var sharedPageByteCount: Int { bootstraps.sharedPageByteCount }
+    package var sharedPageByteCount: Int { lifecycle.sharedPageByteCount }
 }

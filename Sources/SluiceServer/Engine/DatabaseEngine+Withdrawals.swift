@@ -67,8 +67,7 @@ extension DatabaseEngine {
     /// - Parameter request: the number of the offer; 0 where a commit has hidden the objects, or not made them.
     private func withdraw(_ objects: [ObjectRef], from session: SessionID, answering request: UInt64 = 0) {
         var content = ObjectBlock()
-        moves.noteLoss(of: Set(objects), by: session)
         for object in objects { content.append(object, version: 0, role: .member) }
-        outbox.send([.withdrawn(.init(session: session.session, request: request, content: content))], to: session)
+        output.send([.withdrawn(.init(session: session.session, request: request, content: content))], to: session)
     }
 }

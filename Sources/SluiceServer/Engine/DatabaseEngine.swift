@@ -12,25 +12,21 @@ internal import SluiceWire
 /// - ``Sessions``: who the clients are, and what they may upload.
 /// - ``Committer``: gathers the uploads of a batch of events, and commits them in one transaction.
 /// - ``ViewHub``: the live views, which follow each commit. ``Publication`` encodes what has changed once for all.
-/// - ``Subscriptions``, ``Starter``, ``Resumer``, ``Bootstraps``: the way of a subscription from its request to its last
-///   page.
+/// - ``SubscriptionLifecycle``: the way of a subscription from its request to its last page, with
+///   ``SubscriptionScheduler``, ``Resumer`` and ``PageSender``. ``ContextSwitch`` leads it on when its reader's rights
+///   change.
 /// - ``ViewDigests``, ``Housekeeping``, ``Reports``: what happens beside that.
 ///
-/// This file has events and sessions. What a commit does is in `DatabaseEngine+Commit`, and what a subscription does in
-/// `DatabaseEngine+Subscribe`, and what it does when its reader's rights change in `DatabaseEngine+Contexts`.
+/// This file has events and sessions; what a commit does is in `DatabaseEngine+Commit`.
 package final class DatabaseEngine {
     let database: Database
-    let turn: Turn
+    let budget: WorkBudget
     let sessions: Sessions
     let committer: Committer
     let hub: ViewHub
     let digests: ViewDigests
     let subscriptions: Subscriptions
-    let starter: Starter
-    let replays: Replays
-    let resumer: Resumer
-    let bootstraps: Bootstraps
-    let moves: ContextMoves
+    let lifecycle: SubscriptionLifecycle
     let housekeeping: Housekeeping
     let permissions: Permissions
     let cached: CachedObjects
@@ -38,7 +34,7 @@ package final class DatabaseEngine {
     private let random: () -> UInt64
     /// The rules that the server was started with; nil if it was started without.
     var configuredRules: RulesFile?
-    var outbox = Outbox()
+    var output = TurnOutput()
     /// Who listens to ephemeral messages.
     var topics = MessageTopics()
     /// The sessions that are to be opened together, in order.
@@ -65,18 +61,15 @@ package final class DatabaseEngine {
             name: name, storage: storage, journal: journal, limits: limits, log: log)
         permissions = Permissions(database, contexts: readContext, rules: rules)
         cached = CachedObjects(database)
-        turn = Turn(database)
+        budget = WorkBudget(database)
         sessions = Sessions(database, random: random)
         committer = Committer(database, workerID: workerID, policies: policies)
         hub = ViewHub(database)
         digests = ViewDigests(database)
         subscriptions = Subscriptions(database)
-        starter = Starter(database, turn)
-        replays = Replays(database)
-        resumer = Resumer(database, replays, digests)
-        bootstraps = Bootstraps(database, turn)
-        moves = ContextMoves(database)
         housekeeping = Housekeeping(database)
+        lifecycle = SubscriptionLifecycle(
+            database, budget, permissions, subscriptions, hub, digests, housekeeping.indexes)
         judgeWrites()
         database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
         database.catchUp = { [unowned self] in try committer.catchUp(publishFollowed) }
@@ -86,7 +79,7 @@ package final class DatabaseEngine {
 
     /// Handles a batch of events, and commits their uploads together.
     package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
-        turn.begin(.starts, isAwaited: starter.isAwaited)
+        lifecycle.beginTurn()
         for event in events {
             if case .open(let id, let request, let user, let holder) = event {
                 let holder = holder ?? user.id.map { .user($0) } ?? .session(id)
@@ -99,7 +92,7 @@ package final class DatabaseEngine {
             case .renewed(let id, let user):
                 commit(now: now)
                 sessions[id]?.user = user
-                turn(permissions.renew(id, user))
+                switchContexts(permissions.renew(id, user))
             case .messages(let id, let messages):
                 receive(messages, from: id, now: now)
             case .closed(let id):
@@ -107,9 +100,9 @@ package final class DatabaseEngine {
                 close(id)
             case .prepared(let preparation):
                 // What was only read needs no commit before it, so uploads on both sides share one.
-                if finishReading(preparation) || finishDigest(preparation) || finishMoves(preparation) { continue }
+                if finishReading(preparation) || finishDigest(preparation) { continue }
                 commit(now: now)
-                finish(preparation, now: now)
+                working { lifecycle.finish(preparation, &$0, now: now) }
             case .follow(let records):
                 commit(now: now)
                 follow(records)
@@ -120,35 +113,27 @@ package final class DatabaseEngine {
         sessions.forgetDeparted()
         permissions.forgetDeparted()
         endAllIfVanished()
-        return outbox.take()
+        return output.take()
     }
 
     /// Whether ``step(now:)`` has anything to do.
-    package var hasWork: Bool { starter.hasStarts || starter.hasCostlyWork || bootstraps.hasWork || moves.hasWork }
+    package var hasWork: Bool { lifecycle.hasWork }
 
     /// Does one turn of the waiting work: sends pages to clients that have credit, starts subscriptions, and begins costly
     /// queries beside the queue.
     package func step(now: Timestamp) -> [DatabaseAction] {
-        findDifferences()
-        // First, so that who was started in the turn before has a page before others are started.
-        turn.begin(.pages, isAwaited: bootstraps.isAwaited)
-        sendPages(now: now)
-        turn.begin(.starts, isAwaited: starter.isAwaited)
-        startWaiting(now: now)
-        prepareNext(now: now)
+        working { lifecycle.step(&$0, now: now) }
         endAllIfVanished()
-        return outbox.take()
+        return output.take()
     }
 
     /// Returns work to run beside the database's queue, which must then be given back with
     /// ``DatabaseEvent/prepared(_:)``; nil if there is none, or if it was taken already.
-    package func takePreparation() -> QueryPreparation? { starter.takePreparation() }
+    package func takePreparation() -> QueryPreparation? { lifecycle.takePreparation() }
 
-    /// Returns a page, a digest or a change of rights to be read beside the database's queue, which is given back in the
-    /// same way; nil if there is none. The first two take a few milliseconds, and several may be read at the same time.
-    package func takeReading() -> QueryPreparation? {
-        moves.takeReading() ?? bootstraps.takeReading() ?? digests.takeReading()
-    }
+    /// Returns a page or a digest to be read beside the database's queue, which is given back in the same way; nil if
+    /// there is none. Each takes a few milliseconds, and several may be read at the same time.
+    package func takeReading() -> QueryPreparation? { lifecycle.takeReading() ?? digests.takeReading() }
 
     private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
         var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
@@ -160,13 +145,30 @@ package final class DatabaseEngine {
                 continue
             }
             // What was resumed so far belongs to the state before the uploads.
-            if committer.hasUploads { send(resumed.take(), to: id) }
+            if committer.hasUploads { output.send(resumed.take(), to: id) }
             commit(now: now)
             guard sessions[id] != nil else { return }
             guarding(id) { try handle(message, session, subscriber, with: &resumed, now: now) }
         }
         guard sessions[id] != nil else { return }
-        send(resumed, to: id)
+        output.send(resumed, to: id)
+    }
+
+    /// Continues with a page that was read beside the writer.
+    ///
+    /// - Returns: false if the preparation is of another kind.
+    private func finishReading(_ preparation: QueryPreparation) -> Bool {
+        working { lifecycle.finishReading(preparation, &$0) }
+    }
+
+    /// Runs what a part does, takes over what it wants sent, and ends the sessions that cannot go on.
+    func working<Result>(_ body: (inout TurnOutput) throws -> Result) rethrows -> Result {
+        var made = TurnOutput()
+        defer {
+            output.append(made)
+            for (id, error) in made.failures { end(id, reason(of: error, "a request failed")) }
+        }
+        return try body(&made)
     }
 
     private func handle(
@@ -175,13 +177,14 @@ package final class DatabaseEngine {
     ) throws {
         let id = session.id
         switch message {
-        case .subscribe(let request): try subscribe(request, by: subscriber, with: &resumed, now: now)
-        case .unsubscribe(_, let subscription): unsubscribe(subscription, by: subscriber)
+        case .subscribe(let request):
+            try working { try lifecycle.subscribe(request, by: subscriber, with: &resumed, &$0, now: now) }
+        case .unsubscribe(_, let subscription): lifecycle.unsubscribe(subscription, by: subscriber)
         case .credit(_, let pages):
             subscriber.addCredit(pages, atMost: database.limits.server.pageCreditMax)
-        case .members(let members): try compare(members, by: subscriber)
+        case .members(let members): try working { try lifecycle.compare(members, by: subscriber, &$0) }
         case .reportRequest(let request):
-            outbox.send([try answer(request, session, subscriber)], to: id)
+            output.send([try answer(request, session, subscriber)], to: id)
         case .close:
             sessions.noteDeparture(of: session)
             close(id)
@@ -191,9 +194,9 @@ package final class DatabaseEngine {
         case .deploy(let deployment): try deploy(deployment, by: session)
         case .variables(_, let values):
             try check(values)
-            turn(permissions.choose(values, by: id))
-        case .listen(let request): outbox.send([listen(request, by: session)], to: id)
-        case .message(let message): outbox.send([pass(message, of: session, now: now)], to: id)
+            switchContexts(permissions.choose(values, by: id))
+        case .listen(let request): output.send([listen(request, by: session)], to: id)
+        case .message(let message): output.send([pass(message, of: session, now: now)], to: id)
         case .hello, .open, .authenticate, .upload:
             throw SessionEnd(.protocolViolation, "this message does not belong in an open session", action: .stop)
         }
@@ -206,14 +209,13 @@ package final class DatabaseEngine {
         permissions.close(id)
         cached.close(id)
         topics.close(id)
-        starter.removeAll(of: id)
-        for subscription in subscriptions.close(id) { remove(subscription) }
+        lifecycle.close(id)
     }
 
     /// Ends a session on the server's initiative; nothing happens if it is not open.
     func end(_ id: SessionID, _ reason: SessionEnd) {
         guard sessions[id] != nil else { return }
-        outbox.end(id, reason)
+        output.end(id, reason)
         close(id)
     }
 
@@ -285,8 +287,7 @@ package final class DatabaseEngine {
 
     /// Whether the database has neither sessions nor work.
     package var isIdle: Bool {
-        sessions.count == 0 && observers.isEmpty && !hasWork && !starter.isPreparing && !bootstraps.isReading
-            && !digests.isReading && !moves.isFinding
+        sessions.count == 0 && observers.isEmpty && !hasWork && !lifecycle.isWorkingBeside && !digests.isReading
     }
 
     /// Why the database can no longer be used, because its file vanished; nil while it can. Every session was told so.
@@ -301,7 +302,7 @@ package final class DatabaseEngine {
         try? database.storage.checkFile()
         endAllIfVanished()
         if database.probe() { recallSessions() }
-        return outbox.take()
+        return output.take()
     }
 
     /// Ends the sessions that have uploads to send again, or all of them where the file must be opened anew.
@@ -326,7 +327,7 @@ package final class DatabaseEngine {
     /// Does a bounded amount of maintenance.
     package func performMaintenance(now: Timestamp) {
         commit(now: now)
-        bootstraps.dropIdle(now: now)
+        lifecycle.dropIdlePages(now: now)
         housekeeping.step(connected: sessions.connectedClients, now: now)
     }
 

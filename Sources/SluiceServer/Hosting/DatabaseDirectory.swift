@@ -19,12 +19,20 @@ final class DatabaseDirectory: Sendable {
     private let idleTime: Int64
     private let sweeping = DispatchQueue(label: "sluice.databases")
     private let isStopped = Atomic<Bool>(false)
+    /// Called on a database's queue with what it wants done.
+    private let carryOut: @Sendable ([DatabaseAction]) -> Void
     /// The data folder, locked until the databases are closed; nil for a server in memory.
     private let folder: Mutex<DataFolder?>
 
-    /// - Parameter idleTime: how long a database stays open without sessions, in microseconds.
+    /// - Parameters:
+    ///   - idleTime: how long a database stays open without sessions, in microseconds.
+    ///   - carryOut: called on a database's queue with what it wants done.
     /// - Throws: ``ServerError`` when the opener's folder cannot be created or used.
-    init(_ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp) throws {
+    init(
+        _ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp,
+        carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
+    ) throws {
+        self.carryOut = carryOut
         self.idleTime = idleTime
         self.opener = opener
         self.now = now
@@ -38,7 +46,7 @@ final class DatabaseDirectory: Sendable {
     func known(_ name: String) -> DatabaseWorker? { workers.withLock { $0[name] } }
 
     /// The database with a name. This returns at once: the database is opened on its own queue, with its first session.
-    func worker(_ name: String, carryOut: @escaping @Sendable ([DatabaseAction]) -> Void) -> DatabaseWorker {
+    func worker(_ name: String) -> DatabaseWorker {
         let (worker, count) = workers.withLock { workers -> (DatabaseWorker, Int?) in
             if let worker = workers[name], !worker.isRetired { return (worker, nil) }
             let folder = folder.withLock { $0 }
@@ -53,6 +61,14 @@ final class DatabaseDirectory: Sendable {
         }
         if let count, count % Self.nameCountMax == 0 { closeUnmade() }
         return worker
+    }
+
+    /// The database with a name, which stays for work of this process.
+    func keptWorker(_ name: String) -> DatabaseWorker {
+        while true {
+            let worker = worker(name)
+            if worker.keep() { return worker }
+        }
     }
 
     /// Closes what nobody uses and has no database, since somebody has asked for many names.

@@ -24,9 +24,6 @@ final class InProcessObservers {
 
     var isEmpty: Bool { observers.isEmpty }
 
-    /// Whether somebody observes a view.
-    func has(_ view: SharedView) -> Bool { !numbers.isEmpty && numbers[ObjectIdentifier(view)] != nil }
-
     /// Begins to tell of a view's changes.
     ///
     /// - Returns: the number of the observation.
@@ -34,6 +31,7 @@ final class InProcessObservers {
         lastNumber += 1
         observers[lastNumber] = Observer(view: view, handle: handle, inbox: inbox)
         numbers[ObjectIdentifier(view), default: []].append(lastNumber)
+        view.isObserved = true
         return lastNumber
     }
 
@@ -46,11 +44,13 @@ final class InProcessObservers {
         numbers[view]?.removeAll { $0 == number }
         guard numbers[view]?.isEmpty == true else { return nil }
         numbers[view] = nil
+        ended.view.isObserved = false
         return ended.view
     }
 
     /// Ends the observations of a view that cannot go on.
     func fail(_ view: SharedView, _ error: ServerError) {
+        view.isObserved = false
         for number in numbers.removeValue(forKey: ObjectIdentifier(view)) ?? [] {
             observers.removeValue(forKey: number)?.inbox.finish(error)
         }
@@ -58,10 +58,13 @@ final class InProcessObservers {
 
     /// Ends all observations.
     func failAll(_ error: ServerError) {
-        let ended = observers.values.map(\.inbox)
+        let ended = observers.values
         observers = [:]
         numbers = [:]
-        for inbox in ended { inbox.finish(error) }
+        for observer in ended {
+            observer.view.isObserved = false
+            observer.inbox.finish(error)
+        }
     }
 
     /// Tells the observers of a view how a group has changed it. O(changed results).

@@ -2,8 +2,7 @@ internal import SluiceModel
 internal import SluiceViews
 internal import SluiceWire
 
-/// The pages for one client that has members: what of the view differs from those that it has listed, or from those
-/// that it had before its user's rights changed.
+/// The pages for one client that has members: what of the view differs from those that it has listed.
 ///
 /// A page that was read beside the writer is sent without the objects that commits have changed since: a client may hold
 /// a later state of one from another subscription. These are settled at the end, as they are then.
@@ -15,64 +14,28 @@ final class DifferenceRun {
         var changed: Set<ObjectRef>
     }
 
-    /// The departures that come first, in pages that others are sent as well.
-    private struct Departures {
-        let pages: DeparturePages
-        /// What of them the client keeps, or what is settled at the end.
-        let kept: Set<ObjectRef>
-        var next = 0
-    }
-
     /// What remains to be read.
-    var remaining: Bootstrap
-    private var departures: Departures?
+    var remaining: RemainingPages
     private var waiting: [Waiting] = []
     /// The objects that commits have changed, or moved in the view, while pages are being read; nil while none are.
     private var changedMeanwhile: Set<ObjectRef>?
     /// The classes of which a change may concern an object in a page.
     private var classes: Set<Int> = []
 
-    init(_ bootstrap: Bootstrap) { remaining = bootstrap }
-
-    /// A run that has nothing to send before ``begin(_:keeping:settling:)``.
-    init() { remaining = Bootstrap(linked: [], roots: .unlisted(after: nil), expectedCount: 0) }
-
-    /// Begins with what was found.
-    ///
-    /// - Parameters:
-    ///   - departures: what leaves; nil if that is not known together with others.
-    ///   - kept: what of it does not leave here.
-    ///   - objects: what is sent as it is then, or leaves, ascending.
-    func begin(_ departures: DeparturePages?, keeping kept: Set<ObjectRef>, settling objects: [ObjectRef]) {
-        self.departures = departures.flatMap { $0.count > 0 ? Departures(pages: $0, kept: kept) : nil }
-        remaining.roots = .done
-        remaining.leaving = []
-        remaining.expectedCount = (departures?.count ?? 0) + objects.count
-        remaining.settle(objects)
-    }
+    init(_ bootstrap: RemainingPages) { remaining = bootstrap }
 
     var isReading: Bool { changedMeanwhile != nil }
 
     /// Whether a page waits to be sent.
-    var hasPage: Bool { !waiting.isEmpty || departures != nil }
+    var hasPage: Bool { !waiting.isEmpty }
 
     /// Whether further pages may be read already, since fewer than so many wait for credit.
     func mayReadAhead(_ countMax: Int, _ limits: DatabaseLimits) -> Bool {
-        !isReading && departures == nil && waiting.count < countMax && remaining.needsReading(limits)
+        !isReading && waiting.count < countMax && remaining.needsReading(limits)
     }
 
     /// Whether the client has everything once it has what was sent.
     var isComplete: Bool { !hasPage && !isReading && remaining.isComplete }
-
-    /// Removes and returns the next page of departures, without what commits have touched since; nil if there is none.
-    func takeDepartures() -> (page: EncodedPage, isShared: Bool)? {
-        guard let current = departures else { return nil }
-        let taken = current.pages.page(current.next) { current.kept.contains($0) || remaining.touched.contains($0) }
-        remaining.readCount += current.pages.pages[current.next].objects.count
-        departures?.next += 1
-        if current.next + 1 == current.pages.pages.count { departures = nil }
-        return taken
-    }
 
     /// Begins to read the next pages beside the writer, as the database and the view are now.
     func beginReading(_ live: LiveView, countMax: Int, _ limits: DatabaseLimits) -> DifferenceReading {

@@ -8,20 +8,16 @@ final class EncodedPage {
     let isEmpty: Bool
     let progress: Double
 
-    convenience init(_ content: ViewBlock, progress: Double) {
-        self.init(SharedBlock(content), isEmpty: content.isEmpty, progress: progress)
-    }
-
-    init(_ block: SharedBlock, isEmpty: Bool, progress: Double) {
-        self.block = block
-        self.isEmpty = isEmpty
+    init(_ content: ViewBlock, progress: Double) {
+        block = SharedBlock(content)
+        isEmpty = content.isEmpty
         self.progress = progress
     }
 }
 
 extension PageRun.Page {
     /// A page of what was read; nil if there was nothing.
-    init?(_ block: ViewBlock, from start: Bootstrap, to end: Bootstrap) {
+    init?(_ block: ViewBlock, from start: RemainingPages, to end: RemainingPages) {
         guard !block.isEmpty else { return nil }
         var start = start
         start.touched = []

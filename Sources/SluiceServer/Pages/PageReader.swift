@@ -17,14 +17,14 @@ struct PageReader {
     ///
     /// - Parameter isLast: whether to read the whole round of changed objects, whatever its size.
     /// - Returns: one block; several if the last round is large.
-    func read(_ bootstrap: inout Bootstrap, isLast: Bool = false) throws -> [ViewBlock] {
+    func read(_ remaining: inout RemainingPages, isLast: Bool = false) throws -> [ViewBlock] {
         var builder = makeBuilder()
-        try addLinked(&bootstrap, to: &builder)
-        if bootstrap.linked.isEmpty, !isFull(builder) { try addRoots(&bootstrap, to: &builder) }
-        if case .done = bootstrap.roots { try addLeaving(&bootstrap, to: &builder) }
-        if bootstrap.isRead {
-            bootstrap.beginSettling()
-            try addTouched(&bootstrap, isLast: isLast, in: &builder)
+        try addLinked(&remaining, to: &builder)
+        if remaining.linked.isEmpty, !isFull(builder) { try addRoots(&remaining, to: &builder) }
+        if case .done = remaining.roots { try addLeaving(&remaining, to: &builder) }
+        if remaining.isRead {
+            remaining.beginSettling()
+            try addTouched(&remaining, isLast: isLast, in: &builder)
         }
         return builder.blocks
     }
@@ -32,16 +32,16 @@ struct PageReader {
     /// Reads on beside the writer. What commits have changed behind the pages belongs to a page of its own, since commits
     /// go on changing things meanwhile.
     ///
-    /// - Parameter bootstrap: what ``Bootstrap/takeReading()`` has taken out.
-    func readBeside(_ bootstrap: inout Bootstrap) throws -> ViewBlock {
+    /// - Parameter remaining: what ``RemainingPages/takeReading()`` has taken out.
+    func readBeside(_ remaining: inout RemainingPages) throws -> ViewBlock {
         var builder = makeBuilder()
-        if bootstrap.isRead {
-            try addTouched(&bootstrap, isLast: false, in: &builder)
+        if remaining.isRead {
+            try addTouched(&remaining, isLast: false, in: &builder)
             return builder.blocks[0]
         }
-        try addLinked(&bootstrap, to: &builder)
-        if bootstrap.linked.isEmpty, !isFull(builder) { try addRoots(&bootstrap, to: &builder) }
-        if case .done = bootstrap.roots { try addLeaving(&bootstrap, to: &builder) }
+        try addLinked(&remaining, to: &builder)
+        if remaining.linked.isEmpty, !isFull(builder) { try addRoots(&remaining, to: &builder) }
+        if case .done = remaining.roots { try addLeaving(&remaining, to: &builder) }
         return builder.blocks[0]
     }
 
@@ -78,69 +78,69 @@ struct PageReader {
         builder.lastBlockSize >= limits.pageByteCount || work.stepCount >= stepCountMax
     }
 
-    private func addLinked(_ bootstrap: inout Bootstrap, to builder: inout ViewBlockBuilder) throws {
+    private func addLinked(_ remaining: inout RemainingPages, to builder: inout ViewBlockBuilder) throws {
         var room = limits.pageRowCount
-        while room > 0, !isFull(builder), let object = bootstrap.linked.popFirst() {
+        while room > 0, !isFull(builder), let object = remaining.linked.popFirst() {
             room -= 1
-            bootstrap.readCount += 1
+            remaining.readCount += 1
             guard let member = try live.member(object, in: storage), member.role == .linked,
                 let row = try storage.row(object)
             else { continue }
-            try add(row, of: object, member, &bootstrap, to: &builder)
+            try add(row, of: object, member, &remaining, to: &builder)
         }
     }
 
     /// Adds a member, unless the client has it at this version.
     private func add(
-        _ row: Row, of object: ObjectRef, _ member: ViewMember, _ bootstrap: inout Bootstrap,
+        _ row: Row, of object: ObjectRef, _ member: ViewMember, _ remaining: inout RemainingPages,
         to builder: inout ViewBlockBuilder
     ) throws {
         let isRoot = member.role == .root
         let row = try shown(row, of: object.classIndex)
-        guard !has(row, of: object, isRoot: isRoot, &bootstrap) else { return }
+        guard !has(row, of: object, isRoot: isRoot, &remaining) else { return }
         try builder.add(row, of: object.classIndex, properties: member.included, role: isRoot ? .root : .linked)
     }
 
     /// Notes a member as one that was compared, and as part of the digest.
     ///
     /// - Returns: whether the client has it at this version.
-    private func has(_ row: Row, of object: ObjectRef, isRoot: Bool, _ bootstrap: inout Bootstrap) -> Bool {
-        if let count = bootstrap.digest?.count, count < limits.digestObjectCountMax {
-            bootstrap.digest?.add(row, of: object.classIndex, isRoot: isRoot)
+    private func has(_ row: Row, of object: ObjectRef, isRoot: Bool, _ remaining: inout RemainingPages) -> Bool {
+        if let count = remaining.digest?.count, count < limits.digestObjectCountMax {
+            remaining.digest?.add(row, of: object.classIndex, isRoot: isRoot)
         } else {
-            bootstrap.digest = nil
+            remaining.digest = nil
         }
-        let isKnown = bootstrap.known?.remove(object, isRoot: isRoot, version: row.version) ?? false
+        let isKnown = remaining.known?.remove(object, isRoot: isRoot, version: row.version) ?? false
         // A link that shows with its target does so at the same version of the row.
         return isKnown && live.includesAlike(object.classIndex)
             && live.query.context.veiledLinks(ofClass: object.classIndex).isEmpty
     }
 
-    private func addRoots(_ bootstrap: inout Bootstrap, to builder: inout ViewBlockBuilder) throws {
-        switch bootstrap.roots {
+    private func addRoots(_ remaining: inout RemainingPages, to builder: inout ViewBlockBuilder) throws {
+        switch remaining.roots {
         case .done, .unlisted:
             return
         case .scan(let cursor):
             let page = try work.attempting(max(1, stepCountMax - work.stepCount)) {
-                try readRoots(after: cursor, bootstrap, for: builder)
+                try readRoots(after: cursor, remaining, for: builder)
             }
             guard let page else {
                 // With less than its full share in this turn, the session may succeed in its next turn.
                 if stepCountMax >= limits.shareStepCountMax, builder.blocks[0].isEmpty {
-                    bootstrap.roots = .unlisted(after: cursor)
+                    remaining.roots = .unlisted(after: cursor)
                 }
                 return
             }
             switch page.roots {
             case .columns(let rows, let included, let known, let count):
                 builder.add(rows, of: live.query.classIndex, properties: included, role: .root)
-                bootstrap.known = known
-                bootstrap.readCount += count
+                remaining.known = known
+                remaining.readCount += count
             case .rows(let rows):
-                try add(rows, &bootstrap, to: &builder)
-                bootstrap.readCount += rows.count
+                try add(rows, &remaining, to: &builder)
+                remaining.readCount += rows.count
             }
-            bootstrap.roots = page.next.map { .scan(after: $0) } ?? .done
+            remaining.roots = page.next.map { .scan(after: $0) } ?? .done
         case .listed(let roots, let start):
             let end = min(roots.count, start + limits.pageRowCount)
             var next = start
@@ -148,12 +148,12 @@ struct PageReader {
                 let object = roots[next]
                 next += 1
                 // An object that no commit has changed is still a root; the others are sent at the end.
-                guard !bootstrap.touched.contains(object), let row = try storage.row(object) else { continue }
+                guard !remaining.touched.contains(object), let row = try storage.row(object) else { continue }
                 let member = ViewMember(role: .root, included: live.includedOfRoot(object))
-                try add(row, of: object, member, &bootstrap, to: &builder)
+                try add(row, of: object, member, &remaining, to: &builder)
             }
-            bootstrap.readCount += next - start
-            bootstrap.roots = next < roots.count ? .listed(roots, next: next) : .done
+            remaining.readCount += next - start
+            remaining.roots = next < roots.count ? .listed(roots, next: next) : .done
         }
     }
 
@@ -167,11 +167,11 @@ struct PageReader {
 
     /// Reads the next roots: by column, unless something is asked of the single row.
     private func readRoots(
-        after cursor: RowCursor?, _ bootstrap: Bootstrap, for builder: ViewBlockBuilder
+        after cursor: RowCursor?, _ remaining: RemainingPages, for builder: ViewBlockBuilder
     ) throws -> (roots: Roots, next: RowCursor?) {
         let byteCountMax = limits.pageByteCount - builder.lastBlockSize
-        if bootstrap.digest == nil, !live.query.context.veilsLinks,
-            let page = try readColumns(after: cursor, bootstrap.known, byteCountMax: byteCountMax, for: builder)
+        if remaining.digest == nil, !live.query.context.veilsLinks,
+            let page = try readColumns(after: cursor, remaining.known, byteCountMax: byteCountMax, for: builder)
         {
             return page
         }
@@ -203,29 +203,29 @@ struct PageReader {
     }
 
     private func add(
-        _ rows: [Row], _ bootstrap: inout Bootstrap, to builder: inout ViewBlockBuilder
+        _ rows: [Row], _ remaining: inout RemainingPages, to builder: inout ViewBlockBuilder
     ) throws {
         let classIndex = live.query.classIndex
         guard let included = live.includedOfRoots(ofClass: classIndex) else {
             for row in rows {
                 let object = ObjectRef(classIndex, row.key)
                 let member = ViewMember(role: .root, included: live.includedOfRoot(object))
-                try add(row, of: object, member, &bootstrap, to: &builder)
+                try add(row, of: object, member, &remaining, to: &builder)
             }
             return
         }
         // The same properties of all, so that they are added together.
         var rows = live.query.context.veilsLinks ? try rows.map { try shown($0, of: classIndex) } : rows
-        if bootstrap.known != nil || bootstrap.digest != nil {
-            rows.removeAll { has($0, of: ObjectRef(classIndex, $0.key), isRoot: true, &bootstrap) }
+        if remaining.known != nil || remaining.digest != nil {
+            rows.removeAll { has($0, of: ObjectRef(classIndex, $0.key), isRoot: true, &remaining) }
         }
         try builder.add(rows, of: classIndex, properties: included, role: .root)
     }
 
     /// Adds the departures of members that the client has and that are not in the view.
-    private func addLeaving(_ bootstrap: inout Bootstrap, to builder: inout ViewBlockBuilder) throws {
-        var leaving = bootstrap.leaving ?? bootstrap.known?.takeRest().reversed() ?? []
-        bootstrap.leaving = []
+    private func addLeaving(_ remaining: inout RemainingPages, to builder: inout ViewBlockBuilder) throws {
+        var leaving = remaining.leaving ?? remaining.known?.takeRest().reversed() ?? []
+        remaining.leaving = []
         var room = limits.pageRowCount
         while room > 0, !isFull(builder), case (let object, let isRoot)? = leaving.popLast() {
             room -= 1
@@ -233,7 +233,7 @@ struct PageReader {
             guard try live.member(object, in: storage) == nil else { continue }
             builder.add(object, role: .member, reason: try reasonOfListed(object, wasRoot: isRoot))
         }
-        bootstrap.leaving = leaving
+        remaining.leaving = leaving
     }
 
     /// Why an object that the client has listed is not in the view.
@@ -251,20 +251,24 @@ struct PageReader {
 
     /// Adds the changed objects of the present round.
     private func addTouched(
-        _ bootstrap: inout Bootstrap, isLast: Bool, in builder: inout ViewBlockBuilder
+        _ remaining: inout RemainingPages, isLast: Bool, in builder: inout ViewBlockBuilder
     ) throws {
         var room = isLast ? .max : limits.pageRowCount
-        while room > 0, isLast || !isFull(builder), let object = bootstrap.settling.popFirst() {
+        while room > 0, isLast || !isFull(builder), let object = remaining.settling.popFirst() {
             room -= 1
             if isFull(builder) { builder.beginBlock() }
-            try settle(object, in: &builder)
+            try settle(object, isListed: remaining.announcedCount > 0, in: &builder)
         }
     }
 
     /// Adds the state or the departure of an object that commits have changed.
-    private func settle(_ object: ObjectRef, in builder: inout ViewBlockBuilder) throws {
+    ///
+    /// - Parameter isListed: whether the client may have listed the object without having had it.
+    private func settle(_ object: ObjectRef, isListed: Bool = false, in builder: inout ViewBlockBuilder) throws {
         let row = try storage.row(object)
-        let reason = try live.reasonOfDeparture(object, wasRoot: true, in: storage)
+        let reason =
+            try isListed
+            ? reasonOfListed(object, wasRoot: true) : live.reasonOfDeparture(object, wasRoot: true, in: storage)
         guard let row, let member = try live.member(object, in: storage) else {
             return builder.add(object, role: .member, reason: reason)
         }

@@ -9,14 +9,14 @@ final class PageReading: SnapshotReading {
     private let limits: DatabaseLimits
     private let countMax: Int
     /// What remains to be read after the pages.
-    private(set) var remaining: Bootstrap
+    private(set) var remaining: RemainingPages
     /// The pages that have objects.
     private(set) var pages: [PageRun.Page] = []
 
     /// - Parameters:
     ///   - live: the view in the state of the snapshot, which nobody else uses.
     ///   - countMax: the most pages to read. The first of a run goes out at once.
-    init(of live: LiveView, _ remaining: Bootstrap, countMax: Int, _ limits: DatabaseLimits) {
+    init(of live: LiveView, _ remaining: RemainingPages, countMax: Int, _ limits: DatabaseLimits) {
         self.live = live
         self.remaining = remaining
         self.countMax = remaining.isAtStart ? 1 : countMax
@@ -69,14 +69,14 @@ final class DifferenceReading: SnapshotReading {
     private let live: LiveView
     private let limits: DatabaseLimits
     private let countMax: Int
-    private var remaining: Bootstrap?
+    private var remaining: RemainingPages?
     /// The pages that have differences.
     private(set) var pages: [DifferencePage] = []
 
     /// - Parameters:
     ///   - live: the view in the state of the snapshot, which nobody else uses.
     ///   - countMax: the most pages to read. The first of a run goes out at once.
-    init(of live: LiveView, _ remaining: Bootstrap, countMax: Int, _ limits: DatabaseLimits) {
+    init(of live: LiveView, _ remaining: RemainingPages, countMax: Int, _ limits: DatabaseLimits) {
         self.live = live
         self.remaining = remaining
         self.countMax = remaining.isAtStart ? 1 : countMax
@@ -95,7 +95,7 @@ final class DifferenceReading: SnapshotReading {
     }
 
     /// Removes and returns what remains to be read after the pages; nil if they could not be read.
-    func takeRemaining() -> Bootstrap? {
+    func takeRemaining() -> RemainingPages? {
         defer { remaining = nil }
         return remaining
     }

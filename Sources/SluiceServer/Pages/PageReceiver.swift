@@ -1,14 +1,6 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// Where a subscription that is not complete gets its pages.
-enum PageSource {
-    /// The client has nothing of the view: it takes pages that all in its position share.
-    case shared(PageReceiver)
-    /// The client has listed its members: it gets the differences, in pages of its own.
-    case own(DifferenceRun)
-}
-
 /// A subscription's place in a run of pages.
 final class PageReceiver {
     private(set) var run: PageRun

@@ -23,7 +23,7 @@ final class PageRun {
         }
 
         /// What remained to be read before this page.
-        let start: Bootstrap
+        let start: RemainingPages
         /// The round of settling that the page belongs to; 0 for the pages of linked objects and roots.
         let round: Int
         /// The part of the view's objects that was read up to the end of the page.
@@ -43,7 +43,7 @@ final class PageRun {
     private(set) var classes: Set<Int>?
     private(set) var pages: [Page] = []
     /// What remains to be read.
-    private(set) var remaining: Bootstrap
+    private(set) var remaining: RemainingPages
     /// Whether further subscriptions may begin with the first page.
     private(set) var isOpen: Bool
     /// How many subscriptions are taking the pages.
@@ -68,7 +68,7 @@ final class PageRun {
     private(set) var byteCount = 0
     private var countedByteCount = 0
 
-    init(of live: LiveView, _ bootstrap: Bootstrap, isOpen: Bool = true) {
+    init(of live: LiveView, _ bootstrap: RemainingPages, isOpen: Bool = true) {
         query = live.query.key
         classes = Set(live.shape.concernedProperties.keys)
         remaining = bootstrap
@@ -97,7 +97,7 @@ final class PageRun {
     // MARK: Growing
 
     /// Reads on, and adds a page unless there was nothing to read.
-    func readPage(_ read: (inout Bootstrap) throws -> ViewBlock) rethrows {
+    func readPage(_ read: (inout RemainingPages) throws -> ViewBlock) rethrows {
         let start = remaining
         let block: ViewBlock
         do { block = try read(&remaining) } catch {

@@ -61,12 +61,10 @@ final class Replays {
     /// All changes since a version, as one commit. A property that was changed and changed back counts as changed: the
     /// client may have what it was in between, from another subscription.
     ///
-    /// - Parameter countMax: how many objects may have changed; nil for as many as a returning client is told of.
     /// - Returns: nil if the log does not reach back, or if there are too many to examine.
-    func changes(since version: UInt64, countMax: Int? = nil) throws -> CommitDelta? {
+    private func changes(since version: UInt64) throws -> CommitDelta? {
         guard version >= storage.logStart,
-            let olds = try storage.oldImages(
-                since: version, countMax: countMax ?? database.limits.replayObjectCountMax)
+            let olds = try storage.oldImages(since: version, countMax: database.limits.replayObjectCountMax)
         else { return nil }
         let deltas = try olds.compactMap { object, old, written -> ObjectDelta? in
             let new = try storage.row(object)

@@ -24,11 +24,13 @@ final class Resumer {
     /// Brings a subscription up to date, or begins a comparison with what the client has.
     ///
     /// - Parameters:
+    ///   - isAnnounced: whether the client has said how many members it has.
     ///   - resumed: collects the messages for the client.
     ///   - mayReplay: whether the reader may be told of what there was before some changes.
     /// - Returns: whether that is possible.
     func resume(
-        _ subscription: ViewSubscription, _ resume: ClientMessage.Resume, with resumed: inout Resumption,
+        _ subscription: ViewSubscription, _ resume: ClientMessage.Resume, isAnnounced: Bool,
+        with resumed: inout Resumption,
         where mayReplay: (CommitDelta) throws -> Bool, now: Timestamp
     ) throws -> Bool {
         let live = subscription.view.live
@@ -48,9 +50,8 @@ final class Resumer {
         }
         guard canCompare(resume, by: subscription.subscriber) else { return false }
         starts[.compared] += 1
-        let count = Int(resume.memberCount)
-        subscription.subscriber.comparedMemberCount += count
-        subscription.comparison = Comparison(announcedCount: count)
+        subscription.become(
+            .listing(Comparison(announcedCount: Int(resume.memberCount), isAnnounced: isAnnounced)))
         resumed.ask(.listMembers(session: subscription.session.session, subscription: subscription.id))
         return true
     }

@@ -27,3 +27,11 @@ struct Resumption {
 
     mutating func ask(_ inquiry: ServerMessage) { inquiries.append(inquiry) }
 }
+
+extension TurnOutput {
+    /// Sends what brings a client up to date.
+    mutating func send(_ resumed: Resumption, to session: SessionID) {
+        send(resumed.messages, to: session)
+        send(resumed.inquiries, to: session)
+    }
+}

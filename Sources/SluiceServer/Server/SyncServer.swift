@@ -14,7 +14,10 @@ public final class SyncServer: Sendable {
 
     private let configuration: ServerConfiguration
     private let databases: DatabaseDirectory
-    private let hub: ConnectionHub
+    private let connections = OpenConnections()
+    private let ledger: QuotaLedger
+    private let logins: LoginChecks
+    private let door: WebSocketDoor
     /// The users; nil in development.
     private let directory: UserDirectory?
     private let listening = Mutex(Listening.no)
@@ -40,8 +43,13 @@ public final class SyncServer: Sendable {
             rules: try LoginSetup.rules(configuration),
             policies: policies, metrics: configuration.metrics,
             databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals)
+        let log = configuration.log?.about(.network)
+        ledger = QuotaLedger(configuration.quotas)
+        let fanOut = FanOut(
+            connections: connections, ledger: ledger, queueByteCountMax: configuration.queueByteCountMax,
+            now: configuration.now, log: log, metrics: configuration.metrics)
         databases = try DatabaseDirectory(
-            opener, idleTime: configuration.idleDatabaseTime, now: configuration.now)
+            opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, carryOut: fanOut.carryOut)
         let login: any Login
         if configuration.isDevelopment {
             directory = nil
@@ -53,11 +61,12 @@ public final class SyncServer: Sendable {
                 Authenticator(methods, now: configuration.now, log: configuration.log?.about(.login)),
                 mayExtendSchema: configuration.allowsEverything)
         }
-        hub = ConnectionHub(
-            databases: databases, login: login, limits: limits.server,
-            queueByteCountMax: configuration.queueByteCountMax, quotas: configuration.quotas,
-            isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now,
-            log: configuration.log?.about(.network),
+        logins = LoginChecks(
+            login, of: LoginChecks.Subjects(connections), now: configuration.now,
+            log: configuration.log?.about(.login), metrics: configuration.metrics)
+        door = WebSocketDoor(
+            connections, logins, ledger, SessionRouter(databases), login: login, limits: limits.server,
+            isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now, log: log,
             metrics: configuration.metrics)
         if let server = configuration.handsOverTo { try handOver(to: server) }
     }
@@ -88,13 +97,13 @@ public final class SyncServer: Sendable {
             databases.startSweeping()
             databases.startWatchingFiles()
             if let directory {
-                hub.startWatchingLogins()
+                logins.startWatching()
                 // What other processes change, such as the claims of a user, holds for open sessions too.
-                directory.watch { [hub] in hub.checkLogins() }
+                directory.watch { [logins] in logins.checkAll() }
             }
             do {
                 if let network = configuration.loopback {
-                    try network.listen(configuration.host, hooks: hub.hooks)
+                    try network.listen(configuration.host, hooks: door.hooks)
                     listening = .loopback(network)
                     noteStart(at: "\(configuration.host) in memory", tls: false)
                     return 0
@@ -111,8 +120,8 @@ public final class SyncServer: Sendable {
                 }
                 let group = try EventLoopGroup()
                 let server = try WebSocketServer.listen(
-                    host: configuration.host, port: configuration.port, options: options, group: group, hooks: hub.hooks
-                )
+                    host: configuration.host, port: configuration.port, options: options, group: group,
+                    hooks: door.hooks)
                 listening = .sockets(server, group)
                 noteStart(at: "\(configuration.host) port \(server.port)", tls: configuration.certificate != nil)
                 return server.port
@@ -157,7 +166,7 @@ public final class SyncServer: Sendable {
             await server.stop()
             group.stop()
         }
-        hub.stopWatchingLogins()
+        logins.stopWatching()
         databases.stop()
         directory?.close()
         switch was {
@@ -193,7 +202,7 @@ public final class SyncServer: Sendable {
     ///   use `wss` follow to `wss` only.
     /// - Throws: ``ServerError`` when the URL is malformed or names a database.
     public func handOver(to url: String?) throws {
-        guard let url else { return hub.handOver(to: nil) }
+        guard let url else { return door.handOver(to: nil) }
         let endpoint: Endpoint
         do { endpoint = try Endpoint(url) } catch {
             throw ServerError(.invalidConfiguration, error.message, cause: error)
@@ -202,7 +211,7 @@ public final class SyncServer: Sendable {
             throw ServerError(
                 .invalidConfiguration, "sessions are handed over to a server, for all databases: '\(url)' has a path")
         }
-        hub.handOver(to: "\(endpoint.usesTLS ? "wss" : "ws")://\(endpoint.authority)")
+        door.handOver(to: "\(endpoint.usesTLS ? "wss" : "ws")://\(endpoint.authority)")
     }
 
     /// Ends all sessions of a user at once, also those of other processes' making, and refuses the session tokens and
@@ -225,7 +234,7 @@ public final class SyncServer: Sendable {
         do { try body(directory) } catch {
             throw ServerError(.dataFolder, "the file of users cannot be written: \(error)", cause: error)
         }
-        hub.checkLogins()
+        logins.checkAll()
     }
 
     /// A database, for work of this process. It is opened with the first work.
@@ -239,7 +248,7 @@ public final class SyncServer: Sendable {
         }
         if case .stopped = listening.withLock({ $0 }) { throw ServerError(.stopped, "the server was stopped") }
         return DatabaseAccess(
-            hub.keptWorker(name), limits: limits, handle: handleCount.wrappingAdd(1, ordering: .relaxed).newValue)
+            databases.keptWorker(name), limits: limits, handle: handleCount.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 
     /// Closes the databases that have been unused for a while. This otherwise happens every 15 seconds.
@@ -257,16 +266,16 @@ public final class SyncServer: Sendable {
     ///
     /// - Returns: whether they have nothing more to do.
     package func isQuiet() async -> Bool {
-        await hub.flush()
+        await logins.flush()
         return await databases.isQuiet()
     }
 
     /// Ends the sessions whose proofs are over, as happens every quarter of a second.
-    package func expireSessions() { hub.expireSessions() }
+    package func expireSessions() { logins.expire() }
 
     /// How many connections and sessions count to users and addresses: none when everybody has left.
-    package var heldCounts: (connections: Int, sessions: Int) { hub.ledger.heldCounts }
+    package var heldCounts: (connections: Int, sessions: Int) { ledger.heldCounts }
 
     /// The number of open connections.
-    public var connectionCount: Int { hub.connectionCount }
+    public var connectionCount: Int { connections.count }
 }

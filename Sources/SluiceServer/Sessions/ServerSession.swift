@@ -5,6 +5,12 @@ internal import SluiceWire
 /// One client's session on a database: who the client is, and what it may upload.
 final class ServerSession {
     /// Whether the client's uploads are taken.
+    ///
+    /// | state | event | next |
+    /// |---|---|---|
+    /// | accepted | the database cannot be written | heldBack |
+    /// | accepted, heldBack | the database turns out to be damaged | refused |
+    /// | heldBack | the database can be written again | the session ends, and its client opens another |
     enum Uploads {
         case accepted
         /// The database cannot be written: what comes is dropped, and the client was told.

@@ -3,23 +3,34 @@ internal import SluiceWire
 
 /// The list of its members that a client sends for a subscription, while it comes in.
 final class Comparison {
-    /// The number of members that the client announced.
-    let announcedCount: Int
-    private(set) var known = KnownMembers()
+    /// For how many members there is room: as many as the client has announced. Where it did not, since the server has
+    /// interrupted the subscription, as many as it has listed.
+    private(set) var announcedCount: Int
+    private let isAnnounced: Bool
+    /// What was listed; nil once it is more than the session has room for. The client then is sent everything.
+    private(set) var known: KnownMembers? = KnownMembers()
 
-    init(announcedCount: Int) { self.announcedCount = announcedCount }
+    /// - Parameter isAnnounced: whether the client has said how many they are.
+    init(announcedCount: Int, isAnnounced: Bool) {
+        self.announcedCount = announcedCount
+        self.isAnnounced = isAnnounced
+    }
 
     /// Takes a part of the list.
     ///
+    /// - Parameter room: for how many further members the session has room.
     /// - Throws: ``SessionEnd`` when it is not a list of members, or longer than announced.
-    func add(_ members: ObjectBlock, schema: Schema) throws(SessionEnd) {
+    func add(_ members: ObjectBlock, schema: Schema, room: Int) throws(SessionEnd) {
         if let problem = Self.problem(with: members, schema: schema) {
             throw SessionEnd(.protocolViolation, problem, action: .retry)
         }
-        known.add(members)
-        guard known.count > announcedCount else { return }
-        throw SessionEnd(
-            .protocolViolation, "more members than the \(announcedCount) announced", action: .retry)
+        known?.add(members)
+        guard let count = known?.count, count > announcedCount else { return }
+        guard !isAnnounced else {
+            throw SessionEnd(
+                .protocolViolation, "more members than the \(announcedCount) announced", action: .retry)
+        }
+        if count - announcedCount <= room { announcedCount = count } else { known = nil }
     }
 
     private static func problem(with members: ObjectBlock, schema: Schema) -> String? {

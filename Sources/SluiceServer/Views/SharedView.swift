@@ -32,6 +32,8 @@ final class SharedView {
 
     /// How many times the view's content has changed.
     private(set) var changeCount: UInt32 = 0
+    /// Whether this process observes the view.
+    var isObserved = false
     /// Whether the view has too many members for the digests of running sessions.
     var isTooLargeToCheck = false
     /// Its position among the views that have their digests sent in turns, which ``DigestRounds`` keeps.

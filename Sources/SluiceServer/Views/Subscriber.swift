@@ -14,8 +14,6 @@ final class Subscriber {
     var lastSubscription: UInt64 = 0
     /// How many more pages the server may send before the client has applied earlier ones.
     private(set) var pageCredit: UInt64
-    /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
-    var comparedMemberCount = 0
 
     init(_ session: SessionID, holder: Holder, access: AccessBinding, pageCredit: UInt64) {
         self.holder = holder
@@ -29,12 +27,17 @@ final class Subscriber {
     /// - Complexity: O(n log n) for the subscriptions that are not complete.
     var listedRootCount: Int { incomplete.reduce(0) { $0 + (subscriptions[$1]?.listedRootCount ?? 0) } }
 
+    /// How many members the client has listed, or was asked to list, for subscriptions that are not complete yet.
+    ///
+    /// - Complexity: as ``listedRootCount``.
+    var comparedMemberCount: Int { incomplete.reduce(0) { $0 + (subscriptions[$1]?.announcedCount ?? 0) } }
+
     /// How many subscriptions have been started and are not complete.
     var incompleteCount: Int { incomplete.count }
 
-    /// Records that a subscription has become complete, or is so no more.
-    func noteCompletion(of subscription: ViewSubscription) {
-        if subscription.isComplete { incomplete.remove(subscription.id) } else { incomplete.insert(subscription.id) }
+    /// Records that a subscription has come to another state.
+    func noteState(of subscription: ViewSubscription) {
+        if subscription.isIncomplete { incomplete.insert(subscription.id) } else { incomplete.remove(subscription.id) }
     }
 
     func addCredit(_ pageCount: UInt64, atMost creditMax: UInt64) {

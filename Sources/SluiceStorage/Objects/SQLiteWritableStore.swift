@@ -58,7 +58,7 @@ package class SQLiteWritableStore: SQLiteObjectStore {
     /// Adds to a new database what every store needs.
     static func prepareObjects(on connection: SQLiteConnection) throws {
         try MetaTable.make(on: connection)
-        try MetaTable(connection).set("schema", Schema().wireBytes())
+        try MetaTable(connection).set("schema", StoredSchema(Schema()).wireBytes())
     }
 
     /// Runs `body`, and counts and limits the work of what it reads.

@@ -32,7 +32,7 @@ extension LiveView {
 
     /// Whether what may be read of the queried class decides alone, object by object, what the view has of its matches.
     /// Such a view holds nothing.
-    package var isDivisible: Bool {
+    private var isDivisible: Bool {
         query.object == nil && !query.isPartial && !holdsMembers && !query.context.veilsLinks
             && shape.ruledClasses.isEmpty
     }

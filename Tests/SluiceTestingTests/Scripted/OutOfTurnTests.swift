@@ -50,7 +50,8 @@ struct OutOfTurnTests {
             case .requestedAnew: [.page, .completion, .refusal]
             case .requestedToResume: [.page, .difference, .endOfDifferences, .memberList, .refusal]
             case .sentWhole: [.page, .completion, .refusal]
-            case .compared, .complete, .switching: [.page, .difference, .endOfDifferences, .refusal]
+            case .compared, .complete: [.page, .difference, .endOfDifferences, .refusal]
+            case .switching: [.page, .difference, .endOfDifferences, .memberList, .refusal]
             case .refused: []
             }
         }

@@ -53,6 +53,7 @@ struct SubscriptionPhaseTests {
             Transition(.stagingWhole, .page(.bootstrap), .stagingWhole),
             Transition(.complete, .page(.resumed), .switching, .demote),
             Transition(.switching, .page(.resumed), .switching),
+            Transition(.switching, .memberList, .stagingCompared(), .stageCopy),
             Transition(.requested(.nothing), .completion(.bootstrap), .complete, .finish),
             Transition(.requested(.nothing, isStale: true), .completion(.bootstrap), .complete, .finish),
             Transition(.stagingWhole, .completion(.bootstrap), .complete, .finish),

@@ -18,7 +18,7 @@ internal import SluiceWire
 ///     compared        –                 whole (s)     =            –             complete (f)   –            failed (a)
 ///       stale         –                 whole (s)     =            –             = (r)          –            failed (a)
 ///     complete        –                 whole (s)     switching    –             = (c)          –            failed (a)
-///     switching       –                 whole (s)     =            –             complete (c)   –            failed (a)
+///     switching       –                 whole (s)     =            –             complete (c)   compared (t) failed (a)
 ///     failed          requested         –             –            –             –              –            –
 ///
 ///                     restart           left          member       context       server         connection
@@ -53,7 +53,8 @@ enum SubscriptionPhase: Hashable {
     case stagingCompared(isStale: Bool = false)
     /// The server has confirmed the membership in this session, and commits keep it so.
     case complete
-    /// The server brings the membership to another context of reading, in pages that are applied like commits.
+    /// The server has interrupted a complete subscription: the membership is right no more, and the server asks for its
+    /// members, or sends everything.
     case switching
     /// The server does not serve it.
     case failed(SyncError)
@@ -158,7 +159,8 @@ enum SubscriptionPhase: Hashable {
             (.requested(.complete, false), .completion(.resumed)), (.complete, .completion(.resumed)),
             (.switching, .completion(.resumed)):
             (.complete, .confirm)
-        case (.requested(.members, _), .memberList), (.requested(.complete, _), .memberList):
+        case (.requested(.members, _), .memberList), (.requested(.complete, _), .memberList),
+            (.switching, .memberList):
             (.stagingCompared(), .stageCopy)
         case (.requested, .refusal(let error)), (.stagingWhole, .refusal(let error)),
             (.stagingCompared, .refusal(let error)), (.complete, .refusal(let error)),

@@ -12,9 +12,11 @@ package enum DatabaseAction: Sendable {
     case end(SessionID, reason: String)
 }
 
-/// Gathers what is to be done after a turn, in order.
-struct Outbox {
+/// Gathers what parts of the engine want done, in order: what is to be sent, and the sessions that cannot go on.
+struct TurnOutput {
     private var actions: [DatabaseAction] = []
+    /// The sessions that must end, with the reasons. Nothing is sent to them any more but why.
+    private(set) var failures: [(session: SessionID, error: any Error)] = []
 
     mutating func send(_ messages: [ServerMessage], to id: SessionID) {
         guard !messages.isEmpty else { return }
@@ -22,6 +24,12 @@ struct Outbox {
         for message in messages { frame.append(message) }
         actions.append(.send(frame.finish(), to: id.connection))
     }
+
+    /// Reports a session that cannot go on.
+    mutating func fail(_ id: SessionID, _ error: any Error) { failures.append((id, error)) }
+
+    /// Takes over what another part wants done, but for the sessions that cannot go on.
+    mutating func append(_ other: TurnOutput) { actions += other.actions }
 
     mutating func append(_ actions: [DatabaseAction]) { self.actions += actions }
 

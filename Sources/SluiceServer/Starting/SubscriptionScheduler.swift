@@ -7,7 +7,7 @@ internal import SluiceViews
 ///
 /// A subscription is tried within its user's share of a turn. A query that needs more is prepared beside the writer, one
 /// query of a database at a time; of the users that wait, the one for whom least was done there comes first.
-final class Starter {
+final class SubscriptionScheduler {
     /// The work that is being done beside the writer.
     private struct Preparing {
         let work: CostlyWork
@@ -15,7 +15,7 @@ final class Starter {
     }
 
     private let database: Database
-    private let turn: Turn
+    private let budget: WorkBudget
     private var queue = StartQueue()
     private var preparing: Preparing?
     /// Whose turn it is beside the writer.
@@ -23,9 +23,9 @@ final class Starter {
     /// The preparation that nobody has taken yet.
     private var handedOut: QueryPreparation?
 
-    init(_ database: Database, _ turn: Turn) {
+    init(_ database: Database, _ budget: WorkBudget) {
         self.database = database
-        self.turn = turn
+        self.budget = budget
     }
 
     /// Whether a subscription waits to be tried.
@@ -69,8 +69,8 @@ final class Starter {
 
     /// Removes and returns the next subscription to be tried in this turn; nil if the turn has no steps left for any.
     func nextStart() -> SubscriptionStart? {
-        guard turn.stepCountLeft > 0 else { return nil }
-        return queue.nextStart(by: &turn.clock) { turn.allowance(of: $0.holder) > 0 && mayStart($0) }
+        guard budget.stepCountLeft > 0 else { return nil }
+        return queue.nextStart(by: &budget.clock) { budget.allowance(of: $0.holder) > 0 && mayStart($0) }
     }
 
     /// Removes what waits for a session, and cancels what is being done for it.

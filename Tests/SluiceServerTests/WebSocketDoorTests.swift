@@ -4,7 +4,7 @@ import SluiceTransport
 import SluiceWire
 import Testing
 
-struct ConnectionHubTests {
+struct WebSocketDoorTests {
     private func start(_ network: LoopbackNetwork) throws -> SyncServer {
         var configuration = ServerConfiguration(host: "server", isDevelopment: true)
         configuration.loopback = network

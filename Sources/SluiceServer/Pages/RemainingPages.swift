@@ -6,7 +6,7 @@ internal import SluiceWire
 /// What remains to be read of a view for pages, and what changed behind the pages that were read.
 ///
 /// A copy shares its lists with the original.
-struct Bootstrap {
+struct RemainingPages {
     /// The source of the roots of the remaining pages.
     enum Roots {
         /// The class in storage order, evaluated row by row, after this place.
@@ -105,15 +105,9 @@ struct Bootstrap {
         settlingRound += 1
     }
 
-    /// Begins the first round with objects that are known to differ, ascending. Nothing has to be read besides.
-    mutating func settle(_ objects: [ObjectRef]) {
-        settling = objects[...]
-        settlingRound = 1
-    }
-
     /// Takes out what is to be read next, for a reading beside the writer. What was compared with the client's members
     /// is moved and not copied.
-    mutating func takeReading() -> Bootstrap {
+    mutating func takeReading() -> RemainingPages {
         beginSettling()
         defer {
             known = nil
@@ -124,7 +118,7 @@ struct Bootstrap {
     }
 
     /// Goes on where a reading has come to that began with ``takeReading()``. What commits have changed meanwhile stays.
-    mutating func goOn(from other: Bootstrap) {
+    mutating func goOn(from other: RemainingPages) {
         linked = other.linked
         readCount = other.readCount
         settling = other.settling

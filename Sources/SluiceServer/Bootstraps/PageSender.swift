@@ -8,25 +8,23 @@ internal import SluiceWire
 /// differs from the members that the client has listed.
 ///
 /// A subscription is here from its start until it has all its pages.
-final class Bootstraps {
+final class PageSender {
     private let database: Database
-    private let turn: Turn
+    private let budget: WorkBudget
     private var receiving = Receivers()
     private let readers: PageReaders
     private let shared: SharedPages
     private var unlisted: [ViewSubscription] = []
     private(set) var sentPageCount: UInt64 = 0
-    /// How many pages of departures were encoded for one reader, who keeps some of what others lose.
-    private(set) var ownDeparturePageCount: UInt64 = 0
 
     private var storage: any ServerStorage { database.storage }
     private var limits: DatabaseLimits { database.limits }
 
-    init(_ database: Database, _ turn: Turn) {
+    init(_ database: Database, _ budget: WorkBudget) {
         self.database = database
-        self.turn = turn
+        self.budget = budget
         readers = PageReaders(database)
-        shared = SharedPages(database, turn, readers)
+        shared = SharedPages(database, budget, readers)
     }
 
     var counts: SharedPageCounts { shared.counts }
@@ -64,7 +62,7 @@ final class Bootstraps {
     /// - Returns: nil if the preparation is of another kind.
     func finish(_ preparation: QueryPreparation) -> ReadingResult? {
         guard let reading = readers.finish(preparation) else { return nil }
-        turn.noteReading(preparation.stepCount, for: reading.subscription.subscriber.holder)
+        budget.noteReading(preparation.stepCount, for: reading.subscription.subscriber.holder)
         var error: (any Error)?
         if case .failed(let reason) = preparation.outcome { error = reason }
         switch reading.page {
@@ -73,7 +71,7 @@ final class Bootstraps {
             // Who still waits for a cancelled page has it read again.
             if (error as? StorageError)?.code == .cancelled { return .read }
         case .own(let run, let page):
-            guard case .own(let current)? = reading.subscription.pages, current === run else { return .read }
+            guard reading.subscription.run === run else { return .read }
             let wasUnlisted = run.remaining.isUnlisted
             run.finish(page)
             if run.remaining.isUnlisted, !wasUnlisted { unlisted.append(reading.subscription) }
@@ -92,50 +90,38 @@ final class Bootstraps {
     /// Begins to send a subscription everything. It shares the pages that others are sent or were sent a moment ago.
     func beginAnew(_ subscription: ViewSubscription, within work: WorkLimit) throws {
         let run = try shared.run(for: subscription) { try make(of: $0, within: work) }
-        subscription.pages = .shared(PageReceiver(run))
+        subscription.become(.sharing(PageReceiver(run)))
         receiving.append(subscription)
         shared.listIfNeeded(run, for: subscription)
     }
 
     /// Begins to send a subscription what differs from the members that its client has listed.
-    func begin(_ subscription: ViewSubscription, comparing comparison: Comparison, within work: WorkLimit) throws {
+    func begin(
+        _ subscription: ViewSubscription, comparing known: KnownMembers, announcedCount: Int, within work: WorkLimit
+    ) throws {
         let live = subscription.view.live
         var bootstrap = try make(of: live, within: work)
-        bootstrap.known = comparison.known
-        bootstrap.announcedCount = comparison.announcedCount
+        bootstrap.known = known
+        bootstrap.announcedCount = announcedCount
         bootstrap.digest = ViewDigest(live)
         if !subscription.hasRoom(for: bootstrap, limits) { bootstrap.postponeListing() }
-        subscription.pages = .own(DifferenceRun(bootstrap))
+        subscription.become(.comparing(DifferenceRun(bootstrap)))
         receiving.append(subscription)
         if bootstrap.isUnlisted { unlisted.append(subscription) }
     }
 
-    /// Has a subscription wait for what its reader gains and loses, which is being found.
-    ///
-    /// - Returns: the run, which is then begun.
-    func beginWaiting(_ subscription: ViewSubscription) -> DifferenceRun {
-        let run = DifferenceRun()
-        go(on: subscription, with: run)
-        return run
-    }
-
-    /// Lets a subscription take the pages of a run that another subscription waited for.
-    func go(on subscription: ViewSubscription, with run: DifferenceRun) {
-        subscription.pages = .own(run)
-        receiving.append(subscription)
-    }
-
     /// Makes a bootstrap that begins with the view's present state. It searches for roots within a share of a turn.
-    private func make(of live: LiveView, within work: WorkLimit) throws -> Bootstrap {
+    private func make(of live: LiveView, within work: WorkLimit) throws -> RemainingPages {
         let linked = live.linkedObjects
         let query = live.query
         if let roots = try live.currentRoots(in: storage) {
-            return Bootstrap(linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
+            return RemainingPages(
+                linked: linked, roots: .listed(roots, next: 0), expectedCount: linked.count + roots.count)
         }
         // The count serves the progress that clients show, and says which results are small enough to be read at once.
         let count = try work.attempting(limits.shareStepCountMax / 2) { try storage.count(matching: query) }
         let expectedCount = try linked.count + (count ?? storage.rowCountMax(ofClass: query.classIndex))
-        var roots = query.sort.isEmpty ? Bootstrap.Roots.scan(after: nil) : .unlisted(after: nil)
+        var roots = query.sort.isEmpty ? RemainingPages.Roots.scan(after: nil) : .unlisted(after: nil)
         if count == 0 {
             roots = .listed([], next: 0)
         } else if !query.sort.isEmpty || count ?? .max < limits.objectCountBeside {
@@ -144,16 +130,16 @@ final class Bootstraps {
             }
             roots = listed.map { .listed($0, next: 0) } ?? roots
         }
-        var bootstrap = Bootstrap(linked: linked, roots: roots, expectedCount: expectedCount)
+        var bootstrap = RemainingPages(linked: linked, roots: roots, expectedCount: expectedCount)
         bootstrap.tellsProgress = count != nil || query.context.condition(ofClass: query.classIndex) == nil
         return bootstrap
     }
 
-    /// Ends the sending of pages to a subscription, which is complete or gone.
+    /// Ends a subscription.
     func end(_ subscription: ViewSubscription) {
         receiving.remove(subscription)
         let receiver = subscription.receiver
-        subscription.pages = nil
+        subscription.become(.ended)
         if let receiver { shared.leave(receiver.run, subscription, others: receiving) }
     }
 
@@ -179,16 +165,16 @@ final class Bootstraps {
         var frames: [DatabaseAction] = []
         var outgoing = OutgoingPages()
         readers.receiverCount = receiving.count
-        for subscription in receiving.awaited(by: turn.clock) where canServe(subscription) {
-            guard turn.stepCountLeft > 0 else { break }
-            guard turn.allowance(of: subscription.subscriber.holder) > 0 else { continue }
-            turn.clock.serve(subscription.subscriber.holder)
+        for subscription in receiving.awaited(by: budget.clock) where canServe(subscription) {
+            guard budget.stepCountLeft > 0 else { break }
+            guard budget.allowance(of: subscription.subscriber.holder) > 0 else { continue }
+            budget.clock.serve(subscription.subscriber.holder)
             sent.append(subscription)
             do {
                 if let receiver = subscription.receiver {
                     try sendShared(to: subscription, receiver, &outgoing, &frames, now: now)
                 } else {
-                    frames += try turn.charging(subscription.subscriber) {
+                    frames += try budget.charging(subscription.subscriber) {
                         try sendOwn(to: subscription, within: $0, now: now)
                     }
                 }
@@ -226,7 +212,7 @@ final class Bootstraps {
             // A view that changes faster than its pages travel would otherwise never be complete.
         } while !isComplete && receiver.roundCount >= limits.settlingRoundMax
         guard isComplete else { return }
-        subscription.pages = nil
+        subscription.become(.complete)
         shared.leave(receiver.run, subscription, others: receiving)
     }
 
@@ -235,26 +221,18 @@ final class Bootstraps {
     private func sendOwn(
         to subscription: ViewSubscription, within work: WorkLimit, now: Timestamp
     ) throws -> [DatabaseAction] {
-        guard case .own(let run)? = subscription.pages else { return [] }
-        if let departures = run.takeDepartures() {
-            turn.note(limits.sharedPageStepCount, for: subscription.subscriber.holder)
-            if !departures.isShared { ownDeparturePageCount += 1 }
-            return frames(of: [departures.page], for: subscription, run, now: now)
-        }
+        guard let run = subscription.run else { return [] }
         let pages: [EncodedPage]
         if let page = run.takePage() {
-            turn.note(limits.sharedPageStepCount, for: subscription.subscriber.holder)
+            budget.note(limits.sharedPageStepCount, for: subscription.subscriber.holder)
             pages = [page]
         } else {
             guard let blocks = try read(run, for: subscription, within: work) else { return [] }
             let rowCount = blocks.reduce(0) { $0 + $1.objects.count }
-            turn.note(rowCount * limits.sentRowStepCount, for: subscription.subscriber.holder)
+            budget.note(rowCount * limits.sentRowStepCount, for: subscription.subscriber.holder)
             pages = blocks.map { EncodedPage($0, progress: run.remaining.progress) }
         }
-        if run.isComplete {
-            subscription.pages = nil
-            subscription.subscriber.comparedMemberCount -= run.remaining.announcedCount
-        }
+        if run.isComplete { subscription.become(.complete) }
         return frames(of: pages, for: subscription, run, now: now)
     }
 
@@ -270,7 +248,7 @@ final class Bootstraps {
             let wasUnlisted = run.remaining.isUnlisted
             let reader = PageReader(
                 storage: storage, live: subscription.view.live, limits: limits, work: work,
-                stepCountMax: turn.allowance(of: subscription.subscriber.holder))
+                stepCountMax: budget.allowance(of: subscription.subscriber.holder))
             defer { if run.remaining.isUnlisted, !wasUnlisted { unlisted.append(subscription) } }
             return try reader.read(&run.remaining, isLast: isLast(run))
         }
@@ -298,10 +276,10 @@ final class Bootstraps {
         guard subscription.subscriber.pageCredit > 0, readers.hasRoom,
             subscription.mayReadAhead(readers.pageCountMax, limits)
         else { return }
-        switch subscription.pages {
-        case .shared(let receiver): shared.readAhead(receiver, for: subscription)
-        case .own(let run): beginReading(run, for: subscription)
-        case nil: break
+        switch subscription.state {
+        case .sharing(let receiver): shared.readAhead(receiver, for: subscription)
+        case .comparing(let run): beginReading(run, for: subscription)
+        case .complete, .listing, .ended: break
         }
     }
 
@@ -339,7 +317,7 @@ final class Bootstraps {
     func note(_ commit: CommitDelta) {
         shared.cache.noteChanges(commit)
         for subscription in receiving.all {
-            if case .own(let run)? = subscription.pages { run.noteChanges(commit) }
+            subscription.run?.noteChanges(commit)
         }
     }
 
@@ -352,10 +330,10 @@ final class Bootstraps {
         // Most commits meet views that are complete for all, and these may be many.
         let concerned =
             receiving.count < view.subscriptions.count
-            ? receiving.all.filter { $0.view === view } : view.subscriptions.filter { !$0.isComplete }
+            ? receiving.all.filter { $0.view === view } : view.subscriptions.filter { $0.isIncomplete }
         guard !concerned.isEmpty else { return }
         let objects = delta.objects
-        for subscription in concerned { subscription.touch(objects) }
+        for subscription in concerned { subscription.run?.touch(objects) }
     }
 
     /// Notes that views include other properties now.
@@ -375,7 +353,7 @@ final class Bootstraps {
 extension ViewSubscription {
     /// Whether the session may have another list of roots. One that does not take its pages has to wait for further
     /// lists.
-    func hasRoom(for bootstrap: Bootstrap, _ limits: DatabaseLimits) -> Bool {
+    func hasRoom(for bootstrap: RemainingPages, _ limits: DatabaseLimits) -> Bool {
         view.live.holdsRoots || bootstrap.listedRootCount == 0
             || bootstrap.listedRootCount <= limits.listedRootCountMax - subscriber.listedRootCount
     }

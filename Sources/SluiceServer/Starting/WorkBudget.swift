@@ -4,7 +4,7 @@ internal import SluiceStorage
 ///
 /// Starting subscriptions and sending pages have turns of their own, so that neither uses up the other's. In each, a
 /// user has a share, over all sessions; and who has had least comes first.
-final class Turn {
+final class WorkBudget {
     /// What the steps of a turn are for.
     enum Phase {
         case starts, pages

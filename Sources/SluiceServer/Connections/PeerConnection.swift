@@ -1,0 +1,120 @@
+internal import Dispatch
+internal import SluiceModel
+internal import SluiceTransport
+internal import Synchronization
+
+/// A connection with its sessions, whichever door it came through. Any thread may use it.
+final class PeerConnection: Sendable {
+    private struct State {
+        var machine: ConnectionProtocol
+        /// What is to be done, in order. One thread at a time does it, while others may add to it.
+        var actions: [ConnectionProtocol.Action] = []
+        var isCarryingOut = false
+        /// What the log says about the open sessions.
+        var sessions: [UInt64: OpenSession] = [:]
+        /// How often the connection was paused for a quota.
+        var pauseCount = 0
+    }
+
+    let connection: any MessageConnection
+    let login: LoginPeer
+    /// What the connection counts as.
+    private let place: QuotaLedger.Place
+    private let log: LogSink?
+    private let carryOut: @Sendable (ConnectionProtocol.Action, PeerConnection) -> Void
+    private let state: Mutex<State>
+    /// Where pauses end.
+    private static let pausing = DispatchQueue(label: "sluice.pauses", qos: .utility)
+
+    /// - Parameters:
+    ///   - place: is given back when the connection has ended.
+    ///   - carryOut: does what the machine wants done, one action after the other.
+    init(
+        _ connection: any MessageConnection, _ login: LoginPeer, _ machine: ConnectionProtocol,
+        place: QuotaLedger.Place, log: LogSink?,
+        carryOut: @escaping @Sendable (ConnectionProtocol.Action, PeerConnection) -> Void
+    ) {
+        self.place = place
+        self.connection = connection
+        self.login = login
+        self.log = log
+        self.carryOut = carryOut
+        state = Mutex(State(machine: machine))
+    }
+
+    var id: UInt64 { connection.id.rawValue }
+    /// What the log calls the connection: the address of the peer.
+    var name: String { connection.peerDescription }
+
+    /// What databases call a session of the connection.
+    func id(of session: UInt64) -> SessionID { SessionID(connection: id, session: session) }
+
+    /// Lets the machine handle something, and carries out what it wants done, in the order of the calls.
+    func perform(_ body: (inout ConnectionProtocol) -> [ConnectionProtocol.Action]) {
+        var isOurs = state.withLock { state in
+            state.actions += body(&state.machine)
+            guard !state.isCarryingOut, !state.actions.isEmpty else { return false }
+            state.isCarryingOut = true
+            return true
+        }
+        while isOurs {
+            let actions = state.withLock { state in
+                defer { state.actions = [] }
+                if state.actions.isEmpty { state.isCarryingOut = false }
+                return state.actions
+            }
+            for action in actions { carryOut(action, self) }
+            isOurs = !actions.isEmpty
+        }
+    }
+
+    // MARK: Sessions
+
+    var users: [User] { state.withLock { $0.machine.users } }
+
+    /// To whom a session of a user counts.
+    func holder(_ user: User) -> Holder { Holder(user, at: login.address) }
+
+    /// Counts a session until it has ended, in whatever way.
+    func keep(_ opened: OpenSession, _ place: QuotaLedger.Place, for session: UInt64) {
+        state.withLock { state in
+            state.machine.keep(place, for: session)
+            state.sessions[session] = opened
+        }
+        opened.noteOpening(by: name, in: log)
+    }
+
+    /// Gives back what a session counted as, and logs its end, once.
+    func end(_ session: UInt64, because reason: String, now: Timestamp) {
+        forget(session)?.noteEnd(by: name, because: reason, now: now, in: log)
+    }
+
+    /// Gives back what a session counted as.
+    ///
+    /// - Returns: what the log says about it; nil if it was not open.
+    @discardableResult
+    func forget(_ session: UInt64) -> OpenSession? {
+        state.withLock { state in
+            state.machine.ended(session: session)
+            return state.sessions.removeValue(forKey: session)
+        }
+    }
+
+    // MARK: Quotas
+
+    /// Reads no more of the connection for a while, since its user uploads too fast.
+    ///
+    /// - Parameter wait: how long, in microseconds.
+    func pause(forQuota wait: Int64) {
+        guard wait > 0 else { return }
+        let pause = state.withLock { state in
+            state.pauseCount += 1
+            return state.pauseCount
+        }
+        connection.pauseReceiving(for: .quota)
+        Self.pausing.asyncAfter(deadline: .now() + .microseconds(Int(wait))) { [weak self] in
+            // A later charge may have begun a longer pause.
+            if let self, state.withLock({ $0.pauseCount == pause }) { connection.resumeReceiving(after: .quota) }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+internal import SluiceAccess
+internal import SluiceModel
+internal import SluiceTransport
+internal import SluiceWire
+internal import Synchronization
+
+/// The door of stores: WebSocket connections, or those of a network in memory, that speak Sluice's own protocol.
+///
+/// A connection is accepted or refused here, and counts from then on (``QuotaLedger``). What it sends goes down:
+/// ``ConnectionProtocol`` makes messages of its frames, ``LoginChecks`` finds out whose sessions it has, and
+/// ``SessionRouter`` passes the messages of a session to its database. What databases want sent comes from ``FanOut``,
+/// which knows connections and no door.
+///
+/// Another door (HTTP pages, a JSON subprotocol, an admin socket) is one more file beside this one that takes connections
+/// in and carries out what their machine wants, with a `MessageConnection` over its transport. Where it does not speak
+/// Sluice's protocol it has a machine of its own in the place of ``ConnectionProtocol``. It shares ``OpenConnections``,
+/// ``LoginChecks``, ``QuotaLedger`` and ``SessionRouter`` with this one, and `SyncServer` makes it.
+final class WebSocketDoor: Sendable {
+    private let connections: OpenConnections
+    private let logins: LoginChecks
+    private let ledger: QuotaLedger
+    private let router: SessionRouter
+    private let login: any Login
+    private let limits: ServerLimits
+    /// Whether the connections come through a proxy that says where they are from.
+    private let isBehindProxy: Bool
+    private let now: @Sendable () -> Timestamp
+    private let log: LogSink?
+    private let metrics: (any ServerMetrics)?
+    /// The server to which sessions are handed over; nil while this one serves them.
+    private let otherServer = Mutex<String?>(nil)
+
+    init(
+        _ connections: OpenConnections, _ logins: LoginChecks, _ ledger: QuotaLedger, _ router: SessionRouter,
+        login: any Login, limits: ServerLimits, isBehindProxy: Bool, now: @escaping @Sendable () -> Timestamp,
+        log: LogSink?, metrics: (any ServerMetrics)?
+    ) {
+        self.connections = connections
+        self.logins = logins
+        self.ledger = ledger
+        self.router = router
+        self.login = login
+        self.limits = limits
+        self.isBehindProxy = isBehindProxy
+        self.now = now
+        self.log = log
+        self.metrics = metrics
+    }
+
+    // MARK: Coming and going
+
+    var hooks: ServerHooks {
+        ServerHooks(
+            accept: { [self] request, connection in
+                // Only browsers send this header. No web page may use a server without the knowledge of the browser's
+                // user.
+                guard request.headers["Origin"] == nil else {
+                    return .reject(status: 403, text: "this server does not take connections from web pages")
+                }
+                let peer = loginPeer(request, connection)
+                guard let place = ledger.connect(from: peer.address) else {
+                    return .reject(status: 429, text: ledger.connectionRefusal)
+                }
+                return .accept(
+                    Visitor(
+                        self,
+                        PeerConnection(
+                            connection, peer, ConnectionProtocol(limits: limits, login: login), place: place, log: log,
+                            carryOut: carryOut)))
+            },
+            didRefuse: { [log] peer, error in
+                log?(.info, "a connection was refused", [("peer", peer), ("reason", error.message)])
+            })
+    }
+
+    private func loginPeer(_ request: HTTPRequest, _ connection: any MessageConnection) -> LoginPeer {
+        // The last address is the one that the proxy has added; a client can make up the others.
+        let forwarded = isBehindProxy ? request.headers.elements("X-Forwarded-For").last : nil
+        return LoginPeer(
+            address: AddressKey(forwarded ?? connection.peerDescription).description,
+            requestCredentials: RequestCredentials.of(request.headers))
+    }
+
+    /// What the event loop reports of one connection.
+    private final class Visitor: MessageConnectionDelegate {
+        private let door: WebSocketDoor
+        private let peer: PeerConnection
+
+        init(_ door: WebSocketDoor, _ peer: PeerConnection) {
+            self.door = door
+            self.peer = peer
+        }
+
+        func connectionDidOpen(_ connection: any MessageConnection) { door.opened(peer) }
+
+        func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
+            let time = door.now()
+            door.metrics?.receivedFromClient(byteCount: message.count)
+            peer.perform { $0.receive(Array(message), now: time) }
+        }
+
+        func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
+            door.closed(peer, error)
+        }
+    }
+
+    private func opened(_ peer: PeerConnection) {
+        connections.insert(peer)
+        metrics?.clientConnected()
+        // One that opens while sessions are handed over is either among the others or told here.
+        if let server = otherServer.withLock({ $0 }) { peer.perform { $0.handOver(to: server) } }
+        log?(.debug, "connected", [("peer", peer.name)])
+    }
+
+    private func closed(_ peer: PeerConnection, _ error: TransportError?) {
+        connections.remove(peer)
+        peer.login.wait.end()
+        metrics?.clientDisconnected()
+        let reason = error?.message ?? "closed normally"
+        peer.perform { $0.disconnected(because: reason) }
+        log?(.debug, "disconnected", [("peer", peer.name), ("reason", reason)])
+    }
+
+    /// Hands all sessions over to another server, and those that will be opened.
+    ///
+    /// - Parameter server: its URL without a database; nil serves sessions here again.
+    func handOver(to server: String?) {
+        otherServer.withLock { $0 = server }
+        for peer in connections.all { peer.perform { $0.handOver(to: server) } }
+    }
+
+    // MARK: What connections want done
+
+    private func carryOut(_ action: ConnectionProtocol.Action, of peer: PeerConnection) {
+        switch action {
+        case .send(let frame):
+            metrics?.sentToClient(byteCount: frame.count)
+            peer.connection.send(SharedBuffer(frame))
+        case .authenticate(let session, let credentials, let isRenewal):
+            check(credentials, of: session, isRenewal: isRenewal, peer)
+        case .open(let session, let database, let open, let user, let byteCount):
+            peer.connection.admit()
+            guard let place = ledger.open(by: peer.holder(user)) else { return refuse(session, of: peer) }
+            peer.keep(OpenSession(open, of: database, user, at: now()), place, for: session)
+            router.open(session, of: peer, in: database, open, user, byteCount: byteCount)
+        case .renewed(let session, let database, let user):
+            router.post(.renewed(peer.id(of: session), user), to: database, of: peer.holder(user))
+        case .deliver(let session, let database, let user, let messages, let byteCount):
+            let holder = peer.holder(user)
+            peer.pause(
+                forQuota: ledger.charge(messages.reduce(0) { $0 + $1.operationCount }, to: holder, now: now()))
+            router.post(
+                .messages(peer.id(of: session), messages), to: database, byteCount: byteCount, of: holder,
+                from: peer.connection)
+            if case .close? = messages.last { peer.end(session, because: "its client closed it", now: now()) }
+        case .forget(let session, let database, let user, let reason):
+            peer.end(session, because: reason, now: now())
+            router.post(.closed(peer.id(of: session)), to: database, of: peer.holder(user))
+        case .expel(let frame, let reason):
+            log?(.info, "closing a connection", [("peer", peer.name), ("reason", reason)])
+            // What waits was meant for the user that is no longer to get it.
+            guard peer.connection.queuedBytes == 0 else { return peer.connection.abort() }
+            peer.connection.send(SharedBuffer(frame))
+            peer.connection.close(code: .policyViolation, reason: reason)
+        case .close(let reason):
+            log?(.info, "closing a connection", [("peer", peer.name), ("reason", reason)])
+            peer.connection.close(code: .policyViolation, reason: reason)
+        }
+    }
+
+    private func check(_ credentials: [Credentials], of session: UInt64, isRenewal: Bool, _ peer: PeerConnection) {
+        // A client has nothing to say before it is known.
+        if !isRenewal { peer.connection.pauseReceiving(for: .login) }
+        logins.check(credentials, of: peer.login, at: peer.name) { result, isCurrent in
+            if !isRenewal { peer.connection.resumeReceiving(after: .login) }
+            var isTaken = true
+            peer.perform { machine in
+                isTaken = isCurrent()
+                return isTaken ? machine.decided(session, result) : []
+            }
+            return isTaken
+        }
+    }
+
+    private func refuse(_ session: UInt64, of peer: PeerConnection) {
+        log?(.info, "a session was refused", [("peer", peer.name), ("reason", "a quota")])
+        peer.forget(session)
+        let failure = ServerMessage.Failure(
+            session: session, code: .limitExceeded, message: ledger.sessionRefusal, action: .retry, retryAfter: 60_000)
+        peer.connection.send(SharedBuffer(Frame.encode(ServerMessage.error(failure))))
+    }
+}

@@ -1,0 +1,124 @@
+internal import Dispatch
+internal import SluiceAccess
+internal import SluiceModel
+internal import SluiceWire
+internal import Synchronization
+
+/// Has logins checked, and looks after those that succeeded: a proof ends, and what is known about a user changes.
+///
+/// Any thread may use it. It knows no connections: the answer to a check goes to whoever asked, and what holds from now
+/// on to everybody whom ``Subjects`` reaches.
+final class LoginChecks: Sendable {
+    /// The sessions of all connections.
+    struct Subjects: Sendable {
+        /// Their users.
+        let users: @Sendable () -> [User]
+        /// Brings them to what has become of their users.
+        let adopt: @Sendable ([User: LoginStanding]) -> Void
+        /// Ends those whose proofs are over at a time.
+        let expire: @Sendable (Timestamp) -> Void
+    }
+
+    private let login: any Login
+    private let sessions: Subjects
+    private let now: @Sendable () -> Timestamp
+    private let log: LogSink?
+    private let metrics: (any ServerMetrics)?
+    /// How often something changed about users. A login that was checked before a change is looked at again.
+    private let changeCount = Atomic<UInt64>(0)
+    private let checking = DispatchQueue(label: "sluice.logins", qos: .utility)
+    private let isStopped = Atomic<Bool>(false)
+
+    /// How often sessions are looked for whose proof is over.
+    private static let expiryTime = DispatchTimeInterval.milliseconds(250)
+    /// After how many rounds of ``expiryTime`` logins are looked at again: an hour.
+    private static let roundCount = 14_400
+
+    init(
+        _ login: any Login, of sessions: Subjects, now: @escaping @Sendable () -> Timestamp, log: LogSink?,
+        metrics: (any ServerMetrics)?
+    ) {
+        self.login = login
+        self.sessions = sessions
+        self.now = now
+        self.log = log
+        self.metrics = metrics
+    }
+
+    // MARK: Checking
+
+    /// Has the credentials of a session checked.
+    ///
+    /// - Parameters:
+    ///   - name: what the log calls the peer.
+    ///   - take: takes the outcome, on any thread, perhaps at once. It asks whether the outcome is current while nothing
+    ///     else can change the session, and returns that; if not, it is called again.
+    func check(
+        _ credentials: [Credentials], of peer: LoginPeer, at name: String,
+        _ take: @escaping @Sendable (Result<LoginOutcome, LoginError>, _ isCurrent: () -> Bool) -> Bool
+    ) {
+        let count = changeCount.load(ordering: .sequentiallyConsistent)
+        login.identify(credentials, of: peer) { [self] result in
+            if case .failure(let error) = result {
+                metrics?.loginRefused()
+                log?(.info, "a login was refused", [("peer", name), ("reason", error.message)])
+            }
+            decide(result, checkedAt: count, take)
+        }
+    }
+
+    /// Hands an outcome over, unless something changed about users since it was checked: then it is looked at again.
+    private func decide(
+        _ result: Result<LoginOutcome, LoginError>, checkedAt count: UInt64,
+        _ take: @escaping @Sendable (Result<LoginOutcome, LoginError>, _ isCurrent: () -> Bool) -> Bool
+    ) {
+        guard case .success(let outcome) = result else {
+            _ = take(result) { true }
+            return
+        }
+        guard !take(result, { changeCount.load(ordering: .sequentiallyConsistent) == count }) else { return }
+        checking.async { [self] in
+            let count = changeCount.load(ordering: .sequentiallyConsistent)
+            let user = outcome.user.after(login.standing(of: outcome.user))
+            let verdict: Result<LoginOutcome, LoginError> =
+                user.map { .success(LoginOutcome($0, credential: outcome.credential)) }
+                ?? .failure(LoginError(message: LoginError.revoked))
+            decide(verdict, checkedAt: count, take)
+        }
+    }
+
+    // MARK: Looking after
+
+    /// Brings all sessions to what is known about their users now, soon: ends the connections of those whose logins no
+    /// longer hold, and gives the others the rights that they have now.
+    func checkAll() {
+        changeCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        checking.async { [self] in
+            var standings: [User: LoginStanding] = [:]
+            for user in sessions.users() where standings[user] == nil { standings[user] = login.standing(of: user) }
+            sessions.adopt(standings)
+        }
+    }
+
+    /// Begins to end sessions when their proofs are over, and to look now and then whether the others hold.
+    func startWatching() { watch(round: 1) }
+
+    private func watch(round: Int) {
+        checking.asyncAfter(deadline: .now() + Self.expiryTime) { [weak self] in
+            guard let self, !isStopped.load(ordering: .relaxed) else { return }
+            expire()
+            if round % Self.roundCount == 0 { checkAll() }
+            watch(round: round + 1)
+        }
+    }
+
+    func stopWatching() { isStopped.store(true, ordering: .relaxed) }
+
+    /// Ends the sessions whose proofs are over.
+    func expire() { sessions.expire(now()) }
+
+    /// Waits until the logins are checked that were to be.
+    func flush() async {
+        await withCheckedContinuation { continuation in checking.async { continuation.resume() } }
+    }
+}

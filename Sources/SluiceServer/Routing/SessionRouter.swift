@@ -1,0 +1,30 @@
+internal import SluiceTransport
+internal import SluiceWire
+
+/// Passes what sessions send to the workers of their databases.
+final class SessionRouter: Sendable {
+    private let databases: DatabaseDirectory
+
+    init(_ databases: DatabaseDirectory) { self.databases = databases }
+
+    /// Opens a session of a user in a database.
+    ///
+    /// - Parameter byteCount: the approximate memory that the request takes.
+    func open(
+        _ session: UInt64, of peer: PeerConnection, in database: String, _ request: ClientMessage.Open, _ user: User,
+        byteCount: Int
+    ) {
+        let holder = peer.holder(user)
+        let event = DatabaseEvent.open(peer.id(of: session), request, user, of: holder)
+        // A worker retires while nobody uses it; the next one takes the session.
+        while !databases.worker(database).post(event, byteCount: byteCount, of: holder, from: peer.connection) {}
+    }
+
+    /// Passes on an event of an open session. Where its database has gone meanwhile, the session has ended.
+    func post(
+        _ event: DatabaseEvent, to database: String, byteCount: Int = 0, of holder: Holder,
+        from connection: (any MessageConnection)? = nil
+    ) {
+        databases.known(database)?.post(event, byteCount: byteCount, of: holder, from: connection)
+    }
+}
