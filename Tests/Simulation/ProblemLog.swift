@@ -10,10 +10,11 @@ final class ProblemLog: Sendable {
         LogSink(level: .info) { [self] entry in
             let text = ([entry.message] + entry.metadata.map { "\($0.name): \($0.value)" }).joined(separator: ", ")
             // The server sends a client away once if it returns before the server has noticed that it was gone.
-            // It sends everybody away when a program of another version changes its schema.
+            // It sends everybody away when a program of another version changes its schema, and when another node begins
+            // an epoch.
             let isSentAway =
                 entry.message == "the server asks to come again" && !text.contains("has opened another session")
-                && !text.contains("schema has changed")
+                && !text.contains("schema has changed") && !text.contains("history goes on in another epoch")
             // Logins end, and rules change.
             if Self.endsOfLogins.contains(where: text.contains) { return }
             if expectsResets.load(ordering: .relaxed), text.contains("the server's history is not the one") { return }

@@ -10,15 +10,16 @@ struct FaultTests {
         let location = StorageLocation.file(folder.file("db"))
         func group(_ storage: SQLiteServerStorage) throws {
             try storage.write {
-                let record = try storage.makeClient(
-                    userID: nil, nonce: ObjectID(high: 0, low: 0), createdAt: Timestamp(microseconds: 0))
+                let visit = ClientVisit(
+                    clientID: 1, userID: nil, nonce: ObjectID(high: 0, low: 0), version: 0,
+                    time: Timestamp(microseconds: 0))
                 let extra = try ClassSchema(
                     "Extra", properties: [Property("tags", PropertyType(.scalar(.int), container: .set))])
                 let car = Garage.car("B", owner: Garage.ownerKey(1), former: [Garage.ownerKey(2)])
                 let cheaper = JournalChange(
                     Garage.carRef("A"), .update, written: [1, 3], values: [.int(2), .list([])])
                 try storage.record(
-                    client: record.id, after: [.schema(Schema([extra])), .epoch(5)],
+                    client: 1, after: [.visit(visit), .schema(Schema([extra])), .epoch(5)],
                     [.create(car, ofClass: Garage.car), cheaper, JournalChange(Garage.ownerRef(5), .delete)])
             }
         }

@@ -177,6 +177,10 @@ import Testing
             "struct", "class", "enum", "actor", "protocol", "typealias", "macro", "func", "associatedtype",
         ]
         var declared: Set<String> = []
+        // The targets, whose folders may have shorter names.
+        if let package = try? String(contentsOfFile: "\(root)/Package.swift", encoding: .utf8) {
+            declared.formUnion(package.matches(of: #/name: "(\w+)"/#).map { String($0.1) })
+        }
         for folder in ["Sources", "Tests", "Playground"] {
             let files = FileManager.default.enumerator(atPath: "\(root)/\(folder)")
             while let file = files?.nextObject() as? String {
