@@ -110,7 +110,13 @@ final class ServerState: ViewSource, RuledObjects {
     }
 
     /// Whether another state has the same objects, with the same values.
-    func hasSameObjects(as other: ServerState) -> Bool { rows == other.rows }
+    func hasSameObjects(as other: ServerState) -> Bool {
+        // Not by equality: no number that is none equals itself.
+        rows.count == other.rows.count
+            && zip(rows, other.rows).allSatisfy { rows, others in
+                rows.count == others.count && rows.allSatisfy { others[$0]?.isIdentical(to: $1) ?? false }
+            }
+    }
 
     /// The objects of a class; none if the schema lacks it.
     func objects(named name: String) -> [ObjectKey: Row] { schema.index(of: name).map { rows[$0] } ?? [:] }

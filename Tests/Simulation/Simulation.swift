@@ -264,7 +264,12 @@ package final class Simulation {
         }
         for case (let connection, .request) in batch { network.post(.opened, to: .toClient, of: connection) }
         let outputs = try server.handle(batch, from: { network.connections[$0]?.client }, now: now)
-        if crashing { return try crashServer(SeededGenerator(seed: 0)) }
+        if crashing {
+            // What the nodes have made of it is lost.
+            let nodes = server.nodes.filter { node in batch.contains { server.node(of: $0.connection) === node } }
+            for node in nodes { try crash(node, SeededGenerator(seed: 0)) }
+            return
+        }
         carryOut(outputs)
     }
 
@@ -333,9 +338,14 @@ package final class Simulation {
     }
 
     func crashServer(_ generator: SeededGenerator) throws {
-        note("  server crashes")
         var generator = generator
         let node = server.nodes.count > 1 ? generator.pick(server.nodes) : server.nodes[0]
+        try crash(node, generator)
+    }
+
+    private func crash(_ node: SimulatedNode, _ generator: SeededGenerator) throws {
+        note("  server crashes")
+        var generator = generator
         for connection in server.connections where server.node(of: connection) === node {
             network.lose(.toServer, of: connection, &generator)
         }

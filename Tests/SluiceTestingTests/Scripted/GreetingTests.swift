@@ -117,7 +117,7 @@ import Testing
         try server.engine.write { writer in
             // Ages that no column makes small.
             for id in 1...200 as ClosedRange<Int64> {
-                try writer.insert(ScriptedSession.user(id, age: id * 1_000_003 % 999_983), ofClass: 0)
+                try writer.insert(ScriptedSession.user(id, age: id * id * id * 7_919 % 999_983), ofClass: 0)
             }
         }
         var rejections: [WriteRejection] = []
