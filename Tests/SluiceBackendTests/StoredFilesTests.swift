@@ -112,8 +112,9 @@ import Testing
                 for id in 30..<50 { try transaction.insert(Shelf(id: id, name: "new \(id)", count: id)) }
                 try transaction.insert(Jotting(text: "second"))
             }
-            token.stop()
+            // The token lives on, so that its objects stay.
             await ann.close()
+            withExtendedLifetime(token) {}
             await ben.close()
             await server.stop()
             let names = ["ann.sluice", "data/nyc.sluicedb"].flatMap { [$0, $0 + "-marker"] }
@@ -173,7 +174,8 @@ import Testing
                 #expect(shelves[0].items == merged)
                 #expect(shelves[3].tags == ["b", "offline", "server"])
                 #expect(shelves[4].count == 22)
-                #expect(shelves[18].name == "new 30" && shelves[18].count == 30)
+                // The server has written the count later.
+                #expect(shelves[18].name == "new 30" && shelves[18].count == 3)
             }
             #expect(try await nyc.objects(Jotting.self).count() == 2)
             let first = try #require(try await nyc.objects(Jotting.self).where { $0.text == "first" }.first())
