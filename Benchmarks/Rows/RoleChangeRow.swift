@@ -54,17 +54,21 @@ struct RoleChangeRow {
         run.longestTurn = max(commit.seconds, rest.longestTurn)
         for id in sessions {
             let messages = try AccessWorld.messages(of: commit.actions + rest.actions, to: id)
-            let departed = messages.reduce(0) { $0 + departureCount($1) }
-            try check(departed, is: count, "the departures of a user")
+            try check(membersLeft(of: count, after: messages), is: 0, "what a user has of the documents")
         }
         return run
     }
 
-    private func departureCount(_ message: ServerMessage) -> Int {
-        switch message {
-        case .page(let page): page.content.departures.count
-        case .commit(let commit): commit.blocks.reduce(0) { $0 + $1.content.departures.count }
-        default: 0
+    /// How many of its members a client has after messages: all but what they say has departed, or what a bootstrap has
+    /// brought instead.
+    private func membersLeft(of count: Int, after messages: [ServerMessage]) -> Int {
+        messages.reduce(count) { count, message in
+            switch message {
+            case .page(let page) where page.kind == .bootstrap: page.content.objects.count
+            case .page(let page): count - page.content.departures.count
+            case .commit(let commit): commit.blocks.reduce(count) { $0 - $1.content.departures.count }
+            default: count
+            }
         }
     }
 }

@@ -71,8 +71,8 @@ final class ServerHistory {
             throw SimulationFailure("a node stands at version \(storage.version), which never was")
         }
         guard known.schema == storage.schema else { return }
-        guard try ServerState(storage).hasSameObjects(as: known) else {
-            throw SimulationFailure("a node has other objects at version \(storage.version) than another one had")
+        if let difference = try ServerState(storage).difference(from: known) {
+            throw SimulationFailure("a node differs at version \(storage.version) from another one: \(difference)")
         }
     }
 

@@ -109,13 +109,23 @@ final class ServerState: ViewSource, RuledObjects {
         return ServerState(self, rows: rows)
     }
 
-    /// Whether another state has the same objects, with the same values.
-    func hasSameObjects(as other: ServerState) -> Bool {
-        // Not by equality: no number that is none equals itself.
-        rows.count == other.rows.count
-            && zip(rows, other.rows).allSatisfy { rows, others in
-                rows.count == others.count && rows.allSatisfy { others[$0]?.isIdentical(to: $1) ?? false }
+    /// An object that another state has otherwise, or lacks; nil if both have the same objects with the same values.
+    func difference(from other: ServerState) -> String? {
+        for (classIndex, (rows, others)) in zip(rows, other.rows).enumerated() {
+            for key in Set(rows.keys).union(others.keys).sorted() {
+                if let row = rows[key], let other = others[key], Self.haveSameValues(row, other) { continue }
+                let texts = [rows[key], others[key]].map { $0.map { "\($0)" } ?? "nothing" }
+                return "\(schema[classIndex].name) \(key): \(texts[0]) and \(texts[1])"
             }
+        }
+        return nil
+    }
+
+    /// Not by equality: no number that is none equals itself. And not with the identities of list elements, which a state
+    /// that was made of old images has also where a row that is read needs none.
+    private static func haveSameValues(_ row: Row, _ other: Row) -> Bool {
+        row.version == other.version && row.values.count == other.values.count
+            && zip(row.values, other.values).allSatisfy { $0.isIdentical(to: $1) }
     }
 
     /// The objects of a class; none if the schema lacks it.

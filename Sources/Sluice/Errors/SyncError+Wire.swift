@@ -18,7 +18,7 @@ extension SyncError.Code {
             case .limitExceeded: .limitExceeded
             case .invalidOperation, .writeRefused: .writeRejected
             case .databaseDamaged: .databaseDamaged
-            case .internalError, .overloaded, .shuttingDown: .server
+            case .internalError, .overloaded, .shuttingDown, .historyChanged: .server
             default: SyncError.Code(description: code.rawValue)
             }
     }
