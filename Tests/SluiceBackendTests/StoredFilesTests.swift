@@ -29,7 +29,7 @@ import Testing
     }()
 
     /// When the files were written, in microseconds since 1970.
-    private static let written: Int64 = 1_795_691_745_000_000
+    private static let written: Int64 = 1_795_692_798_000_000
 
     /// The list of shelf 1 on the server, and as the store shows it.
     private static let synced =
