@@ -12,7 +12,7 @@ package struct CommitPipeline {
     /// How many times a group is merged again after others have appended.
     private static let attemptCountMax = 16
     /// The number of missed records that are read at a time.
-    static let recordCountMax = 64
+    private static let recordCountMax = 64
 
     private let storage: any JournaledStorage
     private let workerID: String?

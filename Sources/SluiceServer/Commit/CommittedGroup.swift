@@ -44,16 +44,14 @@ extension CommittedGroup {
                 workerID: group.workerID)
         }
         self.init(
-            delta: applied.delta, authors: authors, acceptedAt: group.acceptedAt, changesSchema: applied.changesSchema,
-            changesRules: applied.changesRules)
+            delta: applied.delta, authors: authors, acceptedAt: group.acceptedAt, changesSchema: applied.changesSchema)
         for step in group.steps {
             switch step {
             case .epoch: beginsEpoch = true
+            case .rules: changesRules = true
             case .visit(let visit): visitors.append(visit.clientID)
-            case .transaction, .rejection, .confirmation, .progress, .nonce, .seen, .forgetting, .schema, .removal,
-                .rules,
-                .trim:
-                break
+            case .transaction, .rejection, .confirmation, .progress, .nonce, .seen, .forgetting: break
+            case .schema, .removal, .trim: break
             }
         }
     }

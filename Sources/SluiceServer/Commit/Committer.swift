@@ -94,13 +94,11 @@ final class Committer {
 
     /// Applies everything that the journal has and this database lacks; nothing if nobody else appends.
     func catchUp(_ publish: (CommittedGroup) -> Void) throws {
-        guard let journal = database.journal else { return }
-        while true {
-            let records = try journal.records(
-                after: database.storage.head.position, countMax: CommitPipeline.recordCountMax)
-            if records.isEmpty { return }
-            try follow(records, publish: publish)
-        }
+        guard let journal = database.journal,
+            try !journal.records(after: database.storage.head.position, countMax: 1).isEmpty
+        else { return }
+        try database.becomeDurable()
+        try pipeline.catchUp(publish)
     }
 
     /// Does something that appends to the journal, again after applying what others have appended first.

@@ -13,19 +13,14 @@ enum SchemaChange {
 }
 
 extension Database {
-    /// Whether a client declares what the schema does not have, or what it contradicts.
-    func lacks(_ schema: Schema) throws -> Bool {
-        guard schema != storage.schema else { return false }
-        guard !schema.classes.contains(where: \.isLocal) else { return true }
-        var merged = storage.schema
-        return try !merged.merge(schema, sides: ("the server", "this client")).isEmpty
-    }
-
-    /// Adds what a client declares and the schema does not have.
+    /// Whether a client declares what the schema does not have.
     ///
-    /// - Parameter mayAdd: whether the client may change the schema.
-    /// - Throws: ``SchemaError``, and ``StorageError``.
-    func extendSchema(by schema: Schema, mayAdd: Bool) throws -> SchemaChange {
+    /// - Throws: ``SchemaError`` when it contradicts the schema.
+    func lacks(_ schema: Schema) throws -> Bool { try extended(by: schema) != nil }
+
+    /// The schema with what a client declares, and what that adds; nil if it adds nothing.
+    private func extended(by schema: Schema) throws -> (schema: Schema, changes: SchemaChanges)? {
+        guard schema != storage.schema else { return nil }
         if let local = schema.classes.first(where: \.isLocal) {
             throw SchemaError(
                 .localChange,
@@ -33,7 +28,15 @@ extension Database {
         }
         var merged = storage.schema
         let changes = try merged.merge(schema, sides: ("the server", "this client"))
-        guard !changes.isEmpty else { return .none }
+        return changes.isEmpty ? nil : (merged, changes)
+    }
+
+    /// Adds what a client declares and the schema does not have.
+    ///
+    /// - Parameter mayAdd: whether the client may change the schema.
+    /// - Throws: ``SchemaError``, and ``StorageError``.
+    func extendSchema(by schema: Schema, mayAdd: Bool) throws -> SchemaChange {
+        guard let (merged, changes) = try extended(by: schema) else { return .none }
         if let damage = storage.damage { throw damage }
         guard mayAdd else {
             throw SchemaError(

@@ -22,8 +22,6 @@ final class Database {
     var isAbandoned: @Sendable (SessionID?) -> Bool = { _ in false }
     /// Called when a file could not be opened because there are no descriptors left.
     var onTooManyFiles: () -> Void = {}
-    /// Called before the file is closed, with where it stands in its journal, if it could be written.
-    var onClose: (JournalHead) -> Void = { _ in }
     /// What keeps the database from being written.
     private(set) var obstacle: WriteObstacle
     private var probes = ProbeSchedule()

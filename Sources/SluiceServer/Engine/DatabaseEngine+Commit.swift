@@ -147,10 +147,12 @@ extension DatabaseEngine {
     package var isJudgingCached: Bool { cached.isJudging }
 
     /// Sends the digest of the next view that is due to all sessions for which it is complete, or has it made beside the
-    /// queue (``takeReading()``); and tells clients what of the objects that they keep they may not read any more.
+    /// queue (``takeReading()``); tells clients what of the objects that they keep they may not read any more; and stores
+    /// what has waited long enough for uploads to go with.
     ///
     /// - Returns: the messages to send; none for most calls.
     package func checkSessions(now: Timestamp) -> [DatabaseAction] {
+        commit(now: now)
         judgeCached(now: now)
         if let (view, digest) = digests.next(now: now) { send(digest, of: view) }
         return output.take()

@@ -32,6 +32,8 @@ package final class DatabaseEngine {
     let cached: CachedObjects
     let observers = InProcessObservers()
     private let random: () -> UInt64
+    /// Called before the file is closed, with where it stands in its journal, if it could be written.
+    package var onClose: (JournalHead) -> Void = { _ in }
     /// The rules that the server was started with; nil if it was started without.
     var configuredRules: RulesFile?
     var output = TurnOutput()
@@ -81,14 +83,12 @@ package final class DatabaseEngine {
     package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
         lifecycle.beginTurn()
         for event in events {
-            if case .open(let id, let request, let user, let holder) = event {
+            // Whoever comes one after the other is let in together.
+            if case .open = event {} else { openArrivals(now: now) }
+            switch event {
+            case .open(let id, let request, let user, let holder):
                 let holder = holder ?? user.id.map { .user($0) } ?? .session(id)
                 admit(Arrival(id: id, client: .init(open: request, user: user), holder: holder), now: now)
-                continue
-            }
-            openArrivals(now: now)
-            switch event {
-            case .open: break
             case .renewed(let id, let user):
                 commit(now: now)
                 sessions[id]?.user = user
@@ -268,12 +268,6 @@ package final class DatabaseEngine {
         set { database.onTooManyFiles = newValue }
     }
 
-    /// Called before the file is closed, with where it stands in its journal, if it could be written.
-    package var onClose: (JournalHead) -> Void {
-        get { database.onClose }
-        set { database.onClose = newValue }
-    }
-
     /// Whether something waits to be stored for which no client waits.
     package var isHoldingSteps: Bool { committer.hasSteps }
 
@@ -326,7 +320,6 @@ package final class DatabaseEngine {
 
     /// Does a bounded amount of maintenance.
     package func performMaintenance(now: Timestamp) {
-        commit(now: now)
         lifecycle.dropIdlePages(now: now)
         housekeeping.step(connected: sessions.connectedClients, now: now)
     }

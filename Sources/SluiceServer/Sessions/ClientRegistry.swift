@@ -72,7 +72,7 @@ struct ClientRegistry {
         _ requests: [Request], now: Timestamp, _ writer: (Request, Timestamp) throws -> Identified
     ) -> [Answer] {
         requests.map { request in
-            Answer { request.isReadOnly ? try identifyReader(request.open, now: now) : try writer(request, now) }
+            Answer { request.isReadOnly ? identifyReader(request.open, now: now) : try writer(request, now) }
         }
     }
 
@@ -84,7 +84,7 @@ struct ClientRegistry {
             do {
                 return .success(
                     request.isReadOnly
-                        ? try identifyReader(request.open, now: now) : try identifyWriter(request, now: now))
+                        ? identifyReader(request.open, now: now) : try identifyWriter(request, now: now))
             } catch let error as SessionEnd { return .failure(error) }
         }
     }
@@ -96,7 +96,7 @@ struct ClientRegistry {
 
     /// Identifies a reader, of which there is no record. Its objects are right as long as this database knows their
     /// version.
-    private func identifyReader(_ open: ClientMessage.Open, now: Timestamp) throws -> Identified {
+    private func identifyReader(_ open: ClientMessage.Open, now: Timestamp) -> Identified {
         var outcome = ServerMessage.OpenOutcome.created
         if let identity = open.identity {
             outcome = knows(identity, at: open.version) ? .resumed : .reset
@@ -111,7 +111,7 @@ struct ClientRegistry {
     ///
     /// What the server does not know it may have lost itself, so a client does not have to drop what it has.
     private func identifyUnrecorded(_ request: Request, now: Timestamp) throws -> Identified {
-        let reader = try identifyReader(request.open, now: now)
+        let reader = identifyReader(request.open, now: now)
         guard let identity = request.open.identity else { return reader }
         guard reader.outcome == .resumed else {
             throw storage.damage ?? StorageError(.damaged, "the client is not known")
@@ -133,7 +133,7 @@ struct ClientRegistry {
             try check(request.user, against: record)
             result = Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
         } else {
-            result = try identifyReader(request.open, now: now)
+            result = identifyReader(request.open, now: now)
         }
         result.isUnstored = true
         return result

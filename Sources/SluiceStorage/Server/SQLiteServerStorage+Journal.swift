@@ -63,8 +63,7 @@ extension SQLiteServerStorage {
         try effect.finish(at: group.acceptedAt)
         try store(record, latest: group.transactions.map(\.timestamp).max(), undo: effect.undo.bytes)
         return AppliedGroup(
-            group: group, delta: effect.delta(version: version), changesSchema: schema != schemaBefore,
-            changesRules: group.steps.contains { if case .rules = $0 { true } else { false } })
+            group: group, delta: effect.delta(version: version), changesSchema: schema != schemaBefore)
     }
 
     /// Why a record cannot be the next one.
@@ -201,5 +200,4 @@ package struct AppliedGroup: Sendable {
     /// transactions in the group.
     package var delta: CommitDelta
     package var changesSchema: Bool
-    package var changesRules = false
 }
