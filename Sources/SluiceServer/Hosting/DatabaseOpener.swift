@@ -19,7 +19,7 @@ struct DatabaseOpener: Sendable {
     /// The most databases for which files are made; nil for any number.
     var databaseCountMax: Int?
     /// Where the databases have their journals; nil if each has its own in its file.
-    var journals: (any JournalSource)?
+    var journals: (any JournalService)?
     /// Where the databases stood in their journals when this process closed them.
     private let closed = ClosedDatabases()
     /// Where databases get their files, one after the other, so that no more are made than there may be.
@@ -28,7 +28,7 @@ struct DatabaseOpener: Sendable {
     init(
         folder: String?, workerID: String?, limits: DatabaseLimits, random: @escaping @Sendable () -> UInt64,
         log: LogSink?, rules: RulesFile? = nil, policies: WritePolicies? = nil,
-        metrics: (any ServerMetrics)? = nil, databaseCountMax: Int? = nil, journals: (any JournalSource)? = nil
+        metrics: (any ServerMetrics)? = nil, databaseCountMax: Int? = nil, journals: (any JournalService)? = nil
     ) {
         self.journals = journals
         self.folder = folder

@@ -79,7 +79,7 @@ public struct ServerConfiguration: Sendable {
     public var metrics: (any ServerMetrics)?
 
     /// Where the databases have their journals; nil if each has its own in its file.
-    package var journals: (any JournalSource)?
+    package var journals: (any JournalService)?
     /// How long a database stays open without sessions, in microseconds.
     package var idleDatabaseTime: Int64 = 60_000_000
     package var now: @Sendable () -> Timestamp = { Timestamp(Date()) }

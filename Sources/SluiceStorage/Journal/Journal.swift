@@ -21,13 +21,40 @@ package protocol Journal {
     /// - Parameter countMax: the most records wanted.
     /// - Throws: ``StorageError/Code/logTrimmed`` if the journal does not reach back to the position.
     func records(after position: UInt64, countMax: Int) throws -> [JournalRecord]
+
+    /// Waits until no other engine has the turn, and takes it: until this engine has appended a group, or calls
+    /// ``endTurn()``, the appends of others wait. An engine that was overtaken takes a turn before it merges again, so
+    /// that it is not overtaken for ever.
+    ///
+    /// - Throws: ``StorageError/Code/busy`` if another engine keeps the turn for longer than the journal allows.
+    func takeTurn() throws
+
+    /// Gives the turn back without an append. Nothing happens if the engine does not have it.
+    func endTurn()
 }
 
-/// Where the databases of a server have their journals, by their names. Without one, the journal of each database is
-/// in its file.
-package protocol JournalSource: Sendable {
+extension Journal {
+    // One engine alone is never overtaken.
+    package func takeTurn() {}
+    package func endTurn() {}
+}
+
+/// Holds the journals of a server's databases, by their names. Without one, the journal of each database is in its file.
+package protocol JournalService: Sendable {
     /// The journal of a database, which is made if there is none. Blocks; any thread may call it.
+    ///
+    /// - Throws: ``StorageError/Code/journal`` if the service refuses the server, ``StorageError/Code/busy`` if it does
+    ///   not answer.
     func journal(ofDatabase name: String) throws -> any Journal
+
+    /// Begins to watch the journals. The server calls it once, before it asks for a journal.
+    ///
+    /// - Parameter hear: called by any thread with the name of a database whose journal may have records of others; it
+    ///   returns at once. The service calls it again later if the first call was not heeded.
+    func watch(_ hear: @escaping @Sendable (_ database: String) -> Void)
+
+    /// Ends the watch and the connections. Appends fail from now on.
+    func stop()
 }
 
 /// How long to try again, and how long to wait between two tries: first a millisecond, then twice as long each time.
