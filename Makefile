@@ -55,10 +55,14 @@ check: deps
 	  --scratch-path .build/checked --filter 'SluiceViewsTests|SluiceServerTests|SluiceTestingTests'
 CHECKED_SEEDS ?= 0
 
-# The simulator over many more seeds, and other generated tests over a tenth as many: make soak SEEDS=5000
+# The simulator over many more seeds, built for release with its assertions, and other generated tests over a tenth as
+# many: make soak SEEDS=5000 FIRST=1000
 SEEDS ?= 1000
+FIRST ?= 1000
 soak: deps
-	SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(STRICT) --filter 'Soak|OracleTests|LiveView|LateView|ResultEditor|OutboxTests|LogTests|LimitGenerator|AtomView|AtomUnion|Together'
+	$(SWIFT) build -c release --scratch-path .build/soak --product Soak -Xswiftc -assert-config -Xswiftc Debug
+	SWIFT_DETERMINISTIC_HASHING=1 .build/soak/release/Soak $(FIRST) $(SEEDS)
+	SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(STRICT) --filter 'OracleTests|LiveView|LateView|ResultEditor|OutboxTests|LogTests|LimitGenerator|AtomView|AtomUnion|Together'
 
 # libFuzzer on everything that takes bytes from strangers: make fuzz SECONDS=600 TARGETS="query http"
 SECONDS ?= 60

@@ -165,6 +165,8 @@ let package = Package(
                 "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery",
                 "SluiceViews", "SluiceWire", "SluiceStorage", "SluiceTesting", "TestSupport",
             ], path: "Tests/Simulation", swiftSettings: settings),
+        .executableTarget(
+            name: "Soak", dependencies: ["SluiceSimulation"], path: "Tests/Soak", swiftSettings: settings),
         tests("SluiceModel", ["TestSupport"]),
         tests("SluiceQuery", ["SluiceModel", "SluiceStorage", "CSQLite", "CAllocationCounter", "TestSupport"]),
         tests("SluiceJSON"),

@@ -21,22 +21,9 @@ func simulate(seed: UInt64, actionCount: Int) {
     record(failure, of: plan, actionCount: actionCount)
 }
 
-/// Records a failure, shrunk to the fewest actions that still fail, in at most `SLUICE_SHRINK_RUNS` runs.
+/// Records a failure, shrunk to the fewest actions that still fail.
 func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: Int) {
-    let all = SimulationPlan(seed: plan.seed, actionCount: actionCount).actions
-    let runCountMax = ProcessInfo.processInfo.environment["SLUICE_SHRINK_RUNS"].flatMap { Int($0) } ?? 300
-    let shrunk = SimulationShrinker.shrink(plan, failure: failure, runCountMax: runCountMax)
-    let seeds = Set(shrunk.plan.actions.map(\.seed))
-    let kept = all.indices.filter { seeds.contains(all[$0].seed) }.map(String.init).joined(separator: ",")
-    let replay =
-        "SWIFT_DETERMINISTIC_HASHING=1 SLUICE_SEED=\(plan.seed) SLUICE_ACTIONS=\(actionCount) SLUICE_KEPT=\(kept)"
-    Issue.record(
-        """
-        \(failure.message)
-        smallest: \(shrunk.failure)
-        options: \(shrunk.plan.options)
-        replay: \(replay) swift test --filter whateverHappens
-        """)
+    Issue.record("\(FailureReport(failure, of: plan, actionCount: actionCount).text)")
 }
 
 /// The whole system on one thread, checked against the oracle after every step.
@@ -169,23 +156,5 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         var counts = SharedPageCounts()
         for outcome in await SimulatedSeeds.outcomes() { counts += outcome.sharedPages }
         #expect(counts.joined >= 20 && counts.readAgain >= 5, "\(counts)")
-    }
-}
-
-/// Runs many more seeds if the environment asks for them.
-@Suite struct Soak {
-    private static let count = ProcessInfo.processInfo.environment["SLUICE_SOAK_SEEDS"].flatMap { UInt64($0) } ?? 0
-
-    @Test(.enabled(if: count > 0)) func manySeeds() async {
-        await withTaskGroup(of: Void.self) { group in
-            let laneCount = UInt64(max(1, ProcessInfo.processInfo.activeProcessorCount))
-            for lane in 0..<laneCount {
-                group.addTask {
-                    for seed in stride(from: 1_000 + lane, to: 1_000 + Self.count, by: Int(laneCount)) {
-                        simulate(seed: seed, actionCount: 250)
-                    }
-                }
-            }
-        }
     }
 }

@@ -191,7 +191,9 @@ package final class ClientEngine {
                 privileges.forget()
                 try offers.contextChanged()
             case .withdrawn(let withdrawn): offers.answered(withdrawn.request)
-            default: break
+            case .page, .complete, .commit, .rejected, .hello, .opened, .schema, .listMembers, .digest, .login,
+                .subscriptionError, .error, .moved, .message, .report, .reportError:
+                break
             }
         }
         offers.pump()

@@ -21,7 +21,7 @@ struct ContextSwitch {
     /// How a subscription goes on that has left its view.
     private enum Way {
         /// With the view in the new context. The client is sent the difference with the commit.
-        case turned(LiveView)
+        case switched(LiveView)
         /// As one that was just requested, with what the client would present if it came back now.
         case again(ClientMessage.Resume?)
         /// With the list of members that the client is sending.
@@ -71,7 +71,7 @@ struct ContextSwitch {
         _ output: inout TurnOutput
     ) {
         guard !changes.isEmpty else { return }
-        var turns = ContextTurns(commit, database)
+        var differences = ContextDifferences(commit, database)
         for change in changes {
             guard let subscriber = subscriptions[change.session] else { continue }
             guard case .success(let binding) = change.binding else {
@@ -90,7 +90,7 @@ struct ContextSwitch {
                     guard query.key != subscription.view.query.key else { continue }
                     leave(
                         subscription, for: query, because: Self.changedRights,
-                        turned(subscription, to: query, &turns, &publication)
+                        switched(subscription, to: query, &differences, &publication)
                             ?? way(of: subscription, canCompare: canCompare, &publication))
                 } catch {
                     lifecycle.end(subscription, because: error, &output)
@@ -116,16 +116,16 @@ struct ContextSwitch {
     }
 
     /// - Returns: nil if the difference is not to be found within the commit.
-    private func turned(
-        _ subscription: ViewSubscription, to query: Query, _ turns: inout ContextTurns,
+    private func switched(
+        _ subscription: ViewSubscription, to query: Query, _ differences: inout ContextDifferences,
         _ publication: inout Publication
     ) -> Way? {
         guard subscription.isComplete else { return nil }
         do {
             let shape = lifecycle.hub.shape(of: query)
-            guard let (live, delta) = try turns.turned(subscription.view, to: query, shape: shape) else { return nil }
+            guard let (live, delta) = try differences.switched(subscription.view, to: query, shape: shape) else { return nil }
             if let delta { try publication.add(delta, for: subscription, in: query.context) }
-            return .turned(live)
+            return .switched(live)
         } catch {
             database.noteFailure("a subscription begins again, since its reader's rights changed", error, at: .debug)
             return nil
@@ -152,7 +152,9 @@ struct ContextSwitch {
                 .init(
                     version: version, queryHash: live.query.hash, memberCount: UInt64(max(1, live.linkedCount)),
                     isWhole: false))
-        case .listing(let comparison): return .listing(comparison)
+        case .listing(let comparison):
+            if !canCompare { comparison.giveUp() }
+            return .listing(comparison)
         case .sharing(let receiver): return .anew(recalling: receiver.sentObjects)
         case .comparing, .ended: return .again(nil)
         }
@@ -164,14 +166,14 @@ struct ContextSwitch {
     /// state after it.
     func arrive() {
         for move in moves where move.subscription.subscriber.has(move.subscription) {
-            guard case .turned(let live) = move.way else { continue }
+            guard case .switched(let live) = move.way else { continue }
             lifecycle.replace(move.subscription, with: lifecycle.hub[move.query.key] ?? lifecycle.insert(live))
         }
     }
 
     /// Lets the others begin again. Call it once the commit is on its way to the clients.
     func beginAgain(_ output: inout TurnOutput) {
-        let count = moves.count { if case .turned = $0.way { false } else { true } }
+        let count = moves.count { if case .switched = $0.way { false } else { true } }
         if count > 0 {
             database.note(.debug, "subscriptions begin again because of a commit", [("count", "\(count)")])
         }
@@ -179,7 +181,7 @@ struct ContextSwitch {
             let (former, query) = (move.subscription, move.query)
             lifecycle.guarding(former.session, &output) { output in
                 switch move.way {
-                case .turned: break
+                case .switched: break
                 case .again(let resume): lifecycle.beginAgain(former, query, resuming: resume)
                 case .listing(let comparison):
                     try lifecycle.continueListing(former, query, comparison, &output)

@@ -7,7 +7,8 @@ final class Comparison {
     /// interrupted the subscription, as many as it has listed.
     private(set) var announcedCount: Int
     private let isAnnounced: Bool
-    /// What was listed; nil once it is more than the session has room for. The client then is sent everything.
+    /// What was listed; nil once it is more than the session has room for, or cannot be compared. The client then is
+    /// sent everything.
     private(set) var known: KnownMembers? = KnownMembers()
 
     /// - Parameter isAnnounced: whether the client has said how many they are.
@@ -32,6 +33,10 @@ final class Comparison {
         }
         if count - announcedCount <= room { announcedCount = count } else { known = nil }
     }
+
+    /// Forgets what was listed, since the client may lack properties of what it lists that its user may read by now. The
+    /// client is sent everything once its list is complete.
+    func giveUp() { known = nil }
 
     private static func problem(with members: ObjectBlock, schema: Schema) -> String? {
         guard members.groups.allSatisfy({ $0.role != .member && $0.width == 0 }) else {

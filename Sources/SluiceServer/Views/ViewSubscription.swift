@@ -11,7 +11,7 @@ internal import SluiceWire
 /// | complete | the client is asked for its members | listing |
 /// | complete | the client is sent everything | sharing |
 /// | listing | the list is complete | comparing |
-/// | listing | the list is longer than the session has room for | sharing |
+/// | listing | the list is longer than the session has room for, or its user may read other properties since | sharing |
 /// | sharing, comparing | the last page was sent | complete |
 /// | all | it was unsubscribed, or failed; it leaves its view because of rights or a wide change; its session ends | ended |
 ///

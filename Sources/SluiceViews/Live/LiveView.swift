@@ -51,7 +51,7 @@ package final class LiveView {
 
     /// A view of the same query in another context, which takes over a state that is right there. The other view must
     /// not be used any more.
-    init(turning other: LiveView, to query: Query, shape: ViewShape) {
+    init(switching other: LiveView, to query: Query, shape: ViewShape) {
         overscan = other.overscan
         self.query = query.sharing(shape.form).read(in: query.context.sharing(shape.context))
         self.shape = shape

@@ -363,6 +363,23 @@ import Testing
         #expect(try world.held("ada") == [1, 2])
     }
 
+    /// The list was made before its client knew of the property.
+    @Test func whatIsUncoveredWhileMembersAreListedIsSent() throws {
+        var limits = DatabaseLimits()
+        limits.contextStepCountMax = 0
+        let world = try world(limits: limits)
+        try world.setTeam(7, [])
+        try world.create(World.document(4, team: 7, grade: 74))
+        try world.observe("ada", "Document")
+        world["ada"].heldFrames = []
+        try world.setTeam(7, ["ada"])
+        #expect(world["ada"].heldFrames?.isEmpty == false)
+        try world.setTeam(1, ["ada"])
+        world.releaseFrames(of: "ada")
+        #expect(try world.held("ada") == [1, 2, 3, 4])
+        for key in Int64(1)...4 { #expect(try grade(world, "ada", key) == .int(70 + key), "\(key)") }
+    }
+
     @Test func othersRulesThatAreDeployedHideThePropertyAtOnce() throws {
         let world = try World(users: ["ada"])
         try world.create(World.document(1, "a", owner: "ada", grade: 71))

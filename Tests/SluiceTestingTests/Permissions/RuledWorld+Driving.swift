@@ -83,6 +83,10 @@ extension RuledWorld {
         case .renew, .probe: break
         case .settle: client.engine.handle(.settle)
         case .send(let frame):
+            guard client.heldFrames == nil else {
+                client.heldFrames?.append(frame)
+                return
+            }
             let number = client.number
             for action in client.connection?.receive(frame, now: now) ?? [] {
                 switch action {
@@ -100,6 +104,15 @@ extension RuledWorld {
                 }
             }
         }
+    }
+
+    /// Lets the server receive what a client has sent meanwhile.
+    func releaseFrames(of user: String) {
+        let client = self[user]
+        let frames = client.heldFrames ?? []
+        client.heldFrames = nil
+        for frame in frames { carryOut(.send(frame), of: client) }
+        settle()
     }
 
     func deliver(_ actions: [DatabaseAction]) {

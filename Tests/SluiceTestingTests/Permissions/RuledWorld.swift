@@ -42,6 +42,8 @@ final class RuledWorld {
         var frames: [[ServerMessage]] = []
         /// Every text that was ever sent.
         var texts: Set<String> = []
+        /// What the client has sent and the server has not received; nil if nothing is held back.
+        var heldFrames: [[UInt8]]?
 
         /// The key of the user's object.
         var key: ObjectKey { .string(user) }

@@ -36,8 +36,11 @@ struct Applier {
                     case .complete(let complete): try frame.apply(complete)
                     case .commit(let commit): try frame.apply(commit)
                     case .withdrawn(let withdrawn): try frame.apply(withdrawn)
-                    case .context(let context): isUnveiled = try turn(context, map, transaction) || isUnveiled
-                    default: break
+                    case .context(let context): isUnveiled = try adopt(context, map, transaction) || isUnveiled
+                    // The outbox has noted rejections, and the inbox lets nothing else through.
+                    case .rejected, .hello, .opened, .schema, .listMembers, .digest, .login, .subscriptionError,
+                        .error, .moved, .message, .report, .reportError:
+                        break
                     }
                 }
                 try frame.finish()
@@ -54,10 +57,10 @@ struct Applier {
     /// Takes in another context.
     ///
     /// - Returns: whether the user may read other properties, so that a query that was refused may be allowed now.
-    private func turn(
+    private func adopt(
         _ context: ServerMessage.Context, _ map: SchemaMap, _ transaction: StoreTransaction
     ) throws -> Bool {
-        try ReadingContext(storage).turn(context, active, HiddenValues(storage, images, map, transaction))
+        try ReadingContext(storage).adopt(context, active, HiddenValues(storage, images, map, transaction))
     }
 }
 
@@ -100,7 +103,10 @@ extension ChangeOrigin {
                 snapshotAt = snapshotAt ?? now
                 isBootstrap = isBootstrap || page.kind == .bootstrap
             case .complete(let complete): snapshotAt = complete.acceptedAt
-            default: break
+            // They have no author and no time, and what is no content never comes here.
+            case .rejected, .context, .withdrawn, .hello, .opened, .schema, .listMembers, .digest, .login,
+                .subscriptionError, .error, .moved, .message, .report, .reportError:
+                break
             }
         }
         // The server itself has the number 0, and so has a client that was given none.

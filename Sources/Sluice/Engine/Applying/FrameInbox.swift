@@ -34,7 +34,9 @@ struct FrameInbox {
         case .page, .complete, .commit, .rejected, .context, .withdrawn:
             content.append(message)
             return true
-        default: return false
+        case .hello, .opened, .schema, .listMembers, .digest, .login, .subscriptionError, .error, .moved, .message,
+            .report, .reportError:
+            return false
         }
     }
 

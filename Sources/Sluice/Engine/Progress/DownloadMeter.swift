@@ -21,7 +21,10 @@ final class DownloadMeter {
                 for block in commit.blocks {
                     amount.rowCount += block.content.objects.count + block.content.departures.count
                 }
-            default: break
+            // These bring no rows.
+            case .complete, .rejected, .context, .withdrawn, .hello, .opened, .schema, .listMembers, .digest, .login,
+                .subscriptionError, .error, .moved, .message, .report, .reportError:
+                break
             }
         }
         guard amount.rowCount > 0 || !pages.isEmpty else { return }

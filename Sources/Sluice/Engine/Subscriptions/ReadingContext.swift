@@ -64,7 +64,7 @@ struct ReadingContext {
     /// Takes in a context that the server has brought the complete subscriptions to. Within a transaction.
     ///
     /// - Returns: whether the user may read other properties than before.
-    func turn(
+    func adopt(
         _ context: ServerMessage.Context, _ active: ActiveSubscriptions, _ values: HiddenValues
     ) throws -> Bool {
         guard let change = try change(to: context) else { return false }
@@ -84,22 +84,22 @@ struct ReadingContext {
         return change.isOfFields
     }
 
-    private struct Turn {
+    private struct Difference {
         /// Whether the user may read other properties.
         let isOfFields: Bool
     }
 
-    private func change(to context: ServerMessage.Context?) throws -> Turn? {
+    private func change(to context: ServerMessage.Context?) throws -> Difference? {
         let bytes = context.map {
             StoredContext(context: $0.context, fields: $0.fields, hidden: $0.hidden).wireBytes()
         }
         let known = try storage.metadata(Self.name)
         guard bytes != known else { return nil }
         try storage.setMetadata(Self.name, bytes)
-        return Turn(isOfFields: bytes.map { Array($0.dropFirst(16)) } != known.map { Array($0.dropFirst(16)) })
+        return Difference(isOfFields: bytes.map { Array($0.dropFirst(16)) } != known.map { Array($0.dropFirst(16)) })
     }
 
-    private func expire(except current: Set<UInt64>, _ change: Turn) throws {
+    private func expire(except current: Set<UInt64>, _ change: Difference) throws {
         try storage.noteHoles(except: current)
         guard change.isOfFields else { return }
         for var record in storage.dormantSubscriptions {

@@ -4,8 +4,8 @@ package import SluiceQuery
 /// A commit group together with a change of what a reader may read, as that reader sees both: what is hidden from now
 /// on is deleted for the reader, and what is uncovered is created.
 ///
-/// All views that the reader has in the former context can follow it; see ``LiveView/turned(by:to:shape:)``.
-package final class ContextTurn {
+/// All views that the reader has in the former context can follow it; see ``LiveView/switched(by:to:shape:memberCountMax:)``.
+package final class ContextDifference {
     let commit: CommitDelta
     /// The state after the group, in the new context.
     let source: any ViewSource

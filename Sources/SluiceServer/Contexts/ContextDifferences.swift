@@ -7,7 +7,7 @@ internal import SluiceViews
 ///
 /// All of them together take a bounded number of steps (``DatabaseLimits/contextStepCountMax``), since nobody else is
 /// served meanwhile.
-struct ContextTurns {
+struct ContextDifferences {
     private struct Key: Hashable {
         let former: ObjectID
         let context: ObjectID
@@ -22,8 +22,8 @@ struct ContextTurns {
     private let database: Database
     private let source: CommitSource
     private let before: OldStateSource
-    private var turns: [Key: ContextTurn] = [:]
-    private var turned: [ViewKey: (view: LiveView, delta: ViewDelta?)] = [:]
+    private var differences: [Key: ContextDifference] = [:]
+    private var switched: [ViewKey: (view: LiveView, delta: ViewDelta?)] = [:]
     /// Kept, so that their addresses stay theirs.
     private var views: [SharedView] = []
     private var stepCountLeft: Int
@@ -40,27 +40,27 @@ struct ContextTurns {
     ///
     /// - Returns: nil if it takes more steps than are left.
     /// - Throws: why the change cannot be found at all.
-    mutating func turned(
+    mutating func switched(
         _ view: SharedView, to query: Query, shape: ViewShape
     ) throws -> (view: LiveView, delta: ViewDelta?)? {
         let key = ViewKey(view: ObjectIdentifier(view), context: query.context.id)
-        if let known = turned[key] { return known }
+        if let known = switched[key] { return known }
         guard stepCountLeft > 0 else { return nil }
         let limits = database.limits
         do {
             let (made, stepCount) = try database.limitingWork(for: nil, stepCountMax: stepCountLeft) { work in
-                let turn = try turn(from: view.query.context, to: query.context)
-                guard turn.changeCount <= limits.touchedObjectCountMax else {
-                    throw StorageError(.interrupted, "the change of context concerns \(turn.changeCount) objects")
+                let difference = try difference(from: view.query.context, to: query.context)
+                guard difference.changeCount <= limits.touchedObjectCountMax else {
+                    throw StorageError(.interrupted, "the change of context concerns \(difference.changeCount) objects")
                 }
-                let made = try view.live.turned(
-                    by: turn, to: query, shape: shape, memberCountMax: limits.touchedObjectCountMax)
+                let made = try view.live.switched(
+                    by: difference, to: query, shape: shape, memberCountMax: limits.touchedObjectCountMax)
                 // Following and encoding a change takes about as long as finding an object.
-                return (made, work.stepCount + turn.changeCount * 10)
+                return (made, work.stepCount + difference.changeCount * 10)
             }
             stepCountLeft -= stepCount
             views.append(view)
-            turned[key] = made
+            switched[key] = made
             return made
         } catch let error as StorageError where error.code == .interrupted {
             stepCountLeft = 0
@@ -68,12 +68,12 @@ struct ContextTurns {
         }
     }
 
-    private mutating func turn(from former: ReadContext, to context: ReadContext) throws -> ContextTurn {
+    private mutating func difference(from former: ReadContext, to context: ReadContext) throws -> ContextDifference {
         let key = Key(former: former.id, context: context.id)
-        if let known = turns[key] { return known }
-        let turn = try ContextTurn(
+        if let known = differences[key] { return known }
+        let difference = try ContextDifference(
             commit, from: former, to: context, in: source, before: before, schema: database.storage.schema)
-        turns[key] = turn
-        return turn
+        differences[key] = difference
+        return difference
     }
 }

@@ -5,25 +5,25 @@ extension LiveView {
     /// What a view becomes when its reader's context changes with a commit group. The view itself does not change.
     ///
     /// - Parameters:
-    ///   - turn: the group and the change of context. The view must be at the state before it, in the former context.
+    ///   - difference: the group and the change of context. The view must be at the state before it, in the former context.
     ///   - query: the view's query in the new context.
     ///   - shape: the shape of that query.
     ///   - memberCountMax: the most members that are looked at to show what was hidden of them.
     /// - Returns: the view in the new context, and what changed for the clients of this view; nil if nothing did.
-    /// - Throws: ``UnturnableView``, and what the source throws.
-    package func turned(
-        by turn: ContextTurn, to query: Query, shape: ViewShape, memberCountMax: Int = .max
+    /// - Throws: ``UnswitchableView``, and what the source throws.
+    package func switched(
+        by difference: ContextDifference, to query: Query, shape: ViewShape, memberCountMax: Int = .max
     ) throws -> (view: LiveView, delta: ViewDelta?) {
         guard shape.plan.followsSameLinks(as: plan), query.context.veilsSameLinks(as: self.query.context) else {
-            throw UnturnableView.followsOtherLinks
+            throw UnswitchableView.followsOtherLinks
         }
         let copy = LiveView(copying: self)
-        let delta = try copy.follow(turn.commit, in: turn.source, before: turn.before).map(turn.explained)
-        let turned = LiveView(turning: copy, to: query, shape: shape)
-        guard shape.plan != plan else { return (turned, delta) }
-        var veiled = VeiledDelta(delta ?? ViewDelta(), from: copy, to: turned)
-        try turned.forEachMember(atMost: memberCountMax, in: turn.source) { veiled.show($0, isRoot: $1) }
-        return (turned, veiled.delta)
+        let delta = try copy.follow(difference.commit, in: difference.source, before: difference.before).map(difference.explained)
+        let switched = LiveView(switching: copy, to: query, shape: shape)
+        guard shape.plan != plan else { return (switched, delta) }
+        var veiled = VeiledDelta(delta ?? ViewDelta(), from: copy, to: switched)
+        try switched.forEachMember(atMost: memberCountMax, in: difference.source) { veiled.show($0, isRoot: $1) }
+        return (switched, veiled.delta)
     }
 
     /// Calls `body` with every member, roots first. The view must not change meanwhile.
@@ -42,14 +42,14 @@ extension LiveView {
             }
         case .object(nil), .window, .stages: roots = heldRoots ?? []
         }
-        guard roots.count + linkedCount <= countMax else { throw UnturnableView.hasTooManyMembers }
+        guard roots.count + linkedCount <= countMax else { throw UnswitchableView.hasTooManyMembers }
         for root in roots { body(root, true) }
         for object in linkedObjects where try !isRoot(object, in: source) { body(object, false) }
     }
 }
 
-/// Why a view cannot be turned from one context to another, so that its clients must be sent everything anew.
-package enum UnturnableView: Error {
+/// Why a view cannot be switched from one context to another, so that its clients must be sent everything anew.
+package enum UnswitchableView: Error {
     /// A link property, or the identity of what links lead to, is hidden in one of the contexts.
     case followsOtherLinks
     /// Too many members have to be sent again.
