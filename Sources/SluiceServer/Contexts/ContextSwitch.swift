@@ -123,7 +123,9 @@ struct ContextSwitch {
         guard subscription.isComplete else { return nil }
         do {
             let shape = lifecycle.hub.shape(of: query)
-            guard let (live, delta) = try differences.switched(subscription.view, to: query, shape: shape) else { return nil }
+            guard let (live, delta) = try differences.switched(subscription.view, to: query, shape: shape) else {
+                return nil
+            }
             if let delta { try publication.add(delta, for: subscription, in: query.context) }
             return .switched(live)
         } catch {

@@ -18,7 +18,8 @@ extension LiveView {
             throw UnswitchableView.followsOtherLinks
         }
         let copy = LiveView(copying: self)
-        let delta = try copy.follow(difference.commit, in: difference.source, before: difference.before).map(difference.explained)
+        let delta = try copy.follow(difference.commit, in: difference.source, before: difference.before)
+            .map(difference.explained)
         let switched = LiveView(switching: copy, to: query, shape: shape)
         guard shape.plan != plan else { return (switched, delta) }
         var veiled = VeiledDelta(delta ?? ViewDelta(), from: copy, to: switched)
