@@ -72,7 +72,11 @@ let package = Package(
         .library(name: "SluiceServer", targets: ["SluiceServer"]),
         .library(name: "SluiceBackend", targets: ["SluiceBackend"]),
         .library(name: "SluiceTesting", targets: ["SluiceTesting"]),
+        .library(name: "SluicePostgres", targets: ["SluicePostgres"]),
         .executable(name: "sluice", targets: ["SluiceCommand"]),
+    ],
+    traits: [
+        .trait(name: "PostgreSQL", description: "Servers that share their databases by PostgreSQL; needs libpq.")
     ],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -80,6 +84,8 @@ let package = Package(
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
+
+        .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         library("SluiceModel", ["COpenSSL"]),
         library("SluiceQuery", ["SluiceModel"]),
@@ -115,6 +121,13 @@ let package = Package(
             [
                 "Sluice", "SluiceBackend", "SluiceServer", "SluiceModel", "SluiceStorage", "SluiceTransport",
                 "SluiceWire",
+            ]),
+        // Empty without the trait.
+        library(
+            "SluicePostgres",
+            [
+                "SluiceServer", "SluiceModel", "SluiceStorage", "CLZ4",
+                .target(name: "CPQ", condition: .when(traits: ["PostgreSQL"])),
             ]),
         // A library, since test targets cannot depend on executables in a package that also tests its macros.
         library(
@@ -201,6 +214,10 @@ let package = Package(
             ]),
         tests("SluiceCLI", ["Sluice", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules", "TestSupport"]),
         tests("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "TestSupport"]),
+        // Against a real PostgreSQL, with the trait: `make test-cluster`.
+        tests(
+            "SluicePostgres",
+            ["SluiceModel", "SluiceServer", "SluiceStorage", "SluiceWire", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(
             name: "FuzzTargets",
@@ -246,4 +263,9 @@ if hasMacros {
             name: "MainActorTests", dependencies: ["Sluice", "SluiceObservation", "SluiceTesting"],
             swiftSettings: [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)]),
     ]
+}
+
+// The test program has all test targets; `make test-cluster` compiles only its own.
+if let wanted = Context.environment["SLUICE_TEST_TARGETS"]?.split(separator: " ").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
 }

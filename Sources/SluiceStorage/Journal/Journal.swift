@@ -11,9 +11,14 @@ package protocol Journal {
     /// How long an append is tried again while nobody knows its outcome.
     var patience: AppendPatience { get }
 
+    /// Whether the next group has to begin an epoch, since the journal's own history may have forked: it may lack groups
+    /// that it had taken. Another engine may have begun it meanwhile.
+    var needsEpoch: Bool { get throws }
+
     /// Appends a group after the head that it was made for.
     ///
-    /// - Throws: only errors after which the group is surely not in the journal.
+    /// - Throws: only errors after which the group is surely not in the journal: ``JournalHistoryChanged`` if
+    ///   ``needsEpoch``, unless the group has an epoch.
     func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome
 
     /// The records after a position, ascending and without a gap; none if it is the last.
@@ -37,6 +42,17 @@ extension Journal {
     // One engine alone is never overtaken.
     package func takeTurn() {}
     package func endTurn() {}
+
+    // Nor does a journal in one place forget.
+    package var needsEpoch: Bool { false }
+
+    /// Whether the journal has had a head, so that a database with it is a replica of the journal.
+    ///
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the journal does not reach back to it.
+    package func has(_ head: JournalHead) throws -> Bool {
+        guard head.position > 0 else { return try head == JournalHead(of: databaseID) }
+        return try records(after: head.position - 1, countMax: 1).first?.head == head
+    }
 }
 
 /// Holds the journals of a server's databases, by their names. Without one, the journal of each database is in its file.
@@ -117,6 +133,12 @@ extension Journal {
 
 /// Another engine has appended to the journal. What it did has to be applied, and one's own made anew after it.
 package struct JournalConflict: Error {
+    package init() {}
+}
+
+/// The journal may lack groups that it had taken, so what comes after the present head is another epoch: a group with
+/// ``JournalStep/epoch(_:)`` has to be appended first. The group that was to be appended is not in the journal.
+package struct JournalHistoryChanged: Error {
     package init() {}
 }
 

@@ -6,7 +6,7 @@ internal import SluiceWire
 /// included.
 extension JournalGroup {
     /// The format that this version writes, and the only one that it reads.
-    private static let format: UInt8 = 1
+    package static let format: UInt8 = 1
 
     /// The most bytes of one group, above what the limits of uploads allow.
     package static let byteCountMax = 1 << 29

@@ -1,0 +1,36 @@
+#if PostgreSQL
+
+/// Which run of which PostgreSQL has answered. Where it differs from the run before, what that one had acknowledged may
+/// be missing: after a crash without fsync, a failover to a standby that was behind, or a restore.
+package struct PostgresHistory: Hashable, Sendable, CustomStringConvertible {
+    /// The number that initdb drew; a standby has that of its primary.
+    package var system: UInt64
+    /// How often a standby was promoted on the way here.
+    package var timeline: UInt32
+    /// When the server was started, in microseconds since 1970.
+    package var start: Int64
+
+    package init(system: UInt64, timeline: UInt32, start: Int64) {
+        self.system = system
+        self.timeline = timeline
+        self.start = start
+    }
+
+    /// Parses ``description``.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/")
+        guard parts.count == 3, let system = UInt64(parts[0]), let timeline = UInt32(parts[1], radix: 16),
+            let start = Int64(parts[2])
+        else { return nil }
+        self.init(system: system, timeline: timeline, start: start)
+    }
+
+    /// The form in `sluice.database.history`: system, timeline (eight hexadecimal digits, as in the names of WAL files) and
+    /// start.
+    package var description: String {
+        let digits = String(timeline, radix: 16, uppercase: true)
+        return "\(system)/\(String(repeating: "0", count: 8 - digits.count))\(digits)/\(start)"
+    }
+}
+
+#endif

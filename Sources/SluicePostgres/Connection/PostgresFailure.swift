@@ -1,0 +1,79 @@
+#if PostgreSQL
+
+internal import SluiceStorage
+
+/// Why a statement has no result.
+enum PostgresFailure: Error, Hashable {
+    /// PostgreSQL answered that the statement failed, with an SQLSTATE, and goes on: it surely had no effect.
+    case refused(state: String, String)
+    /// There was no answer, or the connection has ended: whether the statement had an effect is not known.
+    case lost(String, state: String? = nil)
+    /// The server cannot be used as it is; somebody has to change something. Nothing was sent.
+    case unsuitable(String)
+    /// The service has been stopped.
+    case stopped
+
+    /// The five characters by which PostgreSQL says what was wrong; see its appendix A.
+    var state: String? {
+        switch self {
+        case .refused(let state, _): state
+        case .lost(_, let state): state
+        case .unsuitable, .stopped: nil
+        }
+    }
+
+    /// Whether the failure is that of a login or of rights, which does not pass by itself.
+    var isOfAccess: Bool { state.map { $0.hasPrefix("28") || $0 == "42501" || $0 == "3D000" } ?? false }
+
+    /// Whether the same statement has to be sent again to know, or to succeed: the answer is missing, or there was a
+    /// deadlock or a serialization failure.
+    var isRepeatable: Bool {
+        switch self {
+        case .lost: true
+        case .refused(let state, _): state.hasPrefix("40")
+        case .unsuitable, .stopped: false
+        }
+    }
+
+    /// The failure as the engine knows them.
+    ///
+    /// - Parameters:
+    ///   - what: what was to be done, as a clause: "the group could not be appended".
+    ///   - address: the server.
+    func storageError(_ what: String, _ address: PostgresAddress) -> StorageError {
+        switch self {
+        case .stopped: StorageError(.busy, "\(what): the journal was closed, since the server stops")
+        case .unsuitable(let reason): StorageError(.journal, "\(what): \(address) \(reason)")
+        case .lost(let reason, _) where isOfAccess:
+            StorageError(
+                .journal, "\(what): \(address) refuses the login (\(reason)); check user, password and database")
+        case .lost(let reason, _):
+            StorageError(.busy, "\(what): \(address) does not answer (\(reason)); it is tried again")
+        case .refused(let state, let message):
+            StorageError(
+                Self.isPassing(state) ? .busy : .journal,
+                "\(what): \(address) says: \(message) (SQLSTATE \(state)); \(Self.advice(state))")
+        }
+    }
+
+    /// Whether the same statement may succeed later although nobody does anything: locks, timeouts, serialization, a
+    /// lack of resources, a server that starts or stops, or a standby that is no primary yet.
+    private static func isPassing(_ state: String) -> Bool {
+        ["55P03", "25P03", "25006"].contains(state) || ["40", "53", "57", "58", "08"].contains { state.hasPrefix($0) }
+    }
+
+    private static func advice(_ state: String) -> String {
+        switch state {
+        case "55P03": "another node keeps the turn for longer than a lock may be waited for"
+        case "57014": "the statement took longer than it may"
+        case "25006": "it is a standby or read only; name the primary, or all servers"
+        case "42501": "let an administrator run what `sluice cluster init --print` prints, for this role"
+        case "3F000", "42P01", "42703": "run `sluice cluster init`, which makes the tables"
+        case "53100": "free some space on its disk"
+        case "53300": "raise max_connections; a node takes 6"
+        default: "see PostgreSQL's log"
+        }
+    }
+}
+
+#endif

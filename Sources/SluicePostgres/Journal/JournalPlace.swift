@@ -1,0 +1,45 @@
+#if PostgreSQL
+
+internal import Synchronization
+
+/// Which database a journal is of, and how far this node knows it. The watch and the journal share it.
+final class JournalPlace: Sendable, CustomStringConvertible {
+    /// A journal counts as active for so long after something has happened in it.
+    private static let activeTime = Duration.seconds(10)
+
+    /// The database's number in `sluice.database`.
+    let id: Int64
+    let name: String
+    private let state = Mutex((position: UInt64(0), active: ContinuousClock.now))
+
+    init(id: Int64, name: String) {
+        self.id = id
+        self.name = name
+    }
+
+    /// The last position that this node has appended or read.
+    var position: UInt64 { state.withLock { $0.position } }
+
+    func note(position: UInt64) {
+        state.withLock { state in
+            if position > state.position { state = (position, .now) }
+        }
+    }
+
+    /// Notes that somebody has appended.
+    ///
+    /// - Returns: whether this node does not have the position.
+    func noteAppend(of position: UInt64) -> Bool {
+        state.withLock { state in
+            guard position > state.position else { return false }
+            state.active = .now
+            return true
+        }
+    }
+
+    var isActive: Bool { state.withLock { $0.active + Self.activeTime > .now } }
+
+    var description: String { "the journal of '\(name)'" }
+}
+
+#endif

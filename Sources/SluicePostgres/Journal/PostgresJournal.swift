@@ -1,0 +1,238 @@
+#if PostgreSQL
+
+internal import Glibc
+package import SluiceModel
+package import SluiceStorage
+
+/// The journal of a database, as rows of a PostgreSQL that several nodes append to.
+///
+/// An append is one statement that commits by itself; within a turn it ends the transaction that holds the row of the
+/// database. Whatever ends without PostgreSQL's word is of unknown outcome, and the same append again finds out: it meets
+/// its own row, or takes the place before the first one arrives.
+///
+/// Used by one thread at a time, which is why it may be sent to another.
+package final class PostgresJournal: Journal, @unchecked Sendable {
+    /// The most bytes of records that are read at a time, unless one alone has more.
+    private static let byteCountMax: Int64 = 16 << 20
+    /// The most records that are read at a time.
+    private static let countMax = 4_096
+
+    package let databaseID: ObjectID
+    private let place: JournalPlace
+    private let pool: ConnectionPool
+    private let node: String
+    /// Called with the position of each group that was appended.
+    private let ring: (Int64) -> Void
+    /// The connection whose transaction has the database's row; nil without a turn.
+    private var turn: AcceptedConnection?
+    /// The last group of which nobody knows whether it is in the journal.
+    private var uncertain: JournalHead?
+
+    init(
+        databaseID: ObjectID, place: JournalPlace, pool: ConnectionPool, node: String,
+        ring: @escaping (Int64) -> Void
+    ) {
+        self.databaseID = databaseID
+        self.place = place
+        self.pool = pool
+        self.node = node
+        self.ring = ring
+    }
+
+    deinit { endTurn() }
+
+    package var patience: AppendPatience {
+        AppendPatience(
+            time: pool.timeouts.patience.microseconds,
+            now: {
+                let time = ContinuousClock.now - Self.start
+                return Timestamp(microseconds: time.microseconds)
+            }, wait: { [stop = pool.stop] in _ = stop.wait(until: .now + .microseconds($0)) })
+    }
+
+    private static let start = ContinuousClock.now
+
+    // MARK: Appending
+
+    package func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
+        do {
+            let outcome = try attempt(record, after: head)
+            uncertain = outcome == .unknown ? record.head : nil
+            if outcome == .appended {
+                place.note(position: record.head.position)
+                ring(Int64(record.head.position))
+            }
+            return outcome
+        } catch let failure as PostgresFailure {
+            // What an earlier try has sent may still arrive, whatever became of this one.
+            if uncertain == record.head, failure != .stopped { return .unknown }
+            throw failure.storageError("group \(record.head.position) of \(place) could not be appended", pool.address)
+        }
+    }
+
+    private func attempt(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
+        if let turn {
+            self.turn = nil
+            defer { pool.give(turn) }
+            return try append(record, after: head, in: turn)
+        }
+        let connection: AcceptedConnection
+        do { connection = try pool.take() } catch .lost(let reason, let state) {
+            // Nothing was sent; but who asks again in a moment is served then.
+            let failure = PostgresFailure.lost(reason, state: state)
+            if failure.isOfAccess { throw failure }
+            return .unknown
+        }
+        defer { pool.give(connection) }
+        do {
+            return try write(record, after: head, by: connection)
+        } catch let failure as PostgresFailure where failure.isRepeatable { return .unknown }
+    }
+
+    /// Appends and commits. Before the COMMIT is sent, nothing that goes wrong leaves anything behind.
+    private func append(
+        _ record: JournalRecord, after head: JournalHead, in turn: AcceptedConnection
+    ) throws -> JournalOutcome {
+        let connection = turn.connection
+        do {
+            let outcome = try write(record, after: head, by: turn)
+            guard outcome == .appended else {
+                try connection.execute(script: "ROLLBACK")
+                return outcome
+            }
+            return try connection.execute(script: "COMMIT").command == "COMMIT" ? .appended : .unknown
+        } catch let failure as PostgresFailure {
+            connection.close()
+            if case .lost = failure { return .unknown }
+            throw failure
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+
+    private func write(
+        _ record: JournalRecord, after head: JournalHead, by accepted: AcceptedConnection
+    ) throws -> JournalOutcome {
+        let connection = accepted.connection
+        let history = accepted.greeting.history.description
+        let (id, position) = (
+            PostgresParameter.integer(place.id), PostgresParameter.integer(Int64(record.head.position))
+        )
+        let (chain, chainBefore) = (PostgresParameter.bytes(record.head.chain), PostgresParameter.bytes(head.chain))
+        let bytes = PostgresParameter.bytes(RecordBytes.pack(record.bytes))
+        let append = accepted.greeting.isPooled ? JournalStatements.appendPooled : JournalStatements.append
+        let appended = try connection.execute(
+            append, id, position, chain, bytes, chainBefore, .text(node), .text(history))
+        if appended.affectedCount == 1 { return .appended }
+
+        let found = try connection.execute(JournalStatements.inspect, id, position, chain, chainBefore)
+        guard found.rowCount == 1 else {
+            throw StorageError(.journal, "\(place) is no longer there; the server makes it anew when it starts")
+        }
+        let (isTaken, isOurs, fits, goesOn) = (found.flag(1), found.flag(2), found.flag(3), found.flag(4))
+        if isOurs { return .appended }
+        if isTaken || goesOn { return .conflict }
+        guard fits else {
+            throw StorageError(
+                .journal,
+                "\(place) does not have the history of this replica, which is at position \(head.position); the replica "
+                    + "has to be made anew")
+        }
+        guard found.text(0) != history else {
+            // A pooler has led to another server than the one that was greeted.
+            connection.close()
+            return .unknown
+        }
+        guard Self.beginsEpoch(record) else { throw JournalHistoryChanged() }
+        let begun = try connection.execute(
+            JournalStatements.appendEpoch, id, position, chain, bytes, chainBefore, .text(node), .text(found.text(0)),
+            .text(history))
+        return begun.affectedCount == 1 ? .appended : .conflict
+    }
+
+    private static func beginsEpoch(_ record: JournalRecord) -> Bool {
+        guard let group = try? JournalGroup.decode(record.bytes, wantsValues: false) else { return false }
+        return group.steps.contains { if case .epoch = $0 { true } else { false } }
+    }
+
+    package var needsEpoch: Bool {
+        get throws {
+            try reading("the history of \(place) could not be read") { accepted throws(PostgresFailure) in
+                let found = try accepted.connection.execute(JournalStatements.history, .integer(place.id))
+                return found.rowCount == 1 && found.text(0) != accepted.greeting.history.description
+            }
+        }
+    }
+
+    // MARK: Turns
+
+    package func takeTurn() throws {
+        guard turn == nil else { return }
+        do throws(PostgresFailure) {
+            let accepted = try pool.take()
+            let limit = pool.timeouts.statement.milliseconds
+            let lockLimit = pool.timeouts.lock.milliseconds
+            do {
+                // Behind a pooler the limits hold for this transaction alone.
+                try accepted.connection.execute(
+                    script: """
+                        BEGIN; SET LOCAL lock_timeout = \(lockLimit); SET LOCAL statement_timeout = \(limit);
+                        SET LOCAL idle_in_transaction_session_timeout = \(limit);
+                        SELECT 1 FROM sluice.database WHERE id = \(place.id) FOR NO KEY UPDATE
+                        """)
+                turn = accepted
+            } catch {
+                accepted.connection.close()
+                pool.give(accepted)
+                throw error
+            }
+        } catch {
+            throw error.storageError("the turn to append to \(place) could not be taken", pool.address)
+        }
+    }
+
+    package func endTurn() {
+        guard let accepted = turn else { return }
+        turn = nil
+        // A connection that is not idle afterwards is closed by the pool.
+        _ = try? accepted.connection.execute(script: "ROLLBACK")
+        pool.give(accepted)
+    }
+
+    // MARK: Reading
+
+    package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
+        var rows: [JournalRecord] = []
+        try reading("\(place) could not be read") { accepted throws(PostgresFailure) in
+            try accepted.connection.forEachRow(
+                of: JournalStatements.records, .integer(place.id), .integer(Int64(clamping: position)),
+                .integer(Int64(min(countMax, Self.countMax))), .integer(Self.byteCountMax)
+            ) { row in
+                let head = JournalHead(position: UInt64(clamping: row.integer(0)), chain: row.bytes(1))
+                rows.append(JournalRecord(head: head, bytes: row.bytes(2)))
+            }
+        }
+        if let first = rows.first, first.head.position != position + 1 {
+            throw StorageError(.logTrimmed, "\(place) no longer has the group after position \(position)")
+        }
+        for index in rows.indices { rows[index].bytes = try RecordBytes.unpack(rows[index].bytes) }
+        place.note(position: rows.last?.head.position ?? position)
+        return rows
+    }
+
+    /// Reads with the connection that has the turn, or with any.
+    private func reading<Result>(
+        _ what: @autoclosure () -> String, _ body: (AcceptedConnection) throws(PostgresFailure) -> Result
+    ) throws -> Result {
+        do throws(PostgresFailure) {
+            if let turn { return try body(turn) }
+            return try pool.withConnection(body)
+        } catch {
+            if turn != nil { endTurn() }
+            throw error.storageError(what(), pool.address)
+        }
+    }
+}
+
+#endif

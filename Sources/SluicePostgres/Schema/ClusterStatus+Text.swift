@@ -1,0 +1,31 @@
+#if PostgreSQL
+
+internal import FoundationEssentials
+
+extension ClusterStatus {
+    /// The status as lines for people: the server, then a line for each node and each database.
+    public var text: String {
+        var lines = ["tables \(tables), history \(history)"]
+        for node in nodes {
+            let state = node.isAlive ? "alive" : "silent for \(Int(node.silence)) s"
+            lines.append("node \(node.name): \(state), version \(node.version)" + (node.url.map { ", \($0)" } ?? ""))
+        }
+        for database in databases {
+            let lags = nodes.compactMap { node in lag(of: node, in: database).map { "\(node.name) lacks \($0)" } }
+            lines.append(
+                "database \(database.name): position \(database.position), quiet for \(Int(database.quiet)) s"
+                    + lags.map { ", \($0)" }.joined())
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The status as a JSON object, with the names of the properties here.
+    public var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        // Numbers, texts and containers of them can always be encoded.
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? "{}\n"
+    }
+}
+
+#endif

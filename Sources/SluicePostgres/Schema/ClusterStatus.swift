@@ -1,0 +1,123 @@
+#if PostgreSQL
+
+public import SluiceStorage
+
+/// What the tables of a cluster say of its nodes and databases at a moment.
+public struct ClusterStatus: Sendable, Hashable, Codable {
+    /// A server process that serves the cluster's databases, or did.
+    public struct Node: Sendable, Hashable, Codable {
+        /// A node counts as alive for so long after it was last seen, in seconds.
+        static let lifeTime = 15.0
+
+        /// The name that no other node has.
+        public var name: String
+        /// Where clients reach it; nil if it does not say.
+        public var url: String?
+        /// The version of its program.
+        public var version: String
+        /// The newest format of groups that it reads.
+        public var format: Int
+        /// For how many seconds it has said nothing.
+        public var silence: Double
+        /// The last position of each open database that it has, by the database's name.
+        public var positions: [String: UInt64]
+
+        /// Whether it has said something in the last 15 seconds.
+        public var isAlive: Bool { silence < Self.lifeTime }
+    }
+
+    /// A database of the cluster.
+    public struct Database: Sendable, Hashable, Codable {
+        /// The name by which stores open it.
+        public var name: String
+        /// The last position of its journal.
+        public var position: UInt64
+        /// The first position that its journal still has; 0 if nothing was trimmed.
+        public var start: UInt64
+        /// For how many seconds nobody has appended.
+        public var quiet: Double
+    }
+
+    /// The version of the tables.
+    public var tables: Int
+    /// The present history of the server: system, timeline and start.
+    public var history: String
+    /// The nodes by name.
+    public var nodes: [Node]
+    /// The databases by name.
+    public var databases: [Database]
+
+    /// How many groups a node lacks of a database; nil if the node does not have it open.
+    ///
+    /// - Parameters:
+    ///   - node: one of ``nodes``.
+    ///   - database: one of ``databases``.
+    public func lag(of node: Node, in database: Database) -> UInt64? {
+        node.positions[database.name].map { database.position > $0 ? database.position - $0 : 0 }
+    }
+}
+
+extension PostgresCluster {
+    private static let nodesQuestion = PostgresStatement(
+        nil,
+        """
+        SELECT name, url, version, format::int8, (extract(epoch FROM clock_timestamp() - seen) * 1000)::int8,
+          coalesce((SELECT string_agg(key || ' ' || value, ',') FROM jsonb_each_text(state -> 'heads')), '')
+        FROM sluice.node ORDER BY name
+        """)
+
+    private static let databasesQuestion = PostgresStatement(
+        nil,
+        """
+        SELECT d.name, d.id, last.position, (extract(epoch FROM clock_timestamp() - last.at) * 1000)::int8,
+          (SELECT position FROM sluice.journal WHERE database = d.id ORDER BY position LIMIT 1)
+        FROM sluice.database AS d CROSS JOIN LATERAL
+          (SELECT position, at FROM sluice.journal WHERE database = d.id ORDER BY position DESC LIMIT 1) AS last
+        ORDER BY d.name
+        """)
+
+    /// Reads how a cluster is. Blocks. O(nodes and databases · log records).
+    ///
+    /// - Parameter url: a URL of libpq, or `file:PATH` of a file that has it.
+    /// - Throws: ``StorageError/Code/journal`` if the server has no tables that this program can read;
+    ///   ``StorageError/Code/busy`` if it does not answer.
+    public static func status(_ url: String) throws(StorageError) -> ClusterStatus {
+        let address = try PostgresAddress(url)
+        do throws(PostgresFailure) {
+            let timeouts = PostgresTimeouts()
+            let connection = try PostgresConnection(to: address, timeouts: timeouts, stop: StopSignal())
+            let greeting = try Greeting(connection, timeouts: timeouts)
+            _ = try check(connection)
+            var names: [Int64: String] = [:]
+            let databases = try connection.execute(databasesQuestion)
+            let listed = (0..<databases.rowCount).map { row in
+                names[databases.integer(1, row: row)] = databases.text(0, row: row)
+                return ClusterStatus.Database(
+                    name: databases.text(0, row: row), position: UInt64(clamping: databases.integer(2, row: row)),
+                    start: UInt64(clamping: databases.integer(4, row: row)),
+                    quiet: Double(databases.integer(3, row: row)) / 1_000)
+            }
+            let nodes = try connection.execute(nodesQuestion)
+            return ClusterStatus(
+                tables: ClusterTables.version, history: greeting.history.description,
+                nodes: (0..<nodes.rowCount).map { node(nodes, $0, names) }, databases: listed)
+        } catch {
+            throw error.storageError("the status of the cluster could not be read", address)
+        }
+    }
+
+    private static func node(_ result: PostgresResult, _ row: Int, _ names: [Int64: String]) -> ClusterStatus.Node {
+        var positions: [String: UInt64] = [:]
+        // Such as 1 5,2 7.
+        for entry in result.text(5, row: row).split(separator: ",") {
+            let numbers = entry.split(separator: " ").compactMap { Int64($0) }
+            if numbers.count == 2, let name = names[numbers[0]] { positions[name] = UInt64(clamping: numbers[1]) }
+        }
+        return ClusterStatus.Node(
+            name: result.text(0, row: row), url: result.isNull(1, row: row) ? nil : result.text(1, row: row),
+            version: result.text(2, row: row), format: Int(result.integer(3, row: row)),
+            silence: Double(result.integer(4, row: row)) / 1_000, positions: positions)
+    }
+}
+
+#endif

@@ -1,0 +1,102 @@
+#if PostgreSQL
+
+internal import Dispatch
+internal import SluiceModel
+internal import Synchronization
+
+/// A connection that was accepted, with what its server said.
+struct AcceptedConnection {
+    let connection: PostgresConnection
+    let greeting: Greeting
+}
+
+/// The few connections of a node for appends and reading. Who needs one waits until one is free; a turn keeps its own.
+final class ConnectionPool: Sendable {
+    /// With those of the watch and of the bell a node has six.
+    static let countMax = 4
+
+    let address: PostgresAddress
+    let timeouts: PostgresTimeouts
+    let identity: ServerIdentity
+    let stop: StopSignal
+    let backoff: Backoff
+    private let idle = Mutex<[AcceptedConnection]>([])
+    private let places = DispatchSemaphore(value: countMax)
+
+    init(address: PostgresAddress, timeouts: PostgresTimeouts, identity: ServerIdentity, stop: StopSignal) {
+        self.address = address
+        self.timeouts = timeouts
+        self.identity = identity
+        self.stop = stop
+        backoff = Backoff(min: timeouts.reconnectMin, max: timeouts.reconnectMax)
+    }
+
+    /// Takes a connection, which has to come back by ``give(_:)``. Blocks for at most the time of an answer while all are
+    /// taken, and while a new one is made.
+    func take() throws(PostgresFailure) -> AcceptedConnection {
+        guard places.wait(timeout: .now() + .milliseconds(Int(timeouts.answer.milliseconds))) == .success else {
+            throw .lost("all connections of this node are busy")
+        }
+        do throws(PostgresFailure) {
+            // The last that was used is the one that the server has everything ready for.
+            while let connection = idle.withLock({ $0.popLast() }) {
+                if stop.isGiven { throw PostgresFailure.stopped }
+                if connection.connection.isOpen { return connection }
+            }
+            return try connect()
+        } catch {
+            places.signal()
+            throw error
+        }
+    }
+
+    /// Takes a connection back. One that is in a transaction, or broken, is closed.
+    func give(_ connection: AcceptedConnection) {
+        let isUsable = !stop.isGiven && connection.connection.isOpen
+        // Those to a server of before are closed.
+        if isUsable, connection.greeting.history == identity.history {
+            idle.withLock { $0.append(connection) }
+        } else {
+            connection.connection.close()
+        }
+        places.signal()
+    }
+
+    /// Runs `body` with a connection.
+    func withConnection<Result>(
+        _ body: (AcceptedConnection) throws(PostgresFailure) -> Result
+    ) throws(PostgresFailure) -> Result {
+        let connection = try take()
+        defer { give(connection) }
+        return try body(connection)
+    }
+
+    /// Makes a connection beside the pool, unless the last attempt was too short a time ago.
+    ///
+    /// - Parameter address: where to; nil for the pool's own.
+    func connect(to address: PostgresAddress? = nil) throws(PostgresFailure) -> AcceptedConnection {
+        guard !stop.isGiven else { throw .stopped }
+        guard backoff.mayTry() else { throw .lost("it did not answer a moment ago") }
+        do throws(PostgresFailure) {
+            let connection = try PostgresConnection(to: address ?? self.address, timeouts: timeouts, stop: stop)
+            let greeting = try Greeting(connection, timeouts: timeouts)
+            try identity.accept(greeting, clusterID: try PostgresCluster.check(connection))
+            backoff.noteSuccess()
+            return AcceptedConnection(connection: connection, greeting: greeting)
+        } catch {
+            if error != .stopped { backoff.noteFailure() }
+            throw error
+        }
+    }
+
+    /// Closes what is idle. What is in use is closed when it comes back.
+    func closeIdle() {
+        let connections = idle.withLock { idle in
+            defer { idle = [] }
+            return idle
+        }
+        for connection in connections { connection.connection.close() }
+    }
+}
+
+#endif

@@ -1,0 +1,111 @@
+#if PostgreSQL
+
+internal import SluiceModel
+internal import SluiceStorage
+internal import Synchronization
+
+/// Hears of what other nodes append: the work of one connection on one thread, which listens to their bells and, since a
+/// bell may be lost, asks for the heads of all open journals now and then.
+final class JournalWatch: Sendable {
+    /// How to learn of appends at once.
+    enum Listening: Sendable {
+        /// By LISTEN, at this address of the server itself.
+        case to(PostgresAddress)
+        /// Not at all: only by asking.
+        case nothing
+    }
+
+    private let pool: ConnectionPool
+    private let places: JournalPlaces
+    private let bell: JournalBell
+    private let listening: Listening
+    private let log: LogSink?
+    private let hear = Mutex<(@Sendable (String) -> Void)?>(nil)
+
+    init(pool: ConnectionPool, places: JournalPlaces, bell: JournalBell, listening: Listening, log: LogSink?) {
+        self.pool = pool
+        self.places = places
+        self.bell = bell
+        self.listening = listening
+        self.log = log
+    }
+
+    /// - Parameter hear: see ``JournalService/watch(_:)``.
+    func begin(_ hear: @escaping @Sendable (String) -> Void) { self.hear.withLock { $0 = hear } }
+
+    /// Does the work until the service is stopped.
+    func run() {
+        var said: PostgresFailure?
+        while !pool.stop.isGiven {
+            do throws(PostgresFailure) {
+                let connection = try connect()
+                defer { connection.close() }
+                if said != nil { log?(.info, "the journal's server answers again") }
+                said = nil
+                try attend(connection)
+            } catch {
+                guard error != .stopped else { return }
+                if said == nil {
+                    log?(
+                        .warning, "the journal's server does not answer",
+                        [("reason", error.storageError("the node cannot follow others", pool.address).message)])
+                }
+                said = error
+                _ = pool.stop.wait(until: pool.backoff.next)
+            }
+        }
+    }
+
+    private func connect() throws(PostgresFailure) -> PostgresConnection {
+        guard case .to(let address) = listening else { return try pool.connect().connection }
+        let accepted = try pool.connect(to: address)
+        guard !accepted.greeting.isPooled else {
+            log?(
+                .warning,
+                "the journal's address is that of a pooler, which keeps notifications to itself; name PostgreSQL's own "
+                    + "address with --journal-listen, or none")
+            return accepted.connection
+        }
+        try accepted.connection.execute(script: "LISTEN \(JournalBell.channel)")
+        return accepted.connection
+    }
+
+    /// Listens and asks for as long as the connection lasts. It ends by an error.
+    private func attend(_ connection: PostgresConnection) throws(PostgresFailure) {
+        // What came before LISTEN was not heard.
+        var nextActive = ContinuousClock.now
+        var nextQuiet = nextActive
+        while true {
+            for (payload, processID) in connection.notifications() where !bell.isOwn(processID) { heed(payload) }
+            let now = ContinuousClock.now
+            if now >= nextActive {
+                let isQuietDue = now >= nextQuiet
+                if isQuietDue { nextQuiet = now + pool.timeouts.pollQuiet }
+                try ask(connection, places.all.filter { isQuietDue || $0.isActive })
+                nextActive = .now + pool.timeouts.pollActive
+            } else {
+                _ = try connection.waitForInput(until: places.all.isEmpty ? nextQuiet : nextActive)
+            }
+        }
+    }
+
+    /// Heeds a bell: the number of a database, and a position.
+    private func heed(_ payload: String) {
+        let numbers = payload.split(separator: " ").compactMap { UInt64($0) }
+        guard numbers.count == 2, let place = places[Int64(clamping: numbers[0])] else { return }
+        if place.noteAppend(of: numbers[1]) { say(place) }
+    }
+
+    private func ask(_ connection: PostgresConnection, _ places: [JournalPlace]) throws(PostgresFailure) {
+        guard !places.isEmpty else { return }
+        let heads = try connection.execute(JournalStatements.heads, .integers(places.map(\.id)))
+        for row in 0..<heads.rowCount {
+            guard let place = self.places[heads.integer(0, row: row)] else { continue }
+            if place.noteAppend(of: UInt64(clamping: heads.integer(1, row: row))) { say(place) }
+        }
+    }
+
+    private func say(_ place: JournalPlace) { hear.withLock { $0 }?(place.name) }
+}
+
+#endif

@@ -1,0 +1,51 @@
+#if PostgreSQL
+
+internal import SluiceModel
+internal import SluiceStorage
+internal import Synchronization
+
+/// The row of a node in `sluice.node`, by which the others and `sluice cluster status` know it.
+final class NodeRow: Sendable {
+    /// Another run of the same name may take the row over after so long.
+    private static let store = PostgresStatement(
+        "node",
+        """
+        INSERT INTO sluice.node (name, run, url, version, format, seen, state)
+        VALUES ($1, $2, $3, $4, $5, clock_timestamp(), $6::jsonb)
+        ON CONFLICT (name) DO UPDATE SET run = excluded.run, url = excluded.url, version = excluded.version,
+          format = excluded.format, seen = excluded.seen, state = excluded.state
+        WHERE sluice.node.run = excluded.run OR sluice.node.seen < clock_timestamp() - interval '15 s'
+        """)
+
+    let name: String
+    private let url: String?
+    /// The random number of this run.
+    private let run: [UInt8]
+    private let places: JournalPlaces
+    private let log: LogSink?
+    private let isNameTaken = Atomic(false)
+
+    init(name: String, url: String?, places: JournalPlaces, log: LogSink?) {
+        self.name = name
+        self.url = url
+        self.places = places
+        self.log = log
+        run = (0..<16).map { _ in .random(in: .min ... .max) }
+    }
+
+    /// Writes that the node is alive, with the positions of its databases.
+    func store(by connection: PostgresConnection) throws(PostgresFailure) {
+        let heads = places.all.map { "\"\($0.id)\":\($0.position)" }.joined(separator: ",")
+        let stored = try connection.execute(
+            Self.store, .text(name), .bytes(run), .optionalText(url), .text(SluiceRelease.version),
+            .integer(Int64(JournalGroup.format)), .text("{\"heads\":{\(heads)}}"))
+        let isTaken = stored.affectedCount == 0
+        if isTaken, !isNameTaken.exchange(true, ordering: .relaxed) {
+            log?(.warning, "another node has the name of this one; start one of them with another", [("node", name)])
+        } else if !isTaken {
+            isNameTaken.store(false, ordering: .relaxed)
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,145 @@
+#if PostgreSQL
+
+internal import Dispatch
+internal import Glibc
+public import SluiceModel
+public import SluiceServer
+public import SluiceStorage
+internal import Synchronization
+
+/// The journals of a node's databases in a PostgreSQL that several nodes share. A node takes six connections: four for
+/// appends and reading, one that listens, and one that rings.
+public final class PostgresJournals: JournalService {
+    private let pool: ConnectionPool
+    private let places = JournalPlaces()
+    private let row: NodeRow
+    private let bell: JournalBell
+    private let watcher: JournalWatch
+    private let identity: ServerIdentity
+    private let stopSignal = StopSignal()
+    private let isWatching = Atomic(false)
+
+    /// Names the server. It is connected to when it is needed.
+    ///
+    /// - Parameters:
+    ///   - url: a URL of libpq, with one host or several, or `file:PATH` of a file that has it. The password may also
+    ///     come from `PGPASSFILE` or `PGPASSWORD`.
+    ///   - listenURL: the address of PostgreSQL itself, where `url` is that of a pooler; `none` to ask for news instead
+    ///     of listening; nil to listen at `url`.
+    ///   - node: the name of this node, which no other has; nil for that of the machine.
+    ///   - nodeURL: where clients reach this node; nil if that is not known.
+    ///   - log: where log lines go; nil logs nothing.
+    /// - Throws: ``StorageError/Code/journal`` if a URL cannot be read.
+    public convenience init(
+        url: String, listenURL: String? = nil, node: String? = nil, nodeURL: String? = nil, log: LogSink? = nil
+    ) throws(StorageError) {
+        try self.init(
+            url: url, listenURL: listenURL, node: node, nodeURL: nodeURL, log: log, timeouts: PostgresTimeouts())
+    }
+
+    /// - Parameters:
+    ///   - timeouts: how long to wait, and how often to ask.
+    ///   - history: the history of the server that the node remembers from before; nil for none. One of the same system
+    ///     on a lower timeline is refused.
+    package init(
+        url: String, listenURL: String? = nil, node: String? = nil, nodeURL: String? = nil, log: LogSink? = nil,
+        timeouts: PostgresTimeouts, remembering history: PostgresHistory? = nil
+    ) throws(StorageError) {
+        let address = try PostgresAddress(url)
+        let listening: JournalWatch.Listening =
+            listenURL == "none" ? .nothing : .to(try listenURL.map(PostgresAddress.init) ?? address)
+        let log = log?.about(.database)
+        identity = ServerIdentity(remembering: history, log: log)
+        pool = ConnectionPool(address: address, timeouts: timeouts, identity: identity, stop: stopSignal)
+        row = NodeRow(name: node ?? Self.machineName, url: nodeURL, places: places, log: log)
+        bell = JournalBell(pool: pool, row: row)
+        watcher = JournalWatch(pool: pool, places: places, bell: bell, listening: listening, log: log)
+    }
+
+    deinit { stop() }
+
+    private static var machineName: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "node" }
+        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// How far PostgreSQL's clock is ahead of this machine's, in microseconds, by the newest connection.
+    package var clockOffset: Int64 { identity.clockOffset }
+
+    /// The history of the server by the newest connection; nil before the first. Who keeps it can have an old primary
+    /// refused after a restart of the node, too.
+    package var history: PostgresHistory? { identity.history }
+
+    // MARK: JournalService
+
+    package func journal(ofDatabase name: String) throws -> any Journal {
+        do throws(PostgresFailure) {
+            let (id, databaseID) = try pool.withConnection { accepted throws(PostgresFailure) in
+                if let found = try find(name, accepted.connection) { return found }
+                try make(name, accepted)
+                if let made = try find(name, accepted.connection) { return made }
+                throw .lost("a new database is not there")
+            }
+            // The service ends with its last journal.
+            return PostgresJournal(
+                databaseID: databaseID, place: places.place(id: id, name: name), pool: pool, node: row.name
+            ) { [self] in bell.ring(id, $0) }
+        } catch {
+            throw error.storageError("the journal of '\(name)' could not be opened", pool.address)
+        }
+    }
+
+    private func find(_ name: String, _ connection: PostgresConnection) throws(PostgresFailure) -> (Int64, ObjectID)? {
+        let found = try connection.execute(JournalStatements.find, .text(name))
+        guard found.rowCount == 1 else { return nil }
+        let identity = found.bytes(1)
+        guard identity.count == 16 else { throw .unsuitable("has a database without an identity of 16 bytes") }
+        let words = [identity[..<8], identity[8...]].map { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
+        return (found.integer(0), ObjectID(high: words[0], low: words[1]))
+    }
+
+    /// Of two nodes that make one database, one does, and both find it.
+    private func make(_ name: String, _ accepted: AcceptedConnection) throws(PostgresFailure) {
+        let id = ObjectID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+        let identity = [id.high, id.low].flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } }
+        try accepted.connection.execute(
+            JournalStatements.make, .text(name), .bytes(identity), .text(accepted.greeting.history.description),
+            .bytes(JournalHead(of: id).chain), .text(row.name))
+    }
+
+    package func watch(_ hear: @escaping @Sendable (_ database: String) -> Void) {
+        watcher.begin(hear)
+        guard !isWatching.exchange(true, ordering: .relaxed) else { return }
+        // Each has a thread of its own for as long as it blocks.
+        DispatchQueue(label: "sluice.journal.watch").async { [watcher] in watcher.run() }
+        DispatchQueue(label: "sluice.journal.bell").async { [bell] in bell.run() }
+    }
+
+    package func stop() {
+        stopSignal.give()
+        bell.stop()
+        pool.closeIdle()
+    }
+}
+
+extension ServerConfiguration {
+    /// The PostgreSQL that has the journals of the server's databases, so that several servers serve them; nil if each
+    /// database has its own in its file.
+    public var journal: PostgresJournals? {
+        get { journals as? PostgresJournals }
+        set { journals = newValue }
+    }
+}
+
+extension PostgresJournals {
+    /// Names the server, as ``init(url:listenURL:node:nodeURL:log:)`` does.
+    ///
+    /// - Parameter url: a URL of libpq, with one host or several, or `file:PATH` of a file that has it.
+    /// - Throws: ``StorageError/Code/journal`` if the URL cannot be read.
+    public static func postgres(_ url: String) throws(StorageError) -> PostgresJournals {
+        try PostgresJournals(url: url)
+    }
+}
+
+#endif

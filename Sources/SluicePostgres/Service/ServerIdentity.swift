@@ -1,0 +1,64 @@
+#if PostgreSQL
+
+internal import SluiceModel
+internal import Synchronization
+
+/// What a node knows of its PostgreSQL from all connections so far, and refuses in a new one.
+final class ServerIdentity: Sendable {
+    private struct State {
+        var history: PostgresHistory?
+        var clusterID: [UInt8]?
+        var clockOffset: Int64 = 0
+    }
+
+    private let state: Mutex<State>
+    private let log: LogSink?
+    private static let clockOffsetMax: Int64 = 1_000_000
+
+    /// - Parameter history: the latest that the node remembers from before; nil for none.
+    init(remembering history: PostgresHistory?, log: LogSink?) {
+        state = Mutex(State(history: history))
+        self.log = log
+    }
+
+    /// The history of the newest connection.
+    var history: PostgresHistory? { state.withLock { $0.history } }
+
+    /// How far PostgreSQL's clock is ahead of this machine's, in microseconds.
+    var clockOffset: Int64 { state.withLock { $0.clockOffset } }
+
+    /// Judges a new connection.
+    ///
+    /// - Throws: ``PostgresFailure/unsuitable(_:)`` if it leads to an old primary, or to another cluster.
+    func accept(_ greeting: Greeting, clusterID: [UInt8]) throws(PostgresFailure) {
+        let before = state.withLock { $0 }
+        if let known = before.history, known.system == greeting.history.system,
+            greeting.history.timeline < known.timeline
+        {
+            throw .unsuitable(
+                "is an old primary: it is on timeline \(greeting.history.timeline), and this node has seen "
+                    + "\(known.timeline). Stop it; if it shall be the primary again, run `sluice cluster epoch`")
+        }
+        if let known = before.clusterID, known != clusterID {
+            throw .unsuitable("has another cluster than the one that this node serves; restart the node to change over")
+        }
+        state.withLock { state in
+            state = State(history: greeting.history, clusterID: clusterID, clockOffset: greeting.clockOffset)
+        }
+        if before.history != greeting.history {
+            log?(
+                .info, "the journal's server is connected",
+                [("version", greeting.version), ("history", "\(greeting.history)")])
+            if !greeting.isDurable {
+                log?(.warning, "the journal's server has fsync off, and loses what it has acknowledged when it crashes")
+            }
+        }
+        if abs(greeting.clockOffset) > Self.clockOffsetMax, abs(before.clockOffset) <= Self.clockOffsetMax {
+            log?(
+                .warning, "the clock differs from that of the journal's server, which counts",
+                [("seconds", "\(Double(greeting.clockOffset) / 1_000_000)")])
+        }
+    }
+}
+
+#endif
