@@ -135,6 +135,7 @@ let package = Package(
             [
                 "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules",
                 "SluiceStorage", "SluiceViews", "CMalloc",
+                .target(name: "SluicePostgres", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .executableTarget(
             name: "SluiceCommand", dependencies: ["SluiceCLI"], swiftSettings: settings,
@@ -151,6 +152,9 @@ let package = Package(
             swiftSettings: playgroundSettings),
         .executableTarget(
             name: "SharedDocuments", dependencies: ["Sluice", "SluiceServer"], path: "Playground/SharedDocuments",
+            swiftSettings: playgroundSettings),
+        .executableTarget(
+            name: "ThreeNodes", dependencies: ["Sluice"], path: "Playground/ThreeNodes",
             swiftSettings: playgroundSettings),
         .executableTarget(
             name: "TwoCooks", dependencies: ["Sluice", "SluiceServer"], path: "Playground/TwoCooks",

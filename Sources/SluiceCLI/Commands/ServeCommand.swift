@@ -19,7 +19,7 @@ struct ServeCommand: Command {
             .value(
                 "metrics-file", "FILE", "where to write metrics, every 10 s, in Prometheus' text format",
                 completion: .files),
-        ] + LoginOptions.options + QuotaOptions.options,
+        ] + LoginOptions.options + QuotaOptions.options + JournalOptions.options,
         notes: [
             "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0. SIGHUP has it read the certificate again; connections stay.",
             "Without --dev a server needs a way to log in and, as credentials must not travel in the clear, TLS, a loopback address or --behind-tls-proxy. NAME tells several issuers apart: users of the issuer NAME have ids that begin with 'NAME:'.",
@@ -52,6 +52,7 @@ struct ServeCommand: Command {
         configuration.log = LogPrinter.sink(
             level: try arguments.choice("log-level", as: LogLevel.self) ?? .info,
             domains: try LogDomains.parse(arguments.value("log-domains") ?? ""))
+        try JournalOptions.apply(arguments, to: &configuration)
         metricsFile = arguments.value("metrics-file").map {
             MetricsFile(metrics: MetricsText(), path: $0, log: configuration.log)
         }

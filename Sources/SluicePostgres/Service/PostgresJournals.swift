@@ -73,6 +73,16 @@ public final class PostgresJournals: JournalService {
 
     // MARK: JournalService
 
+    package var clusterID: String {
+        get throws {
+            do throws(PostgresFailure) {
+                return try pool.withConnection { _ in identity.clusterID }.map { Hexadecimal.encode($0) } ?? ""
+            } catch {
+                throw error.storageError("the journal's server cannot be used", pool.address)
+            }
+        }
+    }
+
     package func journal(ofDatabase name: String) throws -> any Journal {
         do throws(PostgresFailure) {
             let (id, databaseID) = try pool.withConnection { accepted throws(PostgresFailure) in

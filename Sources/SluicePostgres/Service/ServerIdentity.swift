@@ -24,6 +24,9 @@ final class ServerIdentity: Sendable {
     /// The history of the newest connection.
     var history: PostgresHistory? { state.withLock { $0.history } }
 
+    /// The id of the cluster by the newest connection; nil before the first.
+    var clusterID: [UInt8]? { state.withLock { $0.clusterID } }
+
     /// How far PostgreSQL's clock is ahead of this machine's, in microseconds.
     var clockOffset: Int64 { state.withLock { $0.clockOffset } }
 

@@ -76,7 +76,7 @@ struct ContextSwitch {
             guard let subscriber = subscriptions[change.session] else { continue }
             guard case .success(let binding) = change.binding else {
                 let reason = "what the user may do could not be found"
-                lifecycle.fail(change.session, SessionEnd(.internalError, reason, action: .retry), &output)
+                lifecycle.content.fail(change.session, SessionEnd(.internalError, reason, action: .retry), &output)
                 continue
             }
             subscriber.access = binding
@@ -93,7 +93,7 @@ struct ContextSwitch {
                         switched(subscription, to: query, &differences, &publication)
                             ?? way(of: subscription, canCompare: canCompare, &publication))
                 } catch {
-                    lifecycle.end(subscription, because: error, &output)
+                    lifecycle.content.end(subscription, because: error, &output)
                 }
             }
         }
@@ -111,7 +111,7 @@ struct ContextSwitch {
     private mutating func leave(
         _ subscription: ViewSubscription, for query: Query, because reason: SessionEnd, _ way: Way
     ) {
-        lifecycle.leave(subscription)
+        lifecycle.content.leave(subscription)
         moves.append(Move(subscription: subscription, query: query, way: way, reason: reason))
     }
 
@@ -122,7 +122,7 @@ struct ContextSwitch {
     ) -> Way? {
         guard subscription.isComplete else { return nil }
         do {
-            let shape = lifecycle.hub.shape(of: query)
+            let shape = lifecycle.content.hub.shape(of: query)
             guard let (live, delta) = try differences.switched(subscription.view, to: query, shape: shape) else {
                 return nil
             }
@@ -169,7 +169,7 @@ struct ContextSwitch {
     func arrive() {
         for move in moves where move.subscription.subscriber.has(move.subscription) {
             guard case .switched(let live) = move.way else { continue }
-            lifecycle.replace(move.subscription, with: lifecycle.hub[move.query.key] ?? lifecycle.insert(live))
+            lifecycle.content.replace(move.subscription, with: lifecycle.content.hub[move.query.key] ?? lifecycle.content.insert(live))
         }
     }
 
@@ -181,16 +181,16 @@ struct ContextSwitch {
         }
         for move in moves where move.subscription.subscriber.has(move.subscription) {
             let (former, query) = (move.subscription, move.query)
-            lifecycle.guarding(former.session, &output) { output in
+            lifecycle.content.guarding(former.session, &output) { output in
                 switch move.way {
                 case .switched: break
                 case .again(let resume): lifecycle.beginAgain(former, query, resuming: resume)
                 case .listing(let comparison):
-                    try lifecycle.continueListing(former, query, comparison, &output)
+                    try lifecycle.content.continueListing(former, query, comparison, &output)
                 case .anew(let sent):
                     guard let sent else { throw move.reason }
                     guard !sent.isEmpty else { return lifecycle.beginAgain(former, query, resuming: nil) }
-                    try lifecycle.continueAnew(former, query, recalling: sent, &output)
+                    try lifecycle.content.continueAnew(former, query, recalling: sent, &output)
                 }
             }
         }

@@ -92,7 +92,7 @@ extension DatabaseEngine {
     }
 
     func publish(_ group: CommittedGroup, switching changes: [Permissions.Change]) {
-        lifecycle.note(group.delta)
+        lifecycle.content.note(group.delta)
         let openCount = sessions.count
         let veil =
             permissions.rules?.hidesUsers(of: database.storage.schema) ?? false
@@ -106,7 +106,7 @@ extension DatabaseEngine {
         let mayBeLate: ((SharedView) -> Bool)? =
             database.storage.canBeReadAside ? { !$0.isObserved } : nil
         let stragglers = hub.follow(group.delta, where: mayBeLate) { view, delta in
-            lifecycle.note(delta, of: view)
+            lifecycle.content.note(delta, of: view)
             try observers.note(delta, of: view, in: group, over: database.storage)
             if view.hasSubscriptions { try publication.add(delta, of: view) }
         }
@@ -120,7 +120,7 @@ extension DatabaseEngine {
         hub.dropIdleAtoms()
         withdraw(after: group.delta)
         withdraw(createdInVain: group.createdInVain)
-        working { lifecycle.failOverloaded(&$0) }
+        working { lifecycle.content.failOverloaded(&$0) }
     }
 
     /// Ends a view that could not follow a commit. Its subscribers start anew, or learn that their query takes too much
@@ -129,11 +129,11 @@ extension DatabaseEngine {
         if view.isObserved {
             observers.fail(
                 view, ServerError(.database, "the observed query could not follow a commit: \(error)", cause: error))
-            lifecycle.release(view)
+            lifecycle.content.release(view)
         }
         if let error = error as? StorageError, error.endsQueryAlone {
             working { output in
-                for subscription in view.subscriptions { lifecycle.end(subscription, because: error, &output) }
+                for subscription in view.subscriptions { lifecycle.content.end(subscription, because: error, &output) }
             }
             return
         }

@@ -80,7 +80,7 @@ extension DatabaseEngine {
     /// Begins an observation. The changes after the present state go into the inbox, behind the results of the present
     /// state once ``InitialResults/read()`` was called, on any thread.
     package func observe(_ query: Query, by handle: UInt64, _ inbox: ChangeInbox) throws -> (UInt64, InitialResults) {
-        let view = try lifecycle.view(of: query)
+        let view = try lifecycle.content.view(of: query)
         let number = observers.begin(view, by: handle, inbox)
         let initial = InitialResults(query, at: database.storage.version, into: inbox)
         do {
@@ -99,7 +99,7 @@ extension DatabaseEngine {
 
     /// Ends an observation, and its view if nobody else has it.
     package func endObservation(_ number: UInt64) {
-        if let view = observers.end(number) { lifecycle.release(view) }
+        if let view = observers.end(number) { lifecycle.content.release(view) }
     }
 
     /// The status of the database, as JSON.

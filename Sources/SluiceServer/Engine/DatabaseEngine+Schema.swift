@@ -51,7 +51,7 @@ extension DatabaseEngine {
     /// belong to the old schema.
     func beginSessionsAnew() {
         observers.failAll(ServerError(.database, "the database's schema has changed; observe the query again"))
-        lifecycle.removeAll()
+        lifecycle.content.removeAll()
         permissions.forgetFacts()
         endAll(.init(.schemaChanged, "the database's schema has changed", action: .retry))
     }
@@ -73,10 +73,10 @@ extension DatabaseEngine {
         statistics.sentBlockCount = encodedBlockCount
         statistics.concernedViewCount = hub.concernedCount
         statistics.sentDigestCount = sentDigestCount
-        lifecycle.addCounts(to: &statistics)
+        lifecycle.content.addCounts(to: &statistics)
         return statistics
     }
 
     /// What the encoded pages take that clients share, about, in bytes.
-    package var sharedPageByteCount: Int { lifecycle.sharedPageByteCount }
+    package var sharedPageByteCount: Int { lifecycle.content.sharedPageByteCount }
 }

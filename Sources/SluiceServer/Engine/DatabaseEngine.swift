@@ -133,7 +133,7 @@ package final class DatabaseEngine {
 
     /// Returns a page or a digest to be read beside the database's queue, which is given back in the same way; nil if
     /// there is none. Each takes a few milliseconds, and several may be read at the same time.
-    package func takeReading() -> QueryPreparation? { lifecycle.takeReading() ?? digests.takeReading() }
+    package func takeReading() -> QueryPreparation? { lifecycle.content.takeReading() ?? digests.takeReading() }
 
     private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
         var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
@@ -158,7 +158,7 @@ package final class DatabaseEngine {
     ///
     /// - Returns: false if the preparation is of another kind.
     private func finishReading(_ preparation: QueryPreparation) -> Bool {
-        working { lifecycle.finishReading(preparation, &$0) }
+        working { lifecycle.content.finishReading(preparation, &$0) }
     }
 
     /// Runs what a part does, takes over what it wants sent, and ends the sessions that cannot go on.
@@ -182,7 +182,7 @@ package final class DatabaseEngine {
         case .unsubscribe(_, let subscription): lifecycle.unsubscribe(subscription, by: subscriber)
         case .credit(_, let pages):
             subscriber.addCredit(pages, atMost: database.limits.server.pageCreditMax)
-        case .members(let members): try working { try lifecycle.compare(members, by: subscriber, &$0) }
+        case .members(let members): try working { try lifecycle.content.compare(members, by: subscriber, &$0) }
         case .reportRequest(let request):
             output.send([try answer(request, session, subscriber)], to: id)
         case .close:
@@ -209,7 +209,7 @@ package final class DatabaseEngine {
         permissions.close(id)
         cached.close(id)
         topics.close(id)
-        lifecycle.close(id)
+        lifecycle.content.close(id)
     }
 
     /// Ends a session on the server's initiative; nothing happens if it is not open.
@@ -320,7 +320,7 @@ package final class DatabaseEngine {
 
     /// Does a bounded amount of maintenance.
     package func performMaintenance(now: Timestamp) {
-        lifecycle.dropIdlePages(now: now)
+        lifecycle.content.dropIdlePages(now: now)
         housekeeping.step(connected: sessions.connectedClients, now: now)
     }
 

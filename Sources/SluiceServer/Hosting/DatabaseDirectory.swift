@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import SluiceModel
+internal import SluiceStorage
 internal import Synchronization
 
 /// The databases of a server, by name. A database is opened when a session first asks for it, and closed when it has
@@ -37,6 +38,7 @@ final class DatabaseDirectory: Sendable {
         self.opener = opener
         self.now = now
         let folder = try opener.folder.map { try DataFolder($0) }
+        if let path = opener.folder { try ReplicaFolder.claim(path, for: try opener.journals?.clusterID) }
         self.folder = Mutex(folder)
         guard let obstacle = folder?.obstacle else { return }
         opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])

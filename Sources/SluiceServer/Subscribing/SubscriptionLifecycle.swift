@@ -4,24 +4,17 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// The way of a subscription: requested, started within a turn or after its view was made beside the writer, brought up
-/// to date from what the client has or sent in pages, and ended.
+/// The way of a subscription to its view: requested, started within a turn or after its view was made beside the writer,
+/// and handed to ``SubscriptionContent``, which sends what belongs to it; and back, when its client wants no more of it.
 ///
 /// It waits as a ``SubscriptionStart`` and lives as a ``ViewSubscription``, whose states that type documents. What is to
-/// be sent goes into the output that the caller passes. A session for which something fails loses its subscriptions
-/// here, and is reported there.
+/// be sent goes into the output that the caller passes.
 final class SubscriptionLifecycle {
     private let database: Database
     private let budget: WorkBudget
-    private let permissions: Permissions
-    let hub: ViewHub
-    private let digests: ViewDigests
-    private let indexes: IndexKeeper
     private let subscriptions: Subscriptions
     private let scheduler: SubscriptionScheduler
-    private let replays: Replays
-    private let resumer: Resumer
-    private let pages: PageSender
+    let content: SubscriptionContent
 
     init(
         _ database: Database, _ budget: WorkBudget, _ permissions: Permissions, _ subscriptions: Subscriptions,
@@ -29,30 +22,22 @@ final class SubscriptionLifecycle {
     ) {
         self.database = database
         self.budget = budget
-        self.permissions = permissions
         self.subscriptions = subscriptions
-        self.hub = hub
-        self.digests = digests
-        self.indexes = indexes
         scheduler = SubscriptionScheduler(database, budget)
-        replays = Replays(database)
-        resumer = Resumer(database, replays, digests)
-        pages = PageSender(database, budget)
+        content = SubscriptionContent(
+            database, budget, permissions, subscriptions, hub, digests, indexes, scheduler)
     }
 
     // MARK: Work
 
     /// Whether ``step(_:now:)`` has anything to do.
-    var hasWork: Bool { scheduler.hasStarts || scheduler.hasCostlyWork || pages.hasWork }
+    var hasWork: Bool { scheduler.hasStarts || scheduler.hasCostlyWork || content.hasWork }
 
     /// Whether work is done beside the writer.
-    var isWorkingBeside: Bool { scheduler.isPreparing || pages.isReading }
+    var isWorkingBeside: Bool { scheduler.isPreparing || content.isReading }
 
     /// A costly query to run beside the writer; nil if there is none, or if it was taken already.
     func takePreparation() -> QueryPreparation? { scheduler.takePreparation() }
-
-    /// A page to read beside the writer; nil if there is none.
-    func takeReading() -> QueryPreparation? { pages.takeReading() }
 
     /// Begins a turn in which subscriptions are started.
     func beginTurn() { budget.begin(.starts, isAwaited: scheduler.isAwaited) }
@@ -61,24 +46,18 @@ final class SubscriptionLifecycle {
     /// costly queries beside the queue.
     func step(_ output: inout TurnOutput, now: Timestamp) {
         // First, so that who was started in the turn before has a page before others are started.
-        budget.begin(.pages, isAwaited: pages.isAwaited)
-        sendPages(&output, now: now)
+        budget.begin(.pages, isAwaited: content.isAwaited)
+        content.sendPages(&output, now: now)
         beginTurn()
         startWaiting(&output, now: now)
         prepareNext(&output, now: now)
     }
 
-    func addCounts(to statistics: inout DatabaseStatistics) {
-        statistics.sentPageCount = pages.sentPageCount
-        statistics.starts = resumer.starts
-        statistics.sharedPages = pages.counts
+    /// Brings the views, and what waits, to a schema that has grown.
+    func grow() throws {
+        try scheduler.rebind()
+        try content.grow()
     }
-
-    /// What the encoded pages take that clients share, about, in bytes.
-    var sharedPageByteCount: Int { pages.sharedPageByteCount }
-
-    /// Frees the pages that nobody has taken for a while.
-    func dropIdlePages(now: Timestamp) { pages.dropIdle(now: now) }
 
     // MARK: Requested
 
@@ -119,7 +98,7 @@ final class SubscriptionLifecycle {
     private func startWaiting(_ output: inout TurnOutput, now: Timestamp) {
         while let start = scheduler.nextStart() {
             guard subscriptions.has(start.subscriber) else { continue }
-            guarding(start.session, &output) { output in
+            content.guarding(start.session, &output) { output in
                 var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
                 if try !begin(start, with: &resumed, &output, now: now) { scheduler.append(start) }
                 output.send(resumed, to: start.session)
@@ -128,44 +107,6 @@ final class SubscriptionLifecycle {
     }
 
     // MARK: Its view
-
-    /// The view of a query at the present state, which is made if nobody has it.
-    func view(of query: Query) throws -> SharedView { try hub[query.key] ?? insert(try hub.make(query)) }
-
-    /// Adds a view to those that are kept current.
-    func insert(_ live: LiveView) -> SharedView {
-        let view = hub.insert(live)
-        digests.insert(view)
-        indexes.add(live.query)
-        return view
-    }
-
-    /// Removes a view that nobody subscribes to or observes any more.
-    func release(_ view: SharedView) {
-        guard !view.hasSubscriptions, !view.isObserved, hub[view.query.key] === view else { return }
-        hub.remove(view)
-        digests.remove(view)
-        pages.removePages(of: view)
-        indexes.remove(view.query)
-    }
-
-    /// Brings the views, and what waits, to a schema that has grown.
-    func grow() throws {
-        replays.removeAll()
-        pages.noteChangedViews()
-        try scheduler.rebind()
-        try hub.grow()
-    }
-
-    /// Forgets all views and subscriptions, since the schema has changed in another way than by growing.
-    func removeAll() {
-        hub.removeAll()
-        digests.removeAll()
-        pages.removeAll()
-        replays.removeAll()
-        indexes.removeAll()
-        subscriptions.forgetAll()
-    }
 
     /// Starts a subscription, if the turn allows that.
     ///
@@ -179,13 +120,13 @@ final class SubscriptionLifecycle {
         var start = start
         do {
             try start.bindToReader()
-            guard let view = try budget.attempting(for: start.subscriber, { try self.view(of: start.query) }) else {
+            guard let view = try budget.attempting(for: start.subscriber, { try content.view(of: start.query) }) else {
                 // With less than its full share in this turn, it may succeed in the next turn.
                 guard allowance >= database.limits.shareStepCountMax else { return false }
                 scheduler.append(.view(start))
                 return true
             }
-            try begin(start, with: view, &resumed, &output, now: now)
+            try content.begin(start, with: view, &resumed, &output, now: now)
         } catch let error as StorageError where error.endsQueryAlone {
             refuse(start, because: error, &output)
         } catch let refusal as Subscriptions.Refusal {
@@ -201,7 +142,7 @@ final class SubscriptionLifecycle {
     private func prepareNext(_ output: inout TurnOutput, now: Timestamp) {
         guard let work = scheduler.nextCostly(), subscriptions.has(work.subscriber) else { return }
         guarding(work, &output) { output in
-            if try !scheduler.handOut(work, view: hub.unmade) { try workInPlace(work, &output, now: now) }
+            if try !scheduler.handOut(work, view: content.hub.unmade) { try workInPlace(work, &output, now: now) }
         }
     }
 
@@ -209,7 +150,7 @@ final class SubscriptionLifecycle {
         switch work {
         case .view(var start):
             try start.bindToReader()
-            let view = try budget.charging(work.subscriber) { _ in try self.view(of: start.query) }
+            let view = try budget.charging(work.subscriber) { _ in try content.view(of: start.query) }
             try begin(start, with: view, &output, now: now)
         case .roots(let subscription):
             let roots = try budget.charging(work.subscriber) { _ in
@@ -240,182 +181,26 @@ final class SubscriptionLifecycle {
     ) throws {
         var start = start
         guard try !start.bindToReader() else { return scheduler.append(.view(start)) }
-        if let view = hub[start.query.key] { return try begin(start, with: view, &output, now: now) }
+        if let view = content.hub[start.query.key] { return try begin(start, with: view, &output, now: now) }
         guard live.shape.isSame(under: database.storage.schema) else {
             start.query = try start.query.rebound(to: database.storage.schema)
             return scheduler.append(.view(start))
         }
         let stepCountMax = database.limits.upkeepStepCountMax
         let isCurrent = try budget.charging(start.subscriber, stepCountMax: stepCountMax) { _ in
-            try replays.catchUp(live, from: version)
+            try content.catchUp(live, from: version)
         }
         // Where too much has changed meanwhile, the view is made again.
         guard isCurrent else { return scheduler.append(.view(start)) }
-        try begin(start, with: insert(live), &output, now: now)
+        try begin(start, with: content.insert(live), &output, now: now)
     }
 
     private func begin(
         _ start: SubscriptionStart, with view: SharedView, _ output: inout TurnOutput, now: Timestamp
     ) throws {
         var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
-        try begin(start, with: view, &resumed, &output, now: now)
+        try content.begin(start, with: view, &resumed, &output, now: now)
         output.send(resumed, to: start.session)
-    }
-
-    // MARK: Its content
-
-    /// Subscribes to a view, and sends what the client has missed, or everything in pages.
-    private func begin(
-        _ start: SubscriptionStart, with view: SharedView, _ resumed: inout Resumption, _ output: inout TurnOutput,
-        now: Timestamp
-    ) throws {
-        let request = start.request
-        let subscription = ViewSubscription(id: request.subscription, subscriber: start.subscriber, view: view)
-        start.subscriber.subscriptions.insert(subscription)
-        view.add(subscription)
-        try charging(subscription, &output) { work, _ in
-            if let resume = request.resume, resume.queryHash == start.query.hash {
-                let isResumed = try work.attempting(database.limits.resumeStepCountMax) {
-                    try resumer.resume(
-                        subscription, resume, isAnnounced: !start.isInterrupted, with: &resumed,
-                        where: { try mayKnow($0, since: resume.version, start.session) }, now: now)
-                }
-                if isResumed ?? false { return }
-            }
-            try sendEverything(to: subscription, within: work)
-        }
-    }
-
-    private func sendEverything(to subscription: ViewSubscription, within work: WorkLimit) throws {
-        resumer.noteStartAnew()
-        try pages.beginAnew(subscription, within: work)
-        listRoots()
-    }
-
-    /// Whether the reader of a session may be told what there was before a commit: only if what may be read was decided
-    /// at that version as it is now, since a client may claim any version.
-    ///
-    /// - Parameter commit: all changes since the version.
-    private func mayKnow(_ commit: CommitDelta, since version: UInt64, _ session: SessionID) throws -> Bool {
-        guard permissions.hasRules else { return true }
-        return try version >= database.storage.rulesSince && permissions.heldAlike(for: session, since: commit)
-    }
-
-    /// Takes a part of the list of members that a client has. After the last part, the differences are sent in pages.
-    func compare(_ members: ClientMessage.Members, by subscriber: Subscriber, _ output: inout TurnOutput) throws {
-        guard let subscription = subscriber.subscriptions[members.subscription] else { return }
-        guard let comparison = subscription.comparison else {
-            throw SessionEnd(.protocolViolation, "members that the server did not ask for", action: .retry)
-        }
-        try comparison.add(
-            members.content, schema: database.storage.schema,
-            room: database.limits.comparedMemberCountMax - subscriber.comparedMemberCount)
-        guard !members.isContinued else { return }
-        try charging(subscription, &output) { work, _ in
-            guard let known = comparison.known else { return try sendEverything(to: subscription, within: work) }
-            try pages.begin(
-                subscription, comparing: known, announcedCount: comparison.announcedCount, within: work)
-            listRoots()
-        }
-    }
-
-    /// Sends everything in pages to a subscription that has left its view in the middle of a bootstrap, after departures
-    /// of what that has sent and the reader may not keep.
-    func continueAnew(
-        _ former: ViewSubscription, _ query: Query, recalling sent: Set<ObjectRef>, _ output: inout TurnOutput
-    ) throws {
-        guard let subscription = try replace(former, query, &output) else { return }
-        try charging(subscription, &output) { work, output in
-            try recall(sent, from: subscription, &output)
-            try sendEverything(to: subscription, within: work)
-        }
-        // The client goes on with the membership that it has begun to stage.
-        subscription.receiver?.noteEarlier(sent)
-    }
-
-    /// Goes on with the list of members that a client is sending to a subscription that has left its view. The client
-    /// lists what it has, whatever it may read.
-    func continueListing(
-        _ former: ViewSubscription, _ query: Query, _ comparison: Comparison, _ output: inout TurnOutput
-    ) throws { try replace(former, query, &output)?.become(.listing(comparison)) }
-
-    /// Lets a subscription that has left its view go on with another one.
-    @discardableResult
-    func replace(_ former: ViewSubscription, with view: SharedView) -> ViewSubscription {
-        let subscription = ViewSubscription(id: former.id, subscriber: former.subscriber, view: view)
-        former.subscriber.subscriptions.replace(by: subscription)
-        view.add(subscription)
-        return subscription
-    }
-
-    /// - Returns: nil if the query cannot be run; the subscription then has ended.
-    private func replace(
-        _ former: ViewSubscription, _ query: Query, _ output: inout TurnOutput
-    ) throws -> ViewSubscription? {
-        do {
-            return replace(former, with: try budget.charging(former.subscriber) { _ in try view(of: query) })
-        } catch let error as StorageError where error.endsQueryAlone {
-            end(former, because: error, &output)
-            return nil
-        }
-    }
-
-    /// Tells a client of the objects that an interrupted bootstrap has sent and that are not in the view.
-    private func recall(
-        _ objects: Set<ObjectRef>, from subscription: ViewSubscription, _ output: inout TurnOutput
-    ) throws {
-        guard !objects.isEmpty else { return }
-        let live = subscription.view.live
-        let limits = database.limits
-        var builder = ViewBlockBuilder(
-            rowCountMax: limits.pageRowCount, byteCountMax: limits.pageByteCount, schema: database.storage.schema,
-            limits: limits.data)
-        for object in objects.sorted() where try live.member(object, in: database.storage) == nil {
-            let reason = try live.reasonOfDeparture(object, wasRoot: true, in: database.storage)
-            builder.add(object, role: .member, reason: reason)
-        }
-        for block in builder.blocks where !block.isEmpty {
-            let page = ServerMessage.Page(
-                session: subscription.session.session, subscriptions: [subscription.id],
-                version: database.storage.version, progress: 0, kind: .bootstrap,
-                content: block)
-            output.send([.page(page)], to: subscription.session)
-        }
-    }
-
-    /// Sends pages to clients that have credit, as far as the turn allows.
-    private func sendPages(_ output: inout TurnOutput, now: Timestamp) {
-        let (frames, failures) = pages.sendPages(now: now)
-        output.append(frames)
-        for (subscription, error) in failures { end(subscription, after: error, &output) }
-        listRoots()
-    }
-
-    /// Continues with a page that was read beside the writer.
-    ///
-    /// - Returns: false if the preparation is of another kind.
-    func finishReading(_ preparation: QueryPreparation, _ output: inout TurnOutput) -> Bool {
-        guard let result = pages.finish(preparation) else { return false }
-        if case .failed(let subscription, let error) = result { end(subscription, after: error, &output) }
-        listRoots()
-        return true
-    }
-
-    /// Has the roots listed beside the writer that pages wait for.
-    private func listRoots() { for subscription in pages.takeUnlisted() { scheduler.append(.roots(subscription)) } }
-
-    // MARK: Commits
-
-    /// Notes the objects of a commit, whose earlier states must not be sent any more. Call it before ``note(_:of:)``.
-    func note(_ commit: CommitDelta) { pages.note(commit) }
-
-    /// Notes how a commit has changed a view, so that those who are sent its pages get the change behind them.
-    func note(_ delta: ViewDelta, of view: SharedView) { pages.note(delta, of: view) }
-
-    /// Fails the sessions that take their pages so slowly that too much has changed behind them.
-    func failOverloaded(_ output: inout TurnOutput) {
-        let message = "more has changed behind the pages of a bootstrap than the server keeps"
-        for id in pages.overloaded { fail(id, SessionEnd(.overloaded, message, action: .retry), &output) }
     }
 
     // MARK: Its end
@@ -423,47 +208,7 @@ final class SubscriptionLifecycle {
     /// Ends a subscription whose client wants no more of it.
     func unsubscribe(_ subscription: UInt64, by subscriber: Subscriber) {
         scheduler.remove(subscription, of: subscriber.session)
-        if let ended = subscriber.subscriptions.remove(subscription) { leave(ended) }
-    }
-
-    /// Ends all subscriptions of a session.
-    func close(_ id: SessionID) {
-        scheduler.removeAll(of: id)
-        for subscription in subscriptions.close(id) { leave(subscription) }
-    }
-
-    /// Ends a subscription whose query takes too much work, meets damage, or cannot be run.
-    func end(_ subscription: ViewSubscription, because error: StorageError, _ output: inout TurnOutput) {
-        guard subscription.subscriber.subscriptions.remove(subscription.id) != nil else { return }
-        leave(subscription)
-        database.noteRefusal("a query was given up", subscription.view.query, error)
-        let (code, message) = database.subscriberError(of: error)
-        output.send([subscription.failure(code, message)], to: subscription.session)
-    }
-
-    /// Ends a subscription that names what its reader may not read any more.
-    func end(_ subscription: ViewSubscription, because error: HiddenPropertyError, _ output: inout TurnOutput) {
-        guard subscription.subscriber.subscriptions.remove(subscription.id) != nil else { return }
-        leave(subscription)
-        output.send([subscription.failure(.permissionDenied, error.message)], to: subscription.session)
-    }
-
-    /// Ends a subscription, or fails its session, because its pages could not be read.
-    private func end(_ subscription: ViewSubscription, after error: any Error, _ output: inout TurnOutput) {
-        guard subscription.subscriber.has(subscription) else { return }
-        guard let error = error as? StorageError, error.endsQueryAlone else {
-            return fail(subscription.session, error, &output)
-        }
-        end(subscription, because: error, &output)
-    }
-
-    /// Ends a subscription, and its view if nobody else uses it. Nothing happens if it has ended.
-    func leave(_ subscription: ViewSubscription) {
-        if case .ended = subscription.state { return }
-        subscription.view.remove(subscription)
-        pages.end(subscription)
-        listRoots()
-        release(subscription.view)
+        if let ended = subscriber.subscriptions.remove(subscription) { content.leave(ended) }
     }
 
     /// Rejects a subscription whose query takes too much work, meets damage, or cannot be run.
@@ -475,23 +220,11 @@ final class SubscriptionLifecycle {
 
     // MARK: Failures
 
-    /// Runs the work of a subscription's query. If only the query must end, this subscription does.
-    private func charging(
-        _ subscription: ViewSubscription, _ output: inout TurnOutput,
-        _ body: (WorkLimit, inout TurnOutput) throws -> Void
-    ) throws {
-        do {
-            try budget.charging(subscription.subscriber) { try body($0, &output) }
-        } catch let error as StorageError where error.endsQueryAlone {
-            end(subscription, because: error, &output)
-        }
-    }
-
     /// Runs work for a subscription that waits or goes on. If only its query must end, it alone does.
     private func guarding(
         _ work: CostlyWork, _ output: inout TurnOutput, _ body: (inout TurnOutput) throws -> Void
     ) {
-        guarding(work.session, &output) { output in
+        content.guarding(work.session, &output) { output in
             do { try body(&output) } catch let error as StorageError
                 where error.endsQueryAlone || error.code == .cancelled
             {
@@ -499,23 +232,12 @@ final class SubscriptionLifecycle {
                 // Nobody waits for cancelled work any more.
                 case _ where error.code == .cancelled: break
                 case .view(let start): refuse(start, because: error, &output)
-                case .roots(let subscription): end(subscription, because: error, &output)
+                case .roots(let subscription): content.end(subscription, because: error, &output)
                 }
             } catch let refusal as Subscriptions.Refusal {
                 guard case .view(let start) = work else { return }
                 output.send([refusal.answer(to: start.request)], to: start.session)
             }
         }
-    }
-
-    /// Runs what is done for a session. An error fails this session and affects nothing else.
-    func guarding(_ id: SessionID, _ output: inout TurnOutput, _ body: (inout TurnOutput) throws -> Void) {
-        do { try body(&output) } catch { fail(id, error, &output) }
-    }
-
-    /// Reports a session that cannot go on, and ends its subscriptions.
-    func fail(_ id: SessionID, _ error: any Error, _ output: inout TurnOutput) {
-        close(id)
-        output.fail(id, error)
     }
 }

@@ -57,6 +57,11 @@ extension Journal {
 
 /// Holds the journals of a server's databases, by their names. Without one, the journal of each database is in its file.
 package protocol JournalService: Sendable {
+    /// The id of the cluster whose databases these are, as 32 hexadecimal digits. Blocks.
+    ///
+    /// - Throws: as ``journal(ofDatabase:)`` does.
+    var clusterID: String { get throws }
+
     /// The journal of a database, which is made if there is none. Blocks; any thread may call it.
     ///
     /// - Throws: ``StorageError/Code/journal`` if the service refuses the server, ``StorageError/Code/busy`` if it does
