@@ -56,7 +56,7 @@ final class Watcher {
     func waits(for count: Int) async throws {
         for try await change in store.objects(Departure.self).changes where change.results.count == count { break }
         for try await change in store.objects(Airport.self).changes {
-            let counted = try change.results.reduce(0) { $0 + $1.departures }
+            let counted = change.results.reduce(0) { $0 + $1.departures }
             if counted == count { break }
         }
     }

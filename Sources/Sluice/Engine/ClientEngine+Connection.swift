@@ -159,7 +159,7 @@ extension ClientEngine {
             identity.clientID = stored.clientID
             identity.nonce = stored.nonce
         }
-        try transactions.run(.local) { transaction in
+        try transactions.run(.catchUp(acceptedAt: now()), durably: true) { transaction in
             try adopt(opened.schema ?? schemas.requested, transaction)
             try outbox.markOpen()
             let values = schemas.map.map { HiddenValues(storage, images, $0, transaction) }

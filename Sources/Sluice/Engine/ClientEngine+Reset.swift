@@ -45,7 +45,7 @@ extension ClientEngine {
             .warning, "what this store had from the server is void; its objects are fetched anew",
             [("reason", reason), ("unsent writes", decision == .recover ? "kept" : "dropped")])
         if rejectsUncertain { try outbox.rejectUncertainUploads() }
-        try transactions.run(.local) { transaction in
+        try transactions.run(.catchUp(acceptedAt: now()), durably: true) { transaction in
             if decision == .discard { try outbox.discard(acknowledged: acknowledged) }
             try forgetServer(transaction)
             if let record { try resets.note(record) }

@@ -36,7 +36,7 @@ extension ClientEngine: StoreTransactionsDelegate {
     }
 
     func schemaGrew(_ schema: Schema) throws {
-        try transactions.run(.local) { transaction in try adopt(schema, transaction) }
+        try transactions.run(.catchUp(acceptedAt: now()), durably: true) { try adopt(schema, $0) }
         waiters.tell(.connected, .success(true))
         outbox.pump()
     }

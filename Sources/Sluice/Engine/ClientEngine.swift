@@ -80,7 +80,7 @@ package final class ClientEngine {
         statusWaiters = StatusWaiters(session, active)
         requests = SubscriptionRequests(
             storage, transactions, session, schemas, active, digests, images, statusWaiters, faults: faults,
-            options: options)
+            options: options, now: now)
         checks = DigestChecks(storage, requests, digests, active, log: log)
         offers = CachedOffers(storage, session, schemas, active, faults: faults, options: options)
         subscriptions = SubscriptionHolders(

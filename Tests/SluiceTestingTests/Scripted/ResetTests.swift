@@ -29,8 +29,10 @@ import Testing
         #expect(server.storage.syncState == nil)
         #expect(try server.age(of: 1) == .int(41) && server.age(of: 2) == nil)
         #expect(server.storage.outboxCount == 1)
-        server.engine.observerIsReady(observation)
+        // The write, which is local, and the reset, which is the server's, are two events.
+        for _ in 0..<2 { server.engine.observerIsReady(observation) }
         #expect(log.ages.last == [.int(41)] && log.events.last?.status.state == .pending)
+        #expect(log.events.last?.remote != nil)
     }
 
     @Test func theClientComesAgainNoSoonerThanAsked() throws {

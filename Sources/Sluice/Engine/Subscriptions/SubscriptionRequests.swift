@@ -3,6 +3,9 @@ internal import SluiceStorage
 internal import SluiceWire
 
 /// The subscriptions as the open session knows them: their numbers in it, and how each begins, resumes and ends there.
+///
+/// Where the results change because of that, the change is the server's: it relied on what is not here, refused a query,
+/// or could not finish what it had begun.
 final class SubscriptionRequests {
     private let storage: SQLiteClientStorage
     private let transactions: StoreTransactions
@@ -14,6 +17,7 @@ final class SubscriptionRequests {
     private let waiters: StatusWaiters
     private let faults: FaultRecorder
     private let digestObjectCountMax: Int
+    private let now: () -> Timestamp
     private var lastNumber: UInt64 = 0
     /// The subscriptions that were requested in this session, by their numbers in it.
     private var requested: [UInt64: Subscription] = [:]
@@ -23,7 +27,7 @@ final class SubscriptionRequests {
     init(
         _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ active: ActiveSubscriptions, _ digests: SubscriptionDigests,
-        _ images: ObjectImages, _ waiters: StatusWaiters, faults: FaultRecorder, options: ClientOptions
+        _ images: ObjectImages, _ waiters: StatusWaiters, faults: FaultRecorder, options: ClientOptions, now: @escaping () -> Timestamp
     ) {
         self.storage = storage
         self.transactions = transactions
@@ -35,6 +39,7 @@ final class SubscriptionRequests {
         self.waiters = waiters
         self.faults = faults
         digestObjectCountMax = options.digestObjectCountMax
+        self.now = now
     }
 
     /// The subscription with a number in this session.
@@ -64,7 +69,7 @@ final class SubscriptionRequests {
 
     private func abandon(_ subscription: Subscription, _ effect: Subscription.Effect) {
         faults.recording("a bootstrap could not be put off") {
-            try transactions.run(.local) { try subscription.carryOut(effect, in: storage, $0) }
+            try transactions.run(.catchUp(acceptedAt: now())) { try subscription.carryOut(effect, in: storage, $0) }
         }
         waiters.notify(of: subscription)
     }
@@ -96,7 +101,7 @@ final class SubscriptionRequests {
     func fail(_ error: ServerMessage.SubscriptionError) throws {
         guard let subscription = requested[error.subscription] else { return }
         let effect = try subscription.refuse(because: SyncError(SyncError.Code(error.code), error.message))
-        try transactions.run(.local) { transaction in
+        try transactions.run(.catchUp(acceptedAt: now())) { transaction in
             if error.code == .permissionDenied { subscription.forgetVersion() }
             try subscription.carryOut(effect, in: storage, transaction)
             if error.code == .permissionDenied { try forgetMembers(of: subscription, transaction) }
@@ -137,7 +142,7 @@ final class SubscriptionRequests {
 
     /// Does what a transition asks that changes how the query is answered.
     private func carryOut(_ effect: Subscription.Effect, of subscription: Subscription) throws {
-        try transactions.run(.local) { transaction in
+        try transactions.run(.catchUp(acceptedAt: now())) { transaction in
             try subscription.carryOut(effect, in: storage, transaction)
             transaction.noteRebuild(subscription.record.id)
         }

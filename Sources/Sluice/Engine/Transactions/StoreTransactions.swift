@@ -48,9 +48,13 @@ final class StoreTransactions {
 
     /// Runs `body` in one storage transaction, and then notifies the observers of its changes.
     ///
+    /// - Parameter isDurable: whether a transaction of the server is synced to disk, too: what the server has sent need
+    ///   not be, since it would send that again.
     /// - Throws: ``StoreError/Code/insideWrite`` when a transaction is already open.
     @discardableResult
-    func run<Result>(_ origin: ChangeOrigin, _ body: (StoreTransaction) throws -> Result) throws -> Result {
+    func run<Result>(
+        _ origin: ChangeOrigin, durably isDurable: Bool = false, _ body: (StoreTransaction) throws -> Result
+    ) throws -> Result {
         try checkNoneIsOpen()
         defer { if !waiting.isEmpty { runWaiting() } }
         let transaction = StoreTransaction(storage, isObserved: delegate?.needsChanges ?? false)
@@ -62,8 +66,7 @@ final class StoreTransactions {
         }
         let result: Result
         do {
-            // What the server has sent need not be synced, since the server would send it again.
-            result = try origin.isRemote ? storage.receive(work) : storage.transaction(work)
+            result = try origin.isRemote && !isDurable ? storage.receive(work) : storage.transaction(work)
         } catch {
             if hasBegun { try delegate?.transactionDidRollBack() }
             throw error
