@@ -28,6 +28,7 @@ final class Committer {
     private static let stepTimeMax: Int64 = 1_000_000
     /// The most steps that wait.
     private static let stepCountMax = 1_024
+    private let turns = JournalTurns()
     private(set) var counts = CommitCounts()
     /// What holds for the user of a session; nil if everybody may write everything.
     var authority: ((SessionID) -> AccessBinding)?
@@ -76,7 +77,7 @@ final class Committer {
             limits: limits.data, authority: authority,
             policies: policies?.policies(of: database.name, database.storage.schema) { [database] message, details in
                 database.note(.warning, message, details)
-            })
+            }, turns: turns)
     }
 
     /// Applies what other engines have appended to the journal. Records that are applied already are left out.
