@@ -51,7 +51,7 @@ extension CommittedGroup {
             case .rules: changesRules = true
             case .visit(let visit): visitors.append(visit.clientID)
             case .transaction, .rejection, .confirmation, .progress, .nonce, .seen, .forgetting: break
-            case .schema, .removal, .trim: break
+            case .schema, .removal, .trim, .mark: break
             }
         }
     }

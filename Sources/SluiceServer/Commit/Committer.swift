@@ -14,6 +14,11 @@ final class Committer {
         case failed(any Error, [SessionID])
     }
 
+    /// Why a transaction of this process could not be made.
+    private struct Refusal: Error {
+        let cause: any Error
+    }
+
     private let database: Database
     private let workerID: String?
     /// What the server's user decides about writes.
@@ -29,12 +34,18 @@ final class Committer {
     /// The most steps that wait.
     private static let stepCountMax = 1_024
     private let turns = JournalTurns()
+    private let random: () -> UInt64
     private(set) var counts = CommitCounts()
     /// What holds for the user of a session; nil if everybody may write everything.
     var authority: ((SessionID) -> AccessBinding)?
+    /// Whether a session goes on. What others have appended may end it; its uploads then come again.
+    var isOpen: (SessionID) -> Bool = { _ in true }
 
-    /// - Parameter workerID: the name of this server process in change events.
-    init(_ database: Database, workerID: String?, policies: WritePolicies?) {
+    /// - Parameters:
+    ///   - workerID: the name of this server process in change events.
+    ///   - random: makes random numbers for groups.
+    init(_ database: Database, workerID: String?, policies: WritePolicies?, random: @escaping () -> UInt64) {
+        self.random = random
         self.policies = policies
         self.database = database
         self.workerID = workerID
@@ -122,10 +133,47 @@ final class Committer {
         uploads = []
         self.steps = []
         operationCount = 0
+        return outcome(of: Set(group.map(\.session)).sorted()) {
+            try pipeline.commit(group.filter { isOpen($0.session) }, with: steps, now: now, following: publish)
+        }
+    }
+
+    /// Commits a transaction of this process, and returns once it is durable.
+    ///
+    /// - Parameters:
+    ///   - publish: as for the uploads of sessions.
+    ///   - upload: makes the transaction for the present state, again if other engines were first; nil if it has nothing
+    ///     to write.
+    /// - Returns: nil if there was nothing to write.
+    /// - Throws: what `upload` throws.
+    func commit(
+        now: Timestamp, following publish: (CommittedGroup) -> Void, making upload: () throws -> Upload?
+    ) throws -> Outcome? {
+        var isEmpty = false
+        func make() throws(Refusal) -> [Upload] {
+            do {
+                let made = try upload()
+                isEmpty = made == nil
+                return made.map { [$0] } ?? []
+            } catch { throw Refusal(cause: error) }
+        }
+        let outcome = outcome(of: []) {
+            try pipeline.commit(make(), with: isEmpty ? [] : ownSteps, now: now, following: publish)
+        }
+        if case .failed(let refusal as Refusal, _) = outcome { throw refusal.cause }
+        return isEmpty ? nil : outcome
+    }
+
+    /// What is beside a transaction of this process. Uploads of clients have numbers; without one, the same transaction of
+    /// two engines would be the same group, which each of them would take for its own.
+    private var ownSteps: [JournalStep] { database.journal == nil ? [] : [.mark(random())] }
+
+    /// Commits a group, and says what became of it.
+    private func outcome(of authors: [SessionID], _ body: () throws -> CommittedGroup) -> Outcome {
         do {
             // A database has its file from its first class on. Without one there is nothing that an upload could change,
             // so whoever may not declare classes makes no files.
-            let committed = try pipeline.commit(group, with: steps, now: now, following: publish)
+            let committed = try body()
             counts.note(committed)
             for (classIndex, count) in committed.metCounts.sorted(by: { $0.key < $1.key }) {
                 database.note(
@@ -133,8 +181,7 @@ final class Committer {
                     [("class", database.storage.schema[classIndex].name), ("count", "\(count)")])
             }
             return .committed(committed)
-        } catch {
-            let authors = Set(group.map(\.session)).sorted()
+        } catch let refusal as Refusal { return .failed(refusal, authors) } catch {
             if let error = error as? StorageError, database.noteObstacle(error) { return .obstructed(error, authors) }
             database.noteFailure("a group of uploads was not stored", error)
             return .failed(error, authors)

@@ -30,6 +30,12 @@ extension DatabaseEngine {
     @discardableResult
     func commit(now: Timestamp, isPressing: Bool = false) -> Committer.Outcome? {
         let outcome = committer.commit(now: now, isPressing: isPressing, following: publishFollowed)
+        settle(outcome)
+        return outcome
+    }
+
+    /// Sends what came of a group to all sessions concerned.
+    func settle(_ outcome: Committer.Outcome?) {
         switch outcome {
         case nil: break
         case .committed(let group):
@@ -51,7 +57,6 @@ extension DatabaseEngine {
                 }
             }
         }
-        return outcome
     }
 
     /// Applies and publishes what other engines have appended to the journal. A record that does not continue this

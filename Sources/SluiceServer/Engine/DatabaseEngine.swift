@@ -65,13 +65,14 @@ package final class DatabaseEngine {
         cached = CachedObjects(database)
         budget = WorkBudget(database)
         sessions = Sessions(database, random: random)
-        committer = Committer(database, workerID: workerID, policies: policies)
+        committer = Committer(database, workerID: workerID, policies: policies, random: random)
         hub = ViewHub(database)
         digests = ViewDigests(database)
         subscriptions = Subscriptions(database)
         housekeeping = Housekeeping(database)
         lifecycle = SubscriptionLifecycle(
             database, budget, permissions, subscriptions, hub, digests, housekeeping.indexes)
+        committer.isOpen = { [sessions] in sessions[$0] != nil }
         judgeWrites()
         database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
         database.catchUp = { [unowned self] in try committer.catchUp(publishFollowed) }

@@ -13,13 +13,15 @@ package protocol Journal {
 
     /// Appends a group after the head that it was made for.
     ///
-    /// - Throws: only errors after which the group is surely not in the journal.
+    /// - Throws: only errors after which the group is surely not in the journal; ``StorageError/Code/busy`` if the journal
+    ///   cannot be reached.
     func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome
 
     /// The records after a position, ascending and without a gap; none if it is the last.
     ///
     /// - Parameter countMax: the most records wanted.
-    /// - Throws: ``StorageError/Code/logTrimmed`` if the journal does not reach back to the position.
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the journal does not reach back to the position,
+    ///   ``StorageError/Code/busy`` if it cannot be reached.
     func records(after position: UInt64, countMax: Int) throws -> [JournalRecord]
 
     /// Waits until no other engine has the turn, and takes it: until this engine has appended a group, or calls
@@ -99,7 +101,7 @@ extension Journal {
     /// Appends a group, again and again while nobody knows whether it is there, for as long as ``patience`` allows.
     ///
     /// - Throws: ``JournalConflict`` if the group is not in the journal, since another engine was first;
-    ///   ``StorageError/Code/busy`` if it may be there.
+    ///   ``StorageError/Code/outcomeUnknown`` if it may be there.
     package func appendSurely(_ record: JournalRecord, after head: JournalHead) throws {
         let outcome = try patience {
             let outcome = try append(record, after: head)
@@ -110,7 +112,7 @@ extension Journal {
         case .conflict?: throw JournalConflict()
         case .unknown?, nil:
             throw StorageError(
-                .busy, "it is not known whether the journal has a group; what it does has to be done again")
+                .outcomeUnknown, "the journal does not answer; it is not known whether it has a group")
         }
     }
 }

@@ -55,6 +55,8 @@ package enum JournalStep: Hashable, Sendable {
     case rules([UInt8])
     /// The log up to a version is dropped.
     case trim(version: UInt64)
+    /// A random number. Engines that write the same at the same time make two groups with it and not the same one.
+    case mark(UInt64)
 }
 
 /// A client that opens a session, with what is kept of it from then on.
