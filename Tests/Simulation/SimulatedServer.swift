@@ -312,7 +312,7 @@ extension DatabaseEvent {
     fileprivate var session: SessionID? {
         switch self {
         case .open(let id, _, _, _), .renewed(let id, _), .messages(let id, _), .closed(let id): id
-        case .prepared, .follow: nil
+        case .prepared, .journalGrew, .journalAsked, .follow: nil
         }
     }
 }

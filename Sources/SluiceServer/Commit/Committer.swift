@@ -35,6 +35,8 @@ final class Committer {
     private static let stepCountMax = 1_024
     private let turns = JournalTurns()
     private let random: () -> UInt64
+    /// The most groups of others that are applied in one turn.
+    private static let followedCountMax = 64
     private(set) var counts = CommitCounts()
     /// What holds for the user of a session; nil if everybody may write everything.
     var authority: ((SessionID) -> AccessBinding)?
@@ -105,12 +107,35 @@ final class Committer {
     }
 
     /// Applies everything that the journal has and this database lacks; nothing if nobody else appends.
+    ///
+    /// - Throws: ``StorageError``, at once while the journal does not answer.
     func catchUp(_ publish: (CommittedGroup) -> Void) throws {
-        guard let journal = database.journal,
-            try !journal.records(after: database.storage.head.position, countMax: 1).isEmpty
-        else { return }
+        if let silence = database.silence { throw silence }
+        while try followSome(publish) {}
+    }
+
+    /// Applies some of what the journal has and this database lacks: about as much as one turn commits.
+    ///
+    /// - Returns: whether there may be more.
+    /// - Throws: ``StorageError``; with the code ``StorageError/Code/journal`` if the journal does not continue the
+    ///   database's history.
+    func followSome(_ publish: (CommittedGroup) -> Void) throws -> Bool {
+        guard let journal = database.journal else { return false }
+        let head = database.storage.head
+        let records = try journal.records(after: head.position, countMax: Self.followedCountMax)
+        guard !records.isEmpty else {
+            try database.checkHistory()
+            return false
+        }
         try database.becomeDurable()
-        try pipeline.catchUp(publish)
+        let pipeline = pipeline
+        var room = database.limits.groupOperationCountMax
+        for record in records where room > 0 {
+            let group = try pipeline.follow(record)
+            room -= max(1, group.delta.changeCount)
+            publish(group)
+        }
+        return room <= 0 || records.count == Self.followedCountMax
     }
 
     /// Does something that appends to the journal, again after applying what others have appended first.
@@ -170,6 +195,7 @@ final class Committer {
 
     /// Commits a group, and says what became of it.
     private func outcome(of authors: [SessionID], _ body: () throws -> CommittedGroup) -> Outcome {
+        if let silence = database.silence { return .obstructed(silence, authors) }
         do {
             // A database has its file from its first class on. Without one there is nothing that an upload could change,
             // so whoever may not declare classes makes no files.

@@ -67,6 +67,19 @@ extension DatabaseEngine {
         }
     }
 
+    /// Applies and publishes some of what other engines have appended, and notes whether there is more. When there is not,
+    /// those may come who were held back while the journal did not answer.
+    func followSome() {
+        do {
+            isBehind = try committer.followSome(publishFollowed)
+            if !isBehind, database.noteAnswer() { recallSessions() }
+        } catch {
+            isBehind = false
+            if database.noteObstacle(error) || database.otherHistory != nil { return }
+            endAll(reason(of: error, "the journal could not be followed"))
+        }
+    }
+
     func publishFollowed(_ group: CommittedGroup) {
         // It is somebody else's, also while this process writes.
         let writing = observers.writingHandle
@@ -77,9 +90,18 @@ extension DatabaseEngine {
         for client in group.visitors {
             if let stale = sessions.session(ofClient: client) { end(stale, Self.hasOpenedAnother) }
         }
-        publish(group)
+        publish(acknowledgingOwn(group))
         if group.changesRules { hold(storedRules()) }
         if group.beginsEpoch { endSessionsOfEpoch() }
+    }
+
+    /// A group of which this engine did not learn that the journal has it: its authors have their sessions here.
+    private func acknowledgingOwn(_ group: CommittedGroup) -> CommittedGroup {
+        var group = group
+        for (client, sequence) in group.sequences {
+            if let session = sessions.session(ofClient: client) { group.acknowledged[session] = sequence }
+        }
+        return group
     }
 
     /// Ends every session, since what its client knows of the history is an epoch that has ended. Every client has been

@@ -31,8 +31,9 @@ extension DatabaseEngine {
         by handle: UInt64, as userID: String? = nil, now: Timestamp,
         _ body: (any TrialStorage, HybridTimestamp) throws -> (Result, [ObjectOperation])
     ) throws -> Result {
-        if let damage = database.storage.damage { throw ServerError(writing: database.name, because: damage) }
-        if let error = database.storage.obstacle { throw ServerError(writing: database.name, because: error) }
+        if let error = database.storage.damage ?? database.storage.obstacle ?? database.silence {
+            throw ServerError(writing: database.name, because: error)
+        }
         commit(now: now)
         let session = userID == nil ? SessionID.server : .actingServer
         defer { if userID != nil { permissions.close(session) } }

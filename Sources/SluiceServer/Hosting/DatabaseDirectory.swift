@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import SluiceModel
+internal import SluiceStorage
 internal import Synchronization
 
 /// The databases of a server, by name. A database is opened when a session first asks for it, and closed when it has
@@ -14,6 +15,7 @@ final class DatabaseDirectory: Sendable {
 
     private let opener: DatabaseOpener
     private let now: @Sendable () -> Timestamp
+    private let schedule: Schedule
     private let workers = Mutex<[String: DatabaseWorker]>([:])
     /// How long a database stays open without sessions, in microseconds.
     private let idleTime: Int64
@@ -26,18 +28,21 @@ final class DatabaseDirectory: Sendable {
 
     /// - Parameters:
     ///   - idleTime: how long a database stays open without sessions, in microseconds.
+    ///   - schedule: calls back after a time.
     ///   - carryOut: called on a database's queue with what it wants done.
     /// - Throws: ``ServerError`` when the opener's folder cannot be created or used.
     init(
         _ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp,
-        carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
+        schedule: @escaping Schedule, carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
     ) throws {
+        self.schedule = schedule
         self.carryOut = carryOut
         self.idleTime = idleTime
         self.opener = opener
         self.now = now
         let folder = try opener.folder.map { try DataFolder($0) }
         self.folder = Mutex(folder)
+        opener.journals?.watch { [weak self] in self?.known($0)?.journalGrew() }
         guard let obstacle = folder?.obstacle else { return }
         opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])
     }
@@ -51,7 +56,7 @@ final class DatabaseDirectory: Sendable {
             if let worker = workers[name], !worker.isRetired { return (worker, nil) }
             let folder = folder.withLock { $0 }
             let worker = DatabaseWorker(
-                name, now: now, log: opener.log, metrics: opener.metrics,
+                name, now: now, log: opener.log, metrics: opener.metrics, schedule: schedule,
                 makeEngine: { [opener, weak folder] in
                     try opener.open(name) { [weak folder] in try folder?.check() }
                 },
@@ -155,6 +160,7 @@ final class DatabaseDirectory: Sendable {
     func stop() {
         isStopped.store(true, ordering: .relaxed)
         for worker in workers.withLock({ Array($0.values) }) { worker.stop() }
+        opener.journals?.stop()
         folder.withLock { $0 = nil }
     }
 }

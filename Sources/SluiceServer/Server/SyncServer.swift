@@ -49,7 +49,8 @@ public final class SyncServer: Sendable {
             connections: connections, ledger: ledger, queueByteCountMax: configuration.queueByteCountMax,
             now: configuration.now, log: log, metrics: configuration.metrics)
         databases = try DatabaseDirectory(
-            opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, carryOut: fanOut.carryOut)
+            opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
+            carryOut: fanOut.carryOut)
         let login: any Login
         if configuration.isDevelopment {
             directory = nil

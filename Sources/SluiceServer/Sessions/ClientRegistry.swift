@@ -42,7 +42,7 @@ struct ClientRegistry {
     /// - Returns: an answer to each request.
     func identify(_ requests: [Request], now: Timestamp) -> [Answer] {
         if storage.damage == nil {
-            if storage.obstacle != nil { return answer(requests, now: now, identifyUnstored) }
+            if database.mustNotTry { return answer(requests, now: now, identifyUnstored) }
             do {
                 try followIfReadersAreAhead(requests)
                 guard requests.contains(where: { !$0.isReadOnly }) else {
@@ -72,7 +72,13 @@ struct ClientRegistry {
         _ requests: [Request], now: Timestamp, _ writer: (Request, Timestamp) throws -> Identified
     ) -> [Answer] {
         requests.map { request in
-            Answer { request.isReadOnly ? identifyReader(request.open, now: now) : try writer(request, now) }
+            Answer {
+                guard request.isReadOnly else { return try writer(request, now) }
+                let reader = identifyReader(request.open, now: now)
+                // What this server does not know, the journal may have.
+                if let silence = database.silence, reader.outcome == .reset { throw silence }
+                return reader
+            }
         }
     }
 

@@ -92,6 +92,9 @@ public struct StorageError: SluiceError, Hashable {
     /// Whether nothing can be written at the moment while reading goes on: the disk is full, or may not be written.
     package var isObstacle: Bool { code == .full || code == .readOnly }
 
+    /// Whether a journal that several servers share has not answered. SQLite's own locks have its code.
+    package var isSilence: Bool { code == .outcomeUnknown || code == .busy && sqliteCode == 0 }
+
     /// Whether trying again does not help before somebody has put the files right.
     package var isLasting: Bool { isOfDamage || code == .vanished }
 

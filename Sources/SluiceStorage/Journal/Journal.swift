@@ -55,7 +55,7 @@ package protocol JournalService: Sendable {
     ///   returns at once. The service calls it again later if the first call was not heeded.
     func watch(_ hear: @escaping @Sendable (_ database: String) -> Void)
 
-    /// Ends the watch and the connections. Appends fail from now on.
+    /// Ends the watch and the connections. Appends fail from now on. A second call does nothing.
     func stop()
 }
 
