@@ -40,7 +40,7 @@ final class Committer {
     private(set) var counts = CommitCounts()
     /// What holds for the user of a session; nil if everybody may write everything.
     var authority: ((SessionID) -> AccessBinding)?
-    /// Whether a session goes on. What others have appended may end it; its uploads then come again.
+    /// Whether a session goes on. What others have appended may end it, and its uploads then come again.
     var isOpen: (SessionID) -> Bool = { _ in true }
 
     /// - Parameters:
@@ -158,8 +158,12 @@ final class Committer {
         uploads = []
         self.steps = []
         operationCount = 0
+        let open = database.journal == nil ? [] : Set(group.lazy.map(\.session).filter(isOpen))
         return outcome(of: Set(group.map(\.session)).sorted()) {
-            try pipeline.commit(group.filter { isOpen($0.session) }, with: steps, now: now, following: publish)
+            if !group.isEmpty { try database.checkQuota() }
+            return try pipeline.commit(
+                group.filter { isOpen($0.session) || !open.contains($0.session) }, with: steps, now: now,
+                following: publish)
         }
     }
 
@@ -183,7 +187,8 @@ final class Committer {
             } catch { throw Refusal(cause: error) }
         }
         let outcome = outcome(of: []) {
-            try pipeline.commit(make(), with: isEmpty ? [] : ownSteps, now: now, following: publish)
+            try database.checkQuota()
+            return try pipeline.commit(make(), with: isEmpty ? [] : ownSteps, now: now, following: publish)
         }
         if case .failed(let refusal as Refusal, _) = outcome { throw refusal.cause }
         return isEmpty ? nil : outcome

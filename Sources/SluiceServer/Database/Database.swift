@@ -204,16 +204,23 @@ final class Database {
     ///
     /// - Throws: ``StorageError/Code/journal`` if it has another one there, or none.
     func checkHistory() throws {
-        let head = storage.head
-        guard let journal, head.position > 0 else { return }
-        do {
-            guard try journal.records(after: head.position - 1, countMax: 1).first?.head == head else {
-                throw StorageError(
-                    .journal, "the journal does not have group \(head.position), which the database of \(name) has")
-            }
-        } catch let error as StorageError where error.code == .logTrimmed {
-            // What comes after it shows in its chain whether it continues this history.
+        guard let journal, try !journal.continues(storage.head) else { return }
+        throw StorageError(
+            .journal, "the journal does not have group \(storage.head.position), which the database '\(name)' has")
+    }
+
+    // MARK: The quota of a replica
+
+    /// Checks that there is room for further uploads, where the file itself has no limit: what others append is stored in
+    /// any case.
+    ///
+    /// - Throws: ``StorageError/Code/full``.
+    func checkQuota() throws {
+        guard journal != nil, let byteCountMax = limits.fileByteCountMax, try storage.usedByteCount >= byteCountMax
+        else {
+            return
         }
+        throw StorageError(.full, "the database '\(name)' has reached its quota of \(byteCountMax) bytes")
     }
 
     /// Has the journal asked at once whether it answers again, since something says so. Nothing happens if it does.

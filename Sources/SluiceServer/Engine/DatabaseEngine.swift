@@ -286,6 +286,12 @@ package final class DatabaseEngine {
     /// Applies what other engines have appended to the journal.
     package func catchUp() throws { try database.catchUp() }
 
+    /// Whether nothing is known to prevent writing.
+    package var isWritable: Bool { database.isWritable }
+
+    /// Closes the database's file as the end of the process does: what waits is not stored, and nothing is tidied up.
+    package func abandon() { database.storage.close() }
+
     /// Whether there is nothing in the database: no class, and no rules.
     package var isEmpty: Bool {
         database.storage.schema.classes.isEmpty && (try? database.storage.rulesVersion) == 0

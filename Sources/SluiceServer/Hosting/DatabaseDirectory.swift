@@ -157,9 +157,11 @@ final class DatabaseDirectory: Sendable {
     var openCount: Int { workers.withLock { Array($0.values) }.count { $0.isOpen } }
 
     /// Closes every database after the work that it has begun, and releases the folder to other servers.
-    func stop() {
+    ///
+    /// - Parameter isKilled: whether to leave what waits unstored, as a process that is killed.
+    func stop(isKilled: Bool) {
         isStopped.store(true, ordering: .relaxed)
-        for worker in workers.withLock({ Array($0.values) }) { worker.stop() }
+        for worker in workers.withLock({ Array($0.values) }) { worker.stop(isKilled: isKilled) }
         opener.journals?.stop()
         folder.withLock { $0 = nil }
     }

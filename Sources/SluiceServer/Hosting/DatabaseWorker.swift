@@ -190,12 +190,13 @@ final class DatabaseWorker: Sendable {
     /// Has a journal asked again that does not answer, beside the queue.
     private func askJournalAgain() {
         guard let retry = confined.engine?.takeRetry() else { return }
-        schedule(retry.delay) { [weak self, aside] in
+        let ask: @Sendable () -> Void = { [weak self, aside] in
             aside.async { [weak self] in
                 retry.run()
                 self?.post(.journalAsked(retry))
             }
         }
+        if retry.delay > .zero { schedule(retry.delay, ask) } else { ask() }
     }
 
     /// Sees to it that steps are stored for which no client waits, even if nothing happens any more.
@@ -397,7 +398,9 @@ final class DatabaseWorker: Sendable {
 
     /// Finishes the turn that is running, and closes the database's file. A costly query that is running is aborted,
     /// and waiting events are dropped: none of them is acknowledged, so the clients keep them.
-    func stop() {
+    ///
+    /// - Parameter isKilled: whether to leave what waits unstored, as a process that is killed.
+    func stop(isKilled: Bool) {
         waiting.withLock { waiting in
             waiting.phase = .stopping
             waiting.isScheduled = true
@@ -407,7 +410,7 @@ final class DatabaseWorker: Sendable {
             aside.sync {}
             readers.sync(flags: .barrier) {}
             confined.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
-            confined.engine?.close(now: now())
+            if isKilled { confined.engine?.abandon() } else { confined.engine?.close(now: now()) }
             confined.engine = nil
         }
     }

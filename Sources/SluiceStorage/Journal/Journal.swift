@@ -117,6 +117,17 @@ extension Journal {
     }
 }
 
+extension Journal {
+    /// Whether the journal has the group that a database has applied last. One that is trimmed counts as there: the
+    /// chain of the next group shows whether it was.
+    package func continues(_ head: JournalHead) throws -> Bool {
+        guard head.position > 0 else { return true }
+        do {
+            return try records(after: head.position - 1, countMax: 1).first?.head == head
+        } catch let error as StorageError where error.code == .logTrimmed { return true }
+    }
+}
+
 /// Another engine has appended to the journal. What it did has to be applied, and one's own made anew after it.
 package struct JournalConflict: Error {
     package init() {}

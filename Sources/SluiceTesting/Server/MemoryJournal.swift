@@ -35,19 +35,28 @@ package final class MemoryJournal: Journal, Sendable {
     package let patience: AppendPatience
     private let shared: SharedRecords
     private let state = Mutex(State())
+    /// Called when the journal has taken a group.
+    private let onAppend: @Sendable () -> Void
 
     /// Makes a journal without groups.
     package convenience init(databaseID: ObjectID) { self.init(SharedRecords(databaseID: databaseID)) }
 
-    private init(_ shared: SharedRecords) {
+    private init(_ shared: SharedRecords, onAppend: @escaping @Sendable () -> Void = {}) {
         self.shared = shared
+        self.onAppend = onAppend
         // Nobody waits in earnest: each wait is over at once, and has taken its time.
         let ticks = Ticks()
         patience = AppendPatience(now: { ticks.now }, wait: { ticks.advance($0) })
     }
 
+    deinit { shared.endTurn(engine) }
+
     /// The same journal as another engine reaches it, with faults of its own.
-    package func another() -> MemoryJournal { MemoryJournal(shared) }
+    ///
+    /// - Parameter onAppend: called when the journal has taken a group of that engine.
+    package func another(onAppend: @escaping @Sendable () -> Void = {}) -> MemoryJournal {
+        MemoryJournal(shared, onAppend: onAppend)
+    }
 
     package var databaseID: ObjectID { shared.databaseID }
 
@@ -67,22 +76,34 @@ package final class MemoryJournal: Journal, Sendable {
     package func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
         switch state.withLock({ $0.takeFault() }) {
         case .losesAnswer?:
-            _ = shared.append(record, after: head, by: engine)
+            _ = take(record, after: head)
             return .unknown
         case .losesGroup?, .silent?: return .unknown
         case .fails?: throw StorageError(.io, "the journal cannot be reached")
         case .isOvertaken(let body)?:
             guard shared.hasTurn(engine) else {
                 try body()
-                return shared.append(record, after: head, by: engine)
+                return take(record, after: head)
             }
             // The other one waits for the turn to end.
-            let outcome = shared.append(record, after: head, by: engine)
+            let outcome = take(record, after: head)
             try body()
             return outcome
-        case nil: return shared.append(record, after: head, by: engine)
+        case nil: return take(record, after: head)
         }
     }
+
+    private func take(_ record: JournalRecord, after head: JournalHead) -> JournalOutcome {
+        let outcome = shared.append(record, after: head, by: engine)
+        if outcome == .appended { onAppend() }
+        return outcome
+    }
+
+    /// Begins another history, as a journal does that was restored or failed over: the last groups are gone, and an epoch
+    /// begins after those that are left.
+    ///
+    /// - Parameter count: how many groups are lost.
+    package func fork(losing count: Int, epoch: UInt64) throws { try shared.fork(losing: count, epoch: epoch) }
 
     package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
         try checkItAnswers()

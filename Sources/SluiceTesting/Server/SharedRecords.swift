@@ -52,6 +52,19 @@ final class SharedRecords: Sendable {
         }
     }
 
+    /// Drops the last groups and appends one with a new epoch.
+    func fork(losing count: Int, epoch: UInt64) throws {
+        try state.withLock { state in
+            state.records.removeLast(min(count, state.records.count))
+            let last = try state.records.last.map { try JournalGroup.decode($0.bytes, wantsValues: false) }
+            let version = last.map { group in group.transactions.reduce(group.baseVersion) { count, _ in count + 1 } }
+            let group = JournalGroup(
+                baseVersion: version ?? 0,
+                acceptedAt: last?.acceptedAt ?? Timestamp(microseconds: 0), steps: [.epoch(epoch)])
+            state.records.append(JournalRecord(group, after: head(of: state)))
+        }
+    }
+
     // MARK: Turns
 
     func hasTurn(_ engine: ObjectIdentifier) -> Bool { state.withLock { $0.holder == engine } }
