@@ -84,6 +84,27 @@ struct TwoNodeTests {
         #expect(copy.opened.identity.clientID != here.opened.identity.clientID)
     }
 
+    @Test(arguments: [false, true])
+    func `of two copies that open within one round trip, one is another client`(areOnOneNode: Bool) throws {
+        let (here, there) = (first, areOnOneNode ? first : second)
+        let original = try here.open()
+        _ = try here.upload(original.id, [here.changeset(1)])
+        _ = try here.handle([.closed(original.id)])
+        // Both copies show the same nonce before either has said anything more.
+        let one = try here.open(original.opened.identity, version: 1, acknowledged: 1)
+        let other = try there.open(original.opened.identity, version: 1, acknowledged: 1)
+        #expect(one.opened.outcome == .resumed && other.opened.outcome == .resumed)
+        #expect(one.opened.identity.nonce != other.opened.identity.nonce)
+        // Both write under the same number.
+        _ = try here.upload(one.id, [here.changeset(2)])
+        #expect(acknowledgements(in: try there.upload(other.id, [there.changeset(2)])) == [2])
+        let again = try here.open(one.opened.identity, version: 1, acknowledged: 1)
+        #expect(again.opened.outcome == .copied)
+        #expect(acknowledgements(in: try here.upload(again.id, [here.changeset(2)])) == [2])
+        #expect(try there.open(other.opened.identity, version: 2, acknowledged: 2).opened.outcome == .resumed)
+        try checkAgreement(seats: 3)
+    }
+
     @Test func `a followed epoch ends sessions, and no client is reset`() throws {
         let here = try first.open()
         let reader = try first.open(options: .readOnly)

@@ -209,6 +209,7 @@ extension ClientVisit {
         writer.varint(clientID)
         writer.optional(userID) { $0.string($1) }
         nonce.encode(into: &writer)
+        offer.encode(into: &writer)
         writer.varint(version)
         writer.zigzag(time.microseconds)
     }
@@ -217,7 +218,7 @@ extension ClientVisit {
         self.init(
             clientID: try reader.varint(),
             userID: try reader.optional { reader throws(WireError) in try reader.string() },
-            nonce: try ObjectID(from: &reader), version: try reader.varint(),
+            nonce: try ObjectID(from: &reader), offer: try ObjectID(from: &reader), version: try reader.varint(),
             time: Timestamp(microseconds: try reader.zigzag()))
     }
 }
