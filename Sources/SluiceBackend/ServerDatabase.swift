@@ -102,10 +102,14 @@ public final class ServerDatabase: Sendable {
     /// again. Transactions run one at a time, in the order of the calls, on the queue that also serves clients: one
     /// that takes long delays everybody. A caller that awaits each write is slowed down to what the disk takes.
     ///
-    /// - Parameter body: as in `Store.write(_:)`. It runs once.
-    /// - Returns: what `body` returns.
+    /// Where several servers share a journal, another one may have written meanwhile. Then `body` runs again for the new
+    /// state, and only its last run counts. So what has effects elsewhere belongs behind the call, not into `body`.
+    ///
+    /// - Parameter body: as in `Store.write(_:)`. It may run several times.
+    /// - Returns: what the last run of `body` returns.
     /// - Throws: what `body` throws; `StoreError` when the transaction is too large; `ServerError` when the database
-    ///   cannot be written or the server was stopped. Nothing is stored then.
+    ///   cannot be written or the server was stopped. Nothing is stored then, unless the code is
+    ///   `ServerError.Code.outcomeUnknown`: then nobody knows.
     @discardableResult
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result

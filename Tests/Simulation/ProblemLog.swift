@@ -15,6 +15,8 @@ final class ProblemLog: Sendable {
             let isSentAway =
                 entry.message == "the server asks to come again" && !text.contains("has opened another session")
                 && !text.contains("schema has changed") && !text.contains("history goes on in another epoch")
+            // The journal of several nodes falls silent.
+            if Self.silence.contains(where: text.contains) { return }
             // Logins end, and rules change.
             if Self.endsOfLogins.contains(where: text.contains) { return }
             if expectsResets.load(ordering: .relaxed), text.contains("the server's history is not the one") { return }
@@ -22,6 +24,8 @@ final class ProblemLog: Sendable {
             lines.withLock { $0.append("\(side): \(text)") }
         }
     }
+
+    private static let silence = ["does not answer", "the server can write its database again"]
 
     private static let endsOfLogins = [
         "the token does not hold", "credentials of the session have expired", "login of the session was revoked",

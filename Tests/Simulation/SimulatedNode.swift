@@ -1,11 +1,14 @@
 import SluiceModel
 import SluiceServer
 import SluiceStorage
+import SluiceTesting
 
 /// One process of the simulated server: an engine with its file of the database, and what it reads beside its own work.
 final class SimulatedNode {
     /// The database's file; nil for one in memory.
     let path: String?
+    /// How it reaches the journal that the nodes share; nil for one node with a journal of its own.
+    let journal: MemoryJournal?
     private(set) var storage: any ServerStorage
     private(set) var engine: DatabaseEngine
     private let makeEngine: (any ServerStorage) -> DatabaseEngine
@@ -14,12 +17,16 @@ final class SimulatedNode {
     private var preparation: QueryPreparation?
     /// Pages that are to be read in later steps, as of the time of the request.
     private var readings: [QueryPreparation] = []
+    /// The question to a journal that did not answer.
+    private var retry: JournalRetry?
     private var stepCount = 0
     private var startsOfEarlierLives = StartCounts()
     private var sharedPagesOfEarlierLives = SharedPageCounts()
 
-    init(path: String?, _ makeEngine: @escaping (any ServerStorage) -> DatabaseEngine) throws {
+    init(path: String?, _ journal: MemoryJournal?, _ makeEngine: @escaping (any ServerStorage) -> DatabaseEngine) throws
+    {
         self.path = path
+        self.journal = journal
         self.makeEngine = makeEngine
         storage = try Self.open(path)
         engine = makeEngine(storage)
@@ -44,7 +51,12 @@ final class SimulatedNode {
 
     var parts: [AnyObject] { [engine, storage as AnyObject] + engine.views }
 
-    var hasWork: Bool { preparation != nil || !readings.isEmpty || engine.hasWork || engine.isJudgingCached }
+    /// Whether the journal did not answer, and was not asked again since.
+    var isWaitingForJournal: Bool { retry != nil }
+
+    var hasWork: Bool {
+        retry != nil || preparation != nil || !readings.isEmpty || engine.hasWork || engine.isJudgingCached
+    }
 
     func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
         let actions = events.isEmpty ? [] : engine.handle(events, now: now)
@@ -55,6 +67,11 @@ final class SimulatedNode {
 
     /// Does one turn of the engine's own work, or runs a preparation.
     func step(now: Timestamp) -> [DatabaseAction] {
+        if let retry {
+            self.retry = nil
+            retry.run()
+            return handle([.journalAsked(retry)], now: now)
+        }
         if let preparation {
             self.preparation = nil
             preparation.run()
@@ -74,6 +91,7 @@ final class SimulatedNode {
 
     private func takeReadings() {
         while let reading = engine.takeReading() { readings.append(reading) }
+        if let next = engine.takeRetry() { retry = next }
     }
 
     /// Loses everything that is not stored, and starts again.
@@ -82,6 +100,7 @@ final class SimulatedNode {
     func restart(_ body: () throws -> Void) throws {
         preparation = nil
         readings = []
+        retry = nil
         if path != nil {
             storage.close()
             try body()

@@ -80,9 +80,10 @@ final class SimulatedServer {
         self.journal = journal
         for number in 0..<options.nodeCount {
             let path = path.map { number == 0 ? $0 : "\($0)-node-\(number)" }
+            let access = journal?.another()
             nodes.append(
-                try SimulatedNode(path: path) { storage in
-                    Self.engine(storage, journal, options, conditions, problems, random)
+                try SimulatedNode(path: path, access) { storage in
+                    Self.engine(storage, access, options, conditions, problems, random)
                 })
         }
         history = try ServerHistory(nodes[0].storage)
@@ -197,7 +198,13 @@ final class SimulatedServer {
         let node = working[stepCount % working.count]
         if isBehind(node), !node.hasWork || fortune.chance(50) { return try follow(on: node, now: now) }
         if node.engine.isJudgingCached { return try handle([], on: node, now: now) }
-        return try carryOut(node.step(now: now))
+        let before = history.latest
+        let actions = node.step(now: now)
+        if journal != nil {
+            try record(node)
+            try follower.step(now: now)
+        }
+        return try carryOut(actions, since: before.version)
     }
 
     /// Lets a node follow some of what the others have appended, sometimes beginning with what it has.
@@ -222,9 +229,13 @@ final class SimulatedServer {
 
     private func handle(_ events: [DatabaseEvent], on node: SimulatedNode, now: Timestamp) throws -> [Output] {
         let before = history.latest
-        if let journal, fortune.chance(20) { journal.faults = fortune.chance(50) ? [.losesAnswer] : [.losesGroup] }
+        if let journal = node.journal, fortune.chance(20) {
+            journal.faults = fortune.chance(50) ? [.losesAnswer] : [.losesGroup]
+            // Now and then it says nothing more, whether it has the group or not.
+            if fortune.chance(25) { journal.faults.append(.silent) }
+        }
         let actions = node.handle(events, now: now)
-        journal?.faults = []
+        node.journal?.faults = []
         try record(node)
         try follower.step(now: now)
         if options.isRuled { try judgeWrites(since: before) }
@@ -301,6 +312,7 @@ final class SimulatedServer {
     }
 
     func trimLog(keepingVersions count: UInt64) throws {
+        guard !nodes[0].isWaitingForJournal else { return }
         try engine.catchUp()
         _ = try storage.trimLog(keepingVersions: count, keepingBytes: .max, entriesMax: 10_000)
         recordedPosition = max(recordedPosition, storage.head.position)
@@ -312,7 +324,7 @@ extension DatabaseEvent {
     fileprivate var session: SessionID? {
         switch self {
         case .open(let id, _, _, _), .renewed(let id, _), .messages(let id, _), .closed(let id): id
-        case .prepared, .follow: nil
+        case .prepared, .journalGrew, .journalAsked, .follow: nil
         }
     }
 }

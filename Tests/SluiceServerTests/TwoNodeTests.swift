@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 import SluiceServer
 import SluiceStorage
 import SluiceTesting
@@ -83,6 +84,27 @@ struct TwoNodeTests {
         #expect(copy.opened.identity.clientID != here.opened.identity.clientID)
     }
 
+    @Test(arguments: [false, true])
+    func `of two copies that open within one round trip, one is another client`(areOnOneNode: Bool) throws {
+        let (here, there) = (first, areOnOneNode ? first : second)
+        let original = try here.open()
+        _ = try here.upload(original.id, [here.changeset(1)])
+        _ = try here.handle([.closed(original.id)])
+        // Both copies show the same nonce before either has said anything more.
+        let one = try here.open(original.opened.identity, version: 1, acknowledged: 1)
+        let other = try there.open(original.opened.identity, version: 1, acknowledged: 1)
+        #expect(one.opened.outcome == .resumed && other.opened.outcome == .resumed)
+        #expect(one.opened.identity.nonce != other.opened.identity.nonce)
+        // Both write under the same number.
+        _ = try here.upload(one.id, [here.changeset(2)])
+        #expect(acknowledgements(in: try there.upload(other.id, [there.changeset(2)])) == [2])
+        let again = try here.open(one.opened.identity, version: 1, acknowledged: 1)
+        #expect(again.opened.outcome == .copied)
+        #expect(acknowledgements(in: try here.upload(again.id, [here.changeset(2)])) == [2])
+        #expect(try there.open(other.opened.identity, version: 2, acknowledged: 2).opened.outcome == .resumed)
+        try checkAgreement(seats: 3)
+    }
+
     @Test func `a followed epoch ends sessions, and no client is reset`() throws {
         let here = try first.open()
         let reader = try first.open(options: .readOnly)
@@ -159,5 +181,79 @@ struct TwoNodeTests {
         let ben = try first.open()
         #expect(ben.opened.identity.clientID == ann.opened.identity.clientID + 1)
         #expect(first.storage.schema == second.storage.schema)
+    }
+
+    // MARK: The servers' own transactions
+
+    /// Sells a seat of plane 1, if there is one.
+    ///
+    /// - Returns: how often the transaction ran, and whether it has sold one.
+    private func sell(on node: Bench) throws -> (runs: Int, isSold: Bool) {
+        let plane = ObjectRef(0, .int(1))
+        var runs = 0
+        let isSold = try node.engine.write(by: 1, now: node.now) { objects, _ in
+            runs += 1
+            guard case .int(let seats)? = try objects.row(plane)?.values[1], seats > 0 else { return (false, []) }
+            return (true, [ObjectOperation(plane, .update([FieldOperation(1, .set(.int(seats - 1)))]))])
+        }
+        return (runs, isSold)
+    }
+
+    @Test func `two nodes that sell one if there is one sell one`() throws {
+        let client = try first.open()
+        _ = try first.upload(client.id, [first.changeset(1)])
+        _ = try follow(second)
+        let sold = try sell(on: first)
+        #expect(sold.runs == 1 && sold.isSold)
+        // The second node has not followed yet.
+        #expect(try second.seats(1) == .int(1))
+        let other = try sell(on: second)
+        #expect(other.runs == 2 && !other.isSold)
+        try checkAgreement(seats: 0)
+    }
+
+    @Test func `what a transaction throws as it runs again is thrown, and nothing is stored`() throws {
+        let client = try first.open()
+        _ = try follow(second)
+        _ = try first.upload(client.id, [first.changeset(1)])
+        let head = journal.head
+        var runs = 0
+        #expect(throws: CancellationError.self) {
+            try second.engine.write(by: 1, now: second.now) { _, _ in
+                runs += 1
+                if runs > 1 { throw CancellationError() }
+                return ((), [ObjectOperation(ObjectRef(0, .int(5)), .create([]))])
+            }
+        }
+        #expect(runs == 2 && journal.head == head)
+        try checkAgreement(seats: 1)
+    }
+
+    @Test func `a transaction of which nobody knows says so`() throws {
+        _ = try first.open()
+        for (fault, code) in [
+            (MemoryJournal.Fault.losesAnswer, ServerError.Code.outcomeUnknown), (.losesGroup, .outcomeUnknown),
+            (.silent, .outcomeUnknown), (.fails, .database),
+        ] {
+            let node = try Bench(journal: journal.another())
+            try node.engine.catchUp()
+            node.journal?.faults = [fault, .silent]
+            let error = #expect(throws: ServerError.self) {
+                try node.engine.write(by: 1, now: node.now) { _, _ in
+                    ((), [ObjectOperation(ObjectRef(0, .int(5)), .create([]))])
+                }
+            }
+            #expect(error?.code == code, "\(fault)")
+        }
+    }
+
+    @Test func `uploads of a session that others' groups have ended are left to its client`() throws {
+        let here = try first.open()
+        let there = try second.open(here.opened.identity)
+        _ = try second.upload(there.id, [second.changeset(1)])
+        // The first node has not noticed that the client has gone when its last uploads arrive.
+        let messages = try first.upload(here.id, [first.changeset(1), first.changeset(2)])
+        #expect(failures(in: messages).map(\.action) == [.retry] && acknowledgements(in: messages).isEmpty)
+        try checkAgreement(seats: 1)
     }
 }

@@ -11,7 +11,8 @@ struct FaultTests {
         func group(_ storage: SQLiteServerStorage) throws {
             try storage.write {
                 let visit = ClientVisit(
-                    clientID: 1, userID: nil, nonce: ObjectID(high: 0, low: 0), version: 0,
+                    clientID: 1, userID: nil, nonce: ObjectID(high: 0, low: 0), offer: ObjectID(high: 0, low: 0),
+                    version: 0,
                     time: Timestamp(microseconds: 0))
                 let extra = try ClassSchema(
                     "Extra", properties: [Property("tags", PropertyType(.scalar(.int), container: .set))])

@@ -241,10 +241,11 @@ import Testing
             #expect(record.id == 1)
             record.version = .max
             record.nonce = ObjectID(high: .max, low: 0)
+            record.offer = ObjectID(high: 0, low: .max)
             try storage.write {
                 try storage.noteVisit(
                     ClientVisit(
-                        clientID: 1, userID: "ann", nonce: record.nonce, version: .max,
+                        clientID: 1, userID: "ann", nonce: record.nonce, offer: record.offer, version: .max,
                         time: Timestamp(microseconds: 6)))
                 try storage.beginEpoch(.max)
             }

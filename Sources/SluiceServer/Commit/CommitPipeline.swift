@@ -9,8 +9,9 @@ internal import SluiceWire
 /// The journal decides: a group that it does not take has no effect here, and one that it has taken is applied from its
 /// bytes by every engine that follows.
 package struct CommitPipeline {
-    /// How many times a group is merged again after others have appended.
-    private static let attemptCountMax = 16
+    /// How many times a group is merged. After the first time the engine has the turn, which it can only lose by keeping
+    /// it for too long.
+    private static let attemptCountMax = 4
     /// The number of missed records that are read at a time.
     private static let recordCountMax = 64
 
@@ -21,6 +22,7 @@ package struct CommitPipeline {
     /// What holds for the user of a session; nil if everybody may write everything.
     private let authority: ((SessionID) -> AccessBinding)?
     private let policies: DatabasePolicies?
+    private let turns: JournalTurns
 
     /// - Parameters:
     ///   - operationCountMax: the most operations of one transaction; larger ones are rejected.
@@ -33,14 +35,17 @@ package struct CommitPipeline {
     ) {
         self.init(
             storage: storage, workerID: workerID, operationCountMax: operationCountMax, limits: limits,
-            authority: authority, policies: nil)
+            authority: authority, policies: nil, turns: JournalTurns())
     }
 
-    /// - Parameter policies: what the server's user decides about writes; nil for nothing.
+    /// - Parameters:
+    ///   - policies: what the server's user decides about writes; nil for nothing.
+    ///   - turns: whether the engine takes turns at the journal.
     init(
         storage: any JournaledStorage, workerID: String?, operationCountMax: Int, limits: DataLimits,
-        authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?
+        authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?, turns: JournalTurns
     ) {
+        self.turns = turns
         self.policies = policies
         self.authority = authority
         self.limits = limits
@@ -55,34 +60,58 @@ package struct CommitPipeline {
     /// concern one object.
     ///
     /// - Parameters:
-    ///   - uploads: the uploads in order of arrival; the sequences of one client ascend. Uploads that were accepted
-    ///     earlier are acknowledged again.
-    ///   - steps: what else the group has.
+    ///   - uploads: makes the uploads for the present state, again after what others have appended was applied: in order
+    ///     of arrival; the sequences of one client ascend. Uploads that were accepted earlier are acknowledged again.
+    ///   - steps: what else the group has, made after the uploads.
     ///   - now: the server's wall clock.
     ///   - publish: called with each group of others that had to be applied first, once it is durable.
     /// - Throws: ``StorageError`` when the group could not be appended or stored. If it may be in the journal all the
     ///   same, the same uploads are acknowledged by the next attempt.
     package func commit(
-        _ uploads: [Upload], with steps: [JournalStep] = [], now: Timestamp,
-        following publish: (CommittedGroup) -> Void = { _ in }
+        _ uploads: @autoclosure () throws -> [Upload], with steps: @autoclosure () -> [JournalStep] = [],
+        now: Timestamp, following publish: (CommittedGroup) -> Void = { _ in }
     ) throws -> CommittedGroup {
         try catchingUp(publish) {
-            try storage.transaction {
-                let prepared = try prepare(uploads, with: steps, now: now)
+            let uploads = try uploads()
+            return try storage.transaction {
+                let prepared = try prepare(uploads, with: steps(), now: now)
                 try append(prepared)
                 return try finish(prepared)
             }
         }
     }
 
-    /// Does something that appends to the journal, again after applying what others have appended first.
+    /// Does something that appends to the journal, again after applying what others have appended first. An engine that
+    /// was overtaken has the turn from then on, and for its next groups.
+    ///
+    /// - Throws: what `body` throws; ``StorageError/Code/busy`` if the engine does not get the turn, or loses it again and
+    ///   again; ``StorageError/Code/journal`` if the journal does not continue the history of this database.
     package func catchingUp<Result>(
         _ publish: (CommittedGroup) -> Void, _ body: () throws -> Result
     ) throws -> Result {
+        var wasOvertaken = false
         for _ in 0..<Self.attemptCountMax {
-            do { return try body() } catch is JournalConflict { try catchUp(publish) }
+            do {
+                guard turns.areTaken else { return try body() }
+                // What was missed before is applied before anybody has to wait.
+                let missed = try catchUp(publish)
+                try journal.takeTurn()
+                defer { journal.endTurn() }
+                guard try missed + catchUp(publish) > 0 || !wasOvertaken else { throw otherHistory }
+                let result = try body()
+                turns.noteGroup()
+                return result
+            } catch is JournalConflict {
+                turns.noteConflict()
+                wasOvertaken = true
+            }
         }
-        throw StorageError(.busy, "others keep appending to the journal; try it again")
+        throw StorageError(.busy, "the turn to append to the journal was lost again and again")
+    }
+
+    private var otherHistory: StorageError {
+        StorageError(
+            .journal, "the journal has another history than the database, which has \(storage.head.position) groups")
     }
 
     private var journal: any Journal { storage.journal ?? OwnJournal(storage) }
@@ -132,11 +161,16 @@ package struct CommitPipeline {
     }
 
     /// Applies everything that the journal has and this database lacks.
-    package func catchUp(_ publish: (CommittedGroup) -> Void) throws {
+    ///
+    /// - Returns: how many groups that were.
+    @discardableResult
+    package func catchUp(_ publish: (CommittedGroup) -> Void) throws -> Int {
+        var count = 0
         while true {
             let records = try journal.records(after: storage.head.position, countMax: Self.recordCountMax)
-            if records.isEmpty { return }
+            if records.isEmpty { return count }
             for record in records { publish(try follow(record)) }
+            count += records.count
         }
     }
 }

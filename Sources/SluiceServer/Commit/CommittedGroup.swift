@@ -18,6 +18,8 @@ package struct CommittedGroup: Sendable {
     package var beginsEpoch = false
     /// The clients that have opened sessions.
     package var visitors: [UInt64] = []
+    /// The highest sequence of each client that is accepted with the group, without those who are told of a rejection.
+    package var sequences: [UInt64: UInt64] = [:]
     /// The highest acknowledged sequence of each session that uploaded here.
     package var acknowledged: [SessionID: UInt64] = [:]
     package var rejections: [Rejection] = []
@@ -45,14 +47,18 @@ extension CommittedGroup {
         }
         self.init(
             delta: applied.delta, authors: authors, acceptedAt: group.acceptedAt, changesSchema: applied.changesSchema)
+        var rejected: Set<UInt64> = []
         for step in group.steps {
             switch step {
             case .epoch: beginsEpoch = true
             case .rules: changesRules = true
             case .visit(let visit): visitors.append(visit.clientID)
-            case .transaction, .rejection, .confirmation, .progress, .nonce, .seen, .forgetting: break
-            case .schema, .removal, .trim: break
+            case .transaction(let transaction): sequences[transaction.clientID] = transaction.sequence
+            case .rejection(let client, _, _): rejected.insert(client)
+            case .confirmation, .progress, .nonce, .seen, .forgetting: break
+            case .schema, .removal, .trim, .mark: break
             }
         }
+        for client in rejected { sequences[client] = nil }
     }
 }

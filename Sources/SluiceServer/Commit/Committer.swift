@@ -14,6 +14,11 @@ final class Committer {
         case failed(any Error, [SessionID])
     }
 
+    /// Why a transaction of this process could not be made.
+    private struct Refusal: Error {
+        let cause: any Error
+    }
+
     private let database: Database
     private let workerID: String?
     /// What the server's user decides about writes.
@@ -28,12 +33,21 @@ final class Committer {
     private static let stepTimeMax: Int64 = 1_000_000
     /// The most steps that wait.
     private static let stepCountMax = 1_024
+    private let turns = JournalTurns()
+    private let random: () -> UInt64
+    /// The most groups of others that are applied in one turn.
+    private static let followedCountMax = 64
     private(set) var counts = CommitCounts()
     /// What holds for the user of a session; nil if everybody may write everything.
     var authority: ((SessionID) -> AccessBinding)?
+    /// Whether a session goes on. What others have appended may end it, and its uploads then come again.
+    var isOpen: (SessionID) -> Bool = { _ in true }
 
-    /// - Parameter workerID: the name of this server process in change events.
-    init(_ database: Database, workerID: String?, policies: WritePolicies?) {
+    /// - Parameters:
+    ///   - workerID: the name of this server process in change events.
+    ///   - random: makes random numbers for groups.
+    init(_ database: Database, workerID: String?, policies: WritePolicies?, random: @escaping () -> UInt64) {
+        self.random = random
         self.policies = policies
         self.database = database
         self.workerID = workerID
@@ -76,7 +90,7 @@ final class Committer {
             limits: limits.data, authority: authority,
             policies: policies?.policies(of: database.name, database.storage.schema) { [database] message, details in
                 database.note(.warning, message, details)
-            })
+            }, turns: turns)
     }
 
     /// Applies what other engines have appended to the journal. Records that are applied already are left out.
@@ -93,12 +107,35 @@ final class Committer {
     }
 
     /// Applies everything that the journal has and this database lacks; nothing if nobody else appends.
+    ///
+    /// - Throws: ``StorageError``, at once while the journal does not answer.
     func catchUp(_ publish: (CommittedGroup) -> Void) throws {
-        guard let journal = database.journal,
-            try !journal.records(after: database.storage.head.position, countMax: 1).isEmpty
-        else { return }
+        if let silence = database.silence { throw silence }
+        while try followSome(publish) {}
+    }
+
+    /// Applies some of what the journal has and this database lacks: about as much as one turn commits.
+    ///
+    /// - Returns: whether there may be more.
+    /// - Throws: ``StorageError``; with the code ``StorageError/Code/journal`` if the journal does not continue the
+    ///   database's history.
+    func followSome(_ publish: (CommittedGroup) -> Void) throws -> Bool {
+        guard let journal = database.journal else { return false }
+        let head = database.storage.head
+        let records = try journal.records(after: head.position, countMax: Self.followedCountMax)
+        guard !records.isEmpty else {
+            try database.checkHistory()
+            return false
+        }
         try database.becomeDurable()
-        try pipeline.catchUp(publish)
+        let pipeline = pipeline
+        var room = database.limits.groupOperationCountMax
+        for record in records where room > 0 {
+            let group = try pipeline.follow(record)
+            room -= max(1, group.delta.changeCount)
+            publish(group)
+        }
+        return room <= 0 || records.count == Self.followedCountMax
     }
 
     /// Does something that appends to the journal, again after applying what others have appended first.
@@ -121,10 +158,53 @@ final class Committer {
         uploads = []
         self.steps = []
         operationCount = 0
+        let open = database.journal == nil ? [] : Set(group.lazy.map(\.session).filter(isOpen))
+        return outcome(of: Set(group.map(\.session)).sorted()) {
+            if !group.isEmpty { try database.checkQuota() }
+            return try pipeline.commit(
+                group.filter { isOpen($0.session) || !open.contains($0.session) }, with: steps, now: now,
+                following: publish)
+        }
+    }
+
+    /// Commits a transaction of this process, and returns once it is durable.
+    ///
+    /// - Parameters:
+    ///   - publish: as for the uploads of sessions.
+    ///   - upload: makes the transaction for the present state, again if other engines were first; nil if it has nothing
+    ///     to write.
+    /// - Returns: nil if there was nothing to write.
+    /// - Throws: what `upload` throws.
+    func commit(
+        now: Timestamp, following publish: (CommittedGroup) -> Void, making upload: () throws -> Upload?
+    ) throws -> Outcome? {
+        var isEmpty = false
+        func make() throws(Refusal) -> [Upload] {
+            do {
+                let made = try upload()
+                isEmpty = made == nil
+                return made.map { [$0] } ?? []
+            } catch { throw Refusal(cause: error) }
+        }
+        let outcome = outcome(of: []) {
+            try database.checkQuota()
+            return try pipeline.commit(make(), with: isEmpty ? [] : ownSteps, now: now, following: publish)
+        }
+        if case .failed(let refusal as Refusal, _) = outcome { throw refusal.cause }
+        return isEmpty ? nil : outcome
+    }
+
+    /// What is beside a transaction of this process. Uploads of clients have numbers; without one, the same transaction of
+    /// two engines would be the same group, which each of them would take for its own.
+    private var ownSteps: [JournalStep] { database.journal == nil ? [] : [.mark(random())] }
+
+    /// Commits a group, and says what became of it.
+    private func outcome(of authors: [SessionID], _ body: () throws -> CommittedGroup) -> Outcome {
+        if let silence = database.silence { return .obstructed(silence, authors) }
         do {
             // A database has its file from its first class on. Without one there is nothing that an upload could change,
             // so whoever may not declare classes makes no files.
-            let committed = try pipeline.commit(group, with: steps, now: now, following: publish)
+            let committed = try body()
             counts.note(committed)
             for (classIndex, count) in committed.metCounts.sorted(by: { $0.key < $1.key }) {
                 database.note(
@@ -132,8 +212,7 @@ final class Committer {
                     [("class", database.storage.schema[classIndex].name), ("count", "\(count)")])
             }
             return .committed(committed)
-        } catch {
-            let authors = Set(group.map(\.session)).sorted()
+        } catch let refusal as Refusal { return .failed(refusal, authors) } catch {
             if let error = error as? StorageError, database.noteObstacle(error) { return .obstructed(error, authors) }
             database.noteFailure("a group of uploads was not stored", error)
             return .failed(error, authors)

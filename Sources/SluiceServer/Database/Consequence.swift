@@ -48,6 +48,8 @@ extension StorageError {
         case .full: "no space is left on its disk"
         case .readOnly: "it may not be written"
         case .io: "its disk reported an error"
+        case .busy where isSilence, .outcomeUnknown: "the journal that it shares with other servers does not answer"
+        case .journal: "the journal that it shares with other servers has another history, from which it is made anew"
         default: nil
         }
     }

@@ -25,6 +25,9 @@ final class Database {
     /// What keeps the database from being written.
     private(set) var obstacle: WriteObstacle
     private var probes = ProbeSchedule()
+    private var retries = JournalRetries()
+    /// Why the journal is not that of the stored history; nil as far as is known.
+    private(set) var otherHistory: StorageError?
     private var hasLoggedDamage = false
     private let log: LogSink?
 
@@ -48,6 +51,9 @@ final class Database {
     /// Whether nothing is known to prevent writing.
     var isWritable: Bool { storage.damage == nil && obstacle.error == nil }
 
+    /// Whether writing would surely fail, or last for long.
+    var mustNotTry: Bool { storage.obstacle != nil || silence != nil }
+
     /// Creates the database's file, now that there is something to keep.
     func becomeDurable() throws {
         guard let materialize else { return }
@@ -64,9 +70,15 @@ final class Database {
     }
 
     /// Runs transactions of the storage, again where others were first.
+    ///
+    /// - Throws: what `body` throws; ``StorageError`` while the journal does not answer.
     func appending<Result>(_ body: () throws -> Result) throws -> Result {
+        if let silence { throw silence }
         var result: Result?
-        try catchingUp { result = try body() }
+        do { try catchingUp { result = try body() } } catch {
+            noteJournal(error)
+            throw error
+        }
         guard let result else { throw StorageError(.misuse, "a transaction of \(name) did not run") }
         return result
     }
@@ -127,6 +139,7 @@ final class Database {
     ///
     /// - Returns: whether it does.
     func noteObstacle(_ error: any Error) -> Bool {
+        if noteJournal(error) { return true }
         guard let error = error as? StorageError, error.isObstacle else { return false }
         guard case .none = obstacle else { return true }
         obstacle = .whileOpen(error)
@@ -163,7 +176,79 @@ final class Database {
         case .sinceOpened:
             obstacle = .overcome
             return true
-        case .none, .overcome: return false
+        case .none, .overcome, .silence: return false
         }
+    }
+
+    // MARK: A journal that does not answer
+
+    /// Why nothing is tried at the moment: the journal does not answer; nil if it does.
+    var silence: StorageError? { if case .silence(let error) = obstacle { error } else { nil } }
+
+    /// Notes that the journal does not answer, or has another history, if that is what an error says.
+    ///
+    /// - Returns: whether the journal does not answer.
+    @discardableResult
+    func noteJournal(_ error: any Error) -> Bool {
+        guard journal != nil, let error = error as? StorageError else { return false }
+        if error.code == .journal { otherHistory = otherHistory ?? error }
+        guard error.isSilence else { return false }
+        retries.noteSilence()
+        guard silence == nil else { return true }
+        obstacle = .silence(StorageError(.busy, "the journal does not answer"))
+        note(.error, "the journal of a database does not answer", [("error", "\(error)")])
+        return true
+    }
+
+    /// Checks that the journal has the group that was applied last.
+    ///
+    /// - Throws: ``StorageError/Code/journal`` if it has another one there, or none.
+    func checkHistory() throws {
+        guard let journal, try !journal.continues(storage.head) else { return }
+        throw StorageError(
+            .journal, "the journal does not have group \(storage.head.position), which the database '\(name)' has")
+    }
+
+    // MARK: The quota of a replica
+
+    /// Checks that there is room for further uploads, where the file itself has no limit: what others append is stored in
+    /// any case.
+    ///
+    /// - Throws: ``StorageError/Code/full``.
+    func checkQuota() throws {
+        guard journal != nil, let byteCountMax = limits.fileByteCountMax, try storage.usedByteCount >= byteCountMax
+        else {
+            return
+        }
+        throw StorageError(.full, "the database '\(name)' has reached its quota of \(byteCountMax) bytes")
+    }
+
+    /// Has the journal asked at once whether it answers again, since something says so. Nothing happens if it does.
+    func hastenRetry() { if silence != nil { retries.hasten() } }
+
+    /// The next question whether the journal answers again; nil if none is due.
+    func takeRetry() -> JournalRetry? {
+        guard let journal else { return nil }
+        return retries.take { JournalRetry(journal, position: storage.head.position, delay: $0) }
+    }
+
+    /// Notes what has come of a question.
+    ///
+    /// - Returns: whether the journal answers again. The database has then to catch up, before ``noteAnswer()``.
+    func note(_ retry: JournalRetry) -> Bool {
+        guard retries.isOut(retry) else { return false }
+        if !retry.isAnswered { retries.noteSilence() }
+        return retry.isAnswered
+    }
+
+    /// Notes that the database has caught up with its journal.
+    ///
+    /// - Returns: whether the journal did not answer before, so that the sessions that were held back may come.
+    func noteAnswer() -> Bool {
+        retries.end()
+        guard silence != nil else { return false }
+        obstacle = .none
+        note(.info, "the journal of a database answers again")
+        return true
     }
 }

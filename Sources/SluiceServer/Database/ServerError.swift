@@ -18,6 +18,8 @@ public struct ServerError: SluiceError {
         public static let database = Code(description: "database")
         /// A transaction of this process does not fit the schema or the limits.
         public static let rejected = Code(description: "rejected")
+        /// Nobody knows whether a transaction of this process was stored. Read what there is before it is tried again.
+        public static let outcomeUnknown = Code(description: "outcomeUnknown")
         /// The server was stopped.
         public static let stopped = Code(description: "stopped")
     }

@@ -30,6 +30,12 @@ extension DatabaseEngine {
     @discardableResult
     func commit(now: Timestamp, isPressing: Bool = false) -> Committer.Outcome? {
         let outcome = committer.commit(now: now, isPressing: isPressing, following: publishFollowed)
+        settle(outcome)
+        return outcome
+    }
+
+    /// Sends what came of a group to all sessions concerned.
+    func settle(_ outcome: Committer.Outcome?) {
         switch outcome {
         case nil: break
         case .committed(let group):
@@ -51,13 +57,25 @@ extension DatabaseEngine {
                 }
             }
         }
-        return outcome
     }
 
     /// Applies and publishes what other engines have appended to the journal. A record that does not continue this
     /// database's history changes nothing, and ends every session; one that is applied already is left out.
     func follow(_ records: [JournalRecord]) {
         do { try committer.follow(records, publish: publishFollowed) } catch {
+            endAll(reason(of: error, "the journal could not be followed"))
+        }
+    }
+
+    /// Applies and publishes some of what other engines have appended, and notes whether there is more. When there is not,
+    /// those may come who were held back while the journal did not answer.
+    func followSome() {
+        do {
+            isBehind = try committer.followSome(publishFollowed)
+            if !isBehind, database.noteAnswer() { recallSessions() }
+        } catch {
+            isBehind = false
+            if database.noteObstacle(error) || database.otherHistory != nil { return }
             endAll(reason(of: error, "the journal could not be followed"))
         }
     }
@@ -72,9 +90,18 @@ extension DatabaseEngine {
         for client in group.visitors {
             if let stale = sessions.session(ofClient: client) { end(stale, Self.hasOpenedAnother) }
         }
-        publish(group)
+        publish(acknowledgingOwn(group))
         if group.changesRules { hold(storedRules()) }
         if group.beginsEpoch { endSessionsOfEpoch() }
+    }
+
+    /// A group of which this engine did not learn that the journal has it: its authors have their sessions here.
+    private func acknowledgingOwn(_ group: CommittedGroup) -> CommittedGroup {
+        var group = group
+        for (client, sequence) in group.sequences {
+            if let session = sessions.session(ofClient: client) { group.acknowledged[session] = sequence }
+        }
+        return group
     }
 
     /// Ends every session, since what its client knows of the history is an epoch that has ended. Every client has been

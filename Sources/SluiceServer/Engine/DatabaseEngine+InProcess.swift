@@ -24,44 +24,58 @@ extension DatabaseEngine {
     ///   - handle: who writes; its observers are told that they wrote it themselves.
     ///   - userID: the user whose write it counts as, whom rules and validators bind; nil for the server itself.
     ///   - body: returns its result and the operations, which were made for the state and at the time that it is given.
+    ///     It runs again where another engine has appended to the journal meanwhile.
     /// - Throws: what `body` throws; ``ServerError`` when the transaction was rejected or could not be stored. Nothing
-    ///   of it is stored then.
+    ///   of it is stored then, except perhaps after ``ServerError/Code/outcomeUnknown``.
     package func write<Result>(
         by handle: UInt64, as userID: String? = nil, now: Timestamp,
         _ body: (any TrialStorage, HybridTimestamp) throws -> (Result, [ObjectOperation])
     ) throws -> Result {
-        if let damage = database.storage.damage { throw ServerError(writing: database.name, because: damage) }
-        if let error = database.storage.obstacle { throw ServerError(writing: database.name, because: error) }
-        commit(now: now)
-        let latest = database.storage.latestTimestamp?.microseconds ?? .min
-        // Later than everything that the transaction could see, so that nobody's earlier write wins over it.
-        let timestamp = HybridTimestamp(microseconds: max(now.microseconds, latest == .max ? latest : latest + 1))
-        let (result, operations) = try trying { try body($0, timestamp) }
-        guard !operations.isEmpty else { return result }
-        let session = userID == nil ? SessionID.server : .actingServer
-        if let userID {
-            do { try permissions.open(session, User(id: userID, mayExtendSchema: false)) } catch {
-                throw ServerError(.database, "it cannot be found out what the user may do: \(error)", cause: error)
-            }
+        if let error = database.storage.damage ?? database.storage.obstacle ?? database.silence {
+            throw ServerError(writing: database.name, because: error)
         }
+        commit(now: now)
+        let session = userID == nil ? SessionID.server : .actingServer
         defer { if userID != nil { permissions.close(session) } }
-        committer.add(
-            Upload(
-                session: session, clientID: Upload.serverClientID, userID: userID ?? User.serverID,
-                changeset: Changeset(
-                    sequence: 0, baseVersion: database.storage.version, timestamp: timestamp, operations: operations)))
         observers.writingHandle = handle
         defer { observers.writingHandle = nil }
-        switch commit(now: now) {
+        var result: Result?
+        let outcome = try committer.commit(now: now, following: publishFollowed) {
+            let timestamp = timestamp(now: now)
+            let (made, operations) = try trying { try body($0, timestamp) }
+            result = made
+            guard !operations.isEmpty else { return nil }
+            if let userID { try openActing(session, userID) }
+            return Upload(
+                session: session, clientID: Upload.serverClientID, userID: userID ?? User.serverID,
+                changeset: Changeset(
+                    sequence: 0, baseVersion: database.storage.version, timestamp: timestamp, operations: operations))
+        }
+        settle(outcome)
+        switch outcome {
         case nil: break
-        case .committed(let group):
+        case .committed(let group)?:
             guard let rejected = group.rejections.first(where: { $0.session == session }) else { break }
             let reasons = rejected.rejection.reasons.map(\.message).joined(separator: "; ")
             throw ServerError(.rejected, "the transaction was rejected: \(reasons)")
-        case .obstructed(let error, _): throw ServerError(writing: database.name, because: error)
-        case .failed(let error, _): throw ServerError(writing: database.name, because: error)
+        case .obstructed(let error, _)?: throw ServerError(writing: database.name, because: error)
+        case .failed(let error, _)?: throw ServerError(writing: database.name, because: error)
         }
+        guard let result else { throw ServerError(.database, "the transaction did not run") }
         return result
+    }
+
+    /// Later than everything that a transaction could see, so that nobody's earlier write wins over it.
+    private func timestamp(now: Timestamp) -> HybridTimestamp {
+        let latest = database.storage.latestTimestamp?.microseconds ?? .min
+        return HybridTimestamp(microseconds: max(now.microseconds, latest == .max ? latest : latest + 1))
+    }
+
+    /// Finds what a user may do as whom this process writes.
+    private func openActing(_ session: SessionID, _ userID: String) throws {
+        do { try permissions.open(session, User(id: userID, mayExtendSchema: false)) } catch {
+            throw ServerError(.database, "it cannot be found out what the user may do: \(error)", cause: error)
+        }
     }
 
     /// Runs what may write on trial, and undoes that.
@@ -159,6 +173,13 @@ package final class InitialResults: @unchecked Sendable {
 
 extension ServerError {
     fileprivate init(writing name: String, because error: any Error) {
+        guard (error as? StorageError)?.code != .outcomeUnknown else {
+            self.init(
+                .outcomeUnknown,
+                "nobody knows whether the transaction is in the database '\(name)', whose journal does not answer; read "
+                    + "what there is once it does", cause: error)
+            return
+        }
         let text = "the database '\(name)' could not be written"
         self.init(.database, Consequence.sentence(text, of: name, because: error), cause: error)
     }

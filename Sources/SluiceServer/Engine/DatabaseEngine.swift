@@ -41,6 +41,8 @@ package final class DatabaseEngine {
     var topics = MessageTopics()
     /// The sessions that are to be opened together, in order.
     var arrivals: [Arrival] = []
+    /// Whether the journal may have more than was applied.
+    var isBehind = false
     var encodedBlockCount: UInt64 = 0
     var sentDigestCount: UInt64 = 0
 
@@ -65,13 +67,14 @@ package final class DatabaseEngine {
         cached = CachedObjects(database)
         budget = WorkBudget(database)
         sessions = Sessions(database, random: random)
-        committer = Committer(database, workerID: workerID, policies: policies)
+        committer = Committer(database, workerID: workerID, policies: policies, random: random)
         hub = ViewHub(database)
         digests = ViewDigests(database)
         subscriptions = Subscriptions(database)
         housekeeping = Housekeeping(database)
         lifecycle = SubscriptionLifecycle(
             database, budget, permissions, subscriptions, hub, digests, housekeeping.indexes)
+        committer.isOpen = { [sessions] in sessions[$0] != nil }
         judgeWrites()
         database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
         database.catchUp = { [unowned self] in try committer.catchUp(publishFollowed) }
@@ -103,6 +106,10 @@ package final class DatabaseEngine {
                 if finishReading(preparation) || finishDigest(preparation) { continue }
                 commit(now: now)
                 working { lifecycle.finish(preparation, &$0, now: now) }
+            case .journalGrew:
+                commit(now: now)
+                if database.silence != nil { database.hastenRetry() } else { followSome() }
+            case .journalAsked(let retry): if database.note(retry) { followSome() }
             case .follow(let records):
                 commit(now: now)
                 follow(records)
@@ -117,11 +124,12 @@ package final class DatabaseEngine {
     }
 
     /// Whether ``step(now:)`` has anything to do.
-    package var hasWork: Bool { lifecycle.hasWork }
+    package var hasWork: Bool { isBehind || lifecycle.hasWork }
 
     /// Does one turn of the waiting work: sends pages to clients that have credit, starts subscriptions, and begins costly
     /// queries beside the queue.
     package func step(now: Timestamp) -> [DatabaseAction] {
+        if isBehind { followSome() }
         working { lifecycle.step(&$0, now: now) }
         endAllIfVanished()
         return output.take()
@@ -134,6 +142,10 @@ package final class DatabaseEngine {
     /// Returns a page or a digest to be read beside the database's queue, which is given back in the same way; nil if
     /// there is none. Each takes a few milliseconds, and several may be read at the same time.
     package func takeReading() -> QueryPreparation? { lifecycle.content.takeReading() ?? digests.takeReading() }
+
+    /// Returns a question to a journal that does not answer, to be asked beside the database's queue after its delay, and
+    /// then to be given back with ``DatabaseEvent/journalAsked(_:)``; nil if there is none, or if it was taken already.
+    package func takeRetry() -> JournalRetry? { database.takeRetry() }
 
     private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
         var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
@@ -240,7 +252,7 @@ package final class DatabaseEngine {
         guard let failure else { return }
         observers.failAll(ServerError(.database, database.unusable(because: failure), cause: failure))
         guard sessions.count > 0 else { return }
-        database.note(.error, "a database vanished", [("error", "\(failure)")])
+        database.note(.error, "a database cannot be used any more", [("error", "\(failure)")])
         endAll(.init(.internalError, database.unusable(because: failure), action: .retry))
     }
 
@@ -274,6 +286,12 @@ package final class DatabaseEngine {
     /// Applies what other engines have appended to the journal.
     package func catchUp() throws { try database.catchUp() }
 
+    /// Whether nothing is known to prevent writing.
+    package var isWritable: Bool { database.isWritable }
+
+    /// Closes the database's file as the end of the process does: what waits is not stored, and nothing is tidied up.
+    package func abandon() { database.storage.close() }
+
     /// Whether there is nothing in the database: no class, and no rules.
     package var isEmpty: Bool {
         database.storage.schema.classes.isEmpty && (try? database.storage.rulesVersion) == 0
@@ -284,9 +302,9 @@ package final class DatabaseEngine {
         sessions.count == 0 && observers.isEmpty && !hasWork && !lifecycle.isWorkingBeside && !digests.isReading
     }
 
-    /// Why the database can no longer be used, because its file vanished; nil while it can. Every session was told so.
+    /// Why the database can no longer be used, because its file vanished or its journal has another history; nil while it can. Every session was told so.
     /// The database must then be closed, and is opened again for the next session.
-    package var failure: StorageError? { database.storage.failure }
+    package var failure: StorageError? { database.storage.failure ?? database.otherHistory }
 
     /// Whether the database is to be closed, and opened again for the next session.
     package var mustReopen: Bool { database.obstacle.isOvercome || failure != nil }
@@ -295,7 +313,11 @@ package final class DatabaseEngine {
     package func checkFile() -> [DatabaseAction] {
         try? database.storage.checkFile()
         endAllIfVanished()
-        if database.probe() { recallSessions() }
+        if database.probe() {
+            // What others appended meanwhile could not be stored.
+            if database.journal != nil { isBehind = true }
+            recallSessions()
+        }
         return output.take()
     }
 

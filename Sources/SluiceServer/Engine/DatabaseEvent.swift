@@ -14,6 +14,10 @@ package enum DatabaseEvent: Sendable {
     case closed(SessionID)
     /// The engine's work beside its queue has ended.
     case prepared(QueryPreparation)
+    /// The journal may have further records, appended by other engines.
+    case journalGrew
+    /// A journal that had not answered was asked again.
+    case journalAsked(JournalRetry)
     /// The journal has further records, appended by other engines; ascending.
     case follow([JournalRecord])
 }

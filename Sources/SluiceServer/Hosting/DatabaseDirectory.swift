@@ -15,6 +15,7 @@ final class DatabaseDirectory: Sendable {
 
     private let opener: DatabaseOpener
     private let now: @Sendable () -> Timestamp
+    private let schedule: Schedule
     private let workers = Mutex<[String: DatabaseWorker]>([:])
     /// How long a database stays open without sessions, in microseconds.
     private let idleTime: Int64
@@ -27,12 +28,14 @@ final class DatabaseDirectory: Sendable {
 
     /// - Parameters:
     ///   - idleTime: how long a database stays open without sessions, in microseconds.
+    ///   - schedule: calls back after a time.
     ///   - carryOut: called on a database's queue with what it wants done.
     /// - Throws: ``ServerError`` when the opener's folder cannot be created or used.
     init(
         _ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp,
-        carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
+        schedule: @escaping Schedule, carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
     ) throws {
+        self.schedule = schedule
         self.carryOut = carryOut
         self.idleTime = idleTime
         self.opener = opener
@@ -40,6 +43,7 @@ final class DatabaseDirectory: Sendable {
         let folder = try opener.folder.map { try DataFolder($0) }
         if let path = opener.folder { try ReplicaFolder.claim(path, for: try opener.journals?.clusterID) }
         self.folder = Mutex(folder)
+        opener.journals?.watch { [weak self] in self?.known($0)?.journalGrew() }
         guard let obstacle = folder?.obstacle else { return }
         opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])
     }
@@ -53,7 +57,7 @@ final class DatabaseDirectory: Sendable {
             if let worker = workers[name], !worker.isRetired { return (worker, nil) }
             let folder = folder.withLock { $0 }
             let worker = DatabaseWorker(
-                name, now: now, log: opener.log, metrics: opener.metrics,
+                name, now: now, log: opener.log, metrics: opener.metrics, schedule: schedule,
                 makeEngine: { [opener, weak folder] in
                     try opener.open(name) { [weak folder] in try folder?.check() }
                 },
@@ -154,9 +158,12 @@ final class DatabaseDirectory: Sendable {
     var openCount: Int { workers.withLock { Array($0.values) }.count { $0.isOpen } }
 
     /// Closes every database after the work that it has begun, and releases the folder to other servers.
-    func stop() {
+    ///
+    /// - Parameter isKilled: whether to leave what waits unstored, as a process that is killed.
+    func stop(isKilled: Bool) {
         isStopped.store(true, ordering: .relaxed)
-        for worker in workers.withLock({ Array($0.values) }) { worker.stop() }
+        for worker in workers.withLock({ Array($0.values) }) { worker.stop(isKilled: isKilled) }
+        opener.journals?.stop()
         folder.withLock { $0 = nil }
     }
 }

@@ -50,23 +50,11 @@ struct DatabaseOpener: Sendable {
     func open(_ name: String, checkFolder: @escaping @Sendable () throws -> Void) throws -> DatabaseEngine {
         try checkFolder()
         let path = folder.map { "\($0)/\(DatabaseFile.name(of: name))" }
-        let isFile = path.map { SQLiteServerStorage.isTaken($0) } ?? false
         let journal = try journals?.journal(ofDatabase: name)
         let databaseID = try journal?.databaseID ?? ObjectID(high: random(), low: random())
-        let storage =
-            if isFile, let path {
-                try SQLiteServerStorage.open(
-                    .file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
-            } else {
-                try SQLiteServerStorage.open(.memory, databaseID: databaseID)
-            }
-        guard journal == nil || storage.databaseID == databaseID else {
-            storage.close()
-            throw StorageError(
-                .journal,
-                "the file of '\(name)' is not of the database that the journal has; move it away, and the "
-                    + "server makes the file anew from the journal")
-        }
+        let file = try path.flatMap { try openFile($0, of: name, databaseID, journal) }
+        let isFile = file != nil
+        let storage = try file ?? .open(.memory, databaseID: databaseID)
         if let notice = storage.openingNotice {
             log?(.warning, "a database is not as it was left", [("database", name), ("notice", notice)])
         }
@@ -74,6 +62,19 @@ struct DatabaseOpener: Sendable {
             name: name, storage: storage, journal: journal, workerID: workerID, limits: limits, log: log,
             rules: rules.map { AccessRules($0) }, policies: policies, random: random)
         if isFile { log?(.info, "a database was opened", [("database", name), ("version", "\(storage.version)")]) }
+        if let path, !isFile {
+            engine.materialize = { [log] in
+                let file = try making.sync {
+                    try checkFolder()
+                    try checkCount()
+                    return try storage.copy(toFile: path) { try open(path, databaseID, journal) }
+                }
+                log?(.info, "a database was made", [("database", name), ("file", DatabaseFile.name(of: name))])
+                return file
+            }
+        } else if !isFile {
+            log?(.info, "a database was made", [("database", name), ("file", "none, it is in memory")])
+        }
         do {
             if let obstacle = storage.obstacle {
                 log?(
@@ -88,28 +89,45 @@ struct DatabaseOpener: Sendable {
             }
             if storage.obstacle == nil { engine.onClose = { [closed] in closed.note($0, ofDatabase: name) } }
             try engine.begin(
-                with: rules, isWritable: isFile && storage.obstacle == nil && storage.damage == nil)
+                with: rules, isWritable: engine.materialize == nil && path != nil && engine.isWritable)
         } catch {
-            storage.close()
+            engine.abandon()
             throw error
         }
-        if let path, !isFile {
-            engine.materialize = { [log] in
-                let file = try making.sync {
-                    try checkFolder()
-                    try checkCount()
-                    return try storage.copy(toFile: path) {
-                        try SQLiteServerStorage.open(
-                            .file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
-                    }
-                }
-                log?(.info, "a database was made", [("database", name), ("file", DatabaseFile.name(of: name))])
-                return file
-            }
-        } else if !isFile {
-            log?(.info, "a database was made", [("database", name), ("file", "none, it is in memory")])
-        }
         return engine
+    }
+
+    private func open(_ path: String, _ databaseID: ObjectID, _ journal: (any Journal)?) throws -> SQLiteServerStorage {
+        // What the journal has must be stored, whatever a quota says.
+        try .open(
+            .file(path), databaseID: databaseID, byteCountMax: journal == nil ? limits.fileByteCountMax : nil)
+    }
+
+    /// Opens the file of a database. One that is no replica of its journal is set aside, so that it is made anew.
+    ///
+    /// - Returns: nil if there is no file, or none any more.
+    private func openFile(
+        _ path: String, of name: String, _ databaseID: ObjectID, _ journal: (any Journal)?
+    ) throws -> SQLiteServerStorage? {
+        guard SQLiteServerStorage.isTaken(path) else { return nil }
+        guard let journal else { return try open(path, databaseID, nil) }
+        let flaw: String
+        do {
+            let storage = try open(path, databaseID, journal)
+            do {
+                guard let found = try journal.flaw(of: storage) else { return storage }
+                flaw = found
+                storage.close()
+            } catch {
+                storage.close()
+                throw error
+            }
+        } catch let error as StorageError where error.isOfReplica { flaw = error.message }
+        let aside = try SQLiteServerStorage.setAside(path)
+        log?(
+            .warning, "a database's file was set aside, and is made anew from the journal",
+            [("database", name), ("file", aside), ("reason", flaw)])
+        return nil
     }
 
     /// - Throws: ``SchemaError`` when there are as many databases as there may be.
@@ -119,4 +137,18 @@ struct DatabaseOpener: Sendable {
             .limitExceeded,
             "the server has \(databaseCountMax) databases, its quota, and makes no further one; use one that it has")
     }
+}
+
+extension Journal {
+    /// Why a file is no replica of the journal; nil if it is one.
+    fileprivate func flaw(of storage: SQLiteServerStorage) throws -> String? {
+        if let damage = storage.damage { return damage.message }
+        guard try storage.databaseID == databaseID else { return "it is a file of another database" }
+        return try continues(storage.head) ? nil : "it has another history than the journal"
+    }
+}
+
+extension StorageError {
+    /// Whether a file is damaged, missing, older than it was, or none of a database: a replica is then made anew.
+    fileprivate var isOfReplica: Bool { isOfDamage || code == .vanished || code == .foreignFile }
 }

@@ -36,6 +36,8 @@ final class DatabaseWorker: Sendable {
 
     private struct Waiting {
         var mailbox = Mailbox()
+        /// Whether the journal may have more. One note stands for all that came since the last turn.
+        var journalHasGrown = false
         var isScheduled = false
         var phase = Phase.open
         var isStopping: Bool { phase == .stopping }
@@ -64,15 +66,18 @@ final class DatabaseWorker: Sendable {
     private let metrics: (any ServerMetrics)?
     private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
+    private let schedule: Schedule
     private let isOnQueue = DispatchSpecificKey<Bool>()
 
     /// - Parameters:
     ///   - makeEngine: opens the database. It is called on the queue with the first session or work of this process, and
     ///     again with the next after it failed or the database was closed.
     ///   - makeRoom: closes other databases without sessions, and then calls back.
+    ///   - schedule: calls back after a time.
     ///   - carryOut: called on the database's queue with the actions to carry out.
     init(
         _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?, metrics: (any ServerMetrics)? = nil,
+        schedule: @escaping Schedule = ServerConfiguration.scheduleInTime,
         makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
         makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
@@ -85,6 +90,7 @@ final class DatabaseWorker: Sendable {
         self.now = now
         self.log = log
         self.metrics = metrics
+        self.schedule = schedule
         self.makeRoom = makeRoom
         self.carryOut = carryOut
         queue.setSpecific(key: isOnQueue, value: true)
@@ -122,6 +128,13 @@ final class DatabaseWorker: Sendable {
         return true
     }
 
+    /// Makes the database follow its journal, which may have grown, if it is open. Any thread may call it; it returns at
+    /// once.
+    func journalGrew() {
+        waiting.withLock { $0.journalHasGrown = true }
+        wake()
+    }
+
     /// Whether another worker takes what comes for the database.
     var isRetired: Bool { waiting.withLock { $0.phase == .retired } }
 
@@ -136,15 +149,19 @@ final class DatabaseWorker: Sendable {
     }
 
     private func drain() {
-        let (taken, heldBack) = waiting.withLock { waiting -> ([DatabaseEvent], [any MessageConnection]) in
+        let (taken, heldBack, hasGrown) = waiting.withLock {
+            waiting -> ([DatabaseEvent], [any MessageConnection], Bool) in
             let events = waiting.mailbox.takeTurn()
-            return (events, waiting.takeReleased())
+            defer { waiting.journalHasGrown = false }
+            return (events, waiting.takeReleased(), waiting.journalHasGrown)
         }
         for connection in heldBack { connection.resumeReceiving() }
         let events = confined.postponed + taken
         guard openEngine(toHandle: events) else { return }
         let engine = confined.engine
         if let engine {
+            // Before the uploads, which are then merged once.
+            if hasGrown { carryOut(engine.handle([.journalGrew], now: now())) }
             if !events.isEmpty {
                 confined.usedAt = now()
                 let start = ContinuousClock.now
@@ -157,15 +174,29 @@ final class DatabaseWorker: Sendable {
             while let reading = engine.takeReading() { run(reading, on: readers) }
             engine.performMaintenance(now: now())
         }
+        askJournalAgain()
         dropVanished()
         let goesOn = waiting.withLock { waiting in
             guard !waiting.isStopping else { return false }
             waiting.isScheduled =
-                !waiting.mailbox.isEmpty || confined.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
+                !waiting.mailbox.isEmpty || waiting.journalHasGrown
+                || confined.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
             return waiting.isScheduled
         }
         if goesOn { queue.async { self.drain() } }
         wakeForSteps()
+    }
+
+    /// Has a journal asked again that does not answer, beside the queue.
+    private func askJournalAgain() {
+        guard let retry = confined.engine?.takeRetry() else { return }
+        let ask: @Sendable () -> Void = { [weak self, aside] in
+            aside.async { [weak self] in
+                retry.run()
+                self?.post(.journalAsked(retry))
+            }
+        }
+        if retry.delay > .zero { schedule(retry.delay, ask) } else { ask() }
     }
 
     /// Sees to it that steps are stored for which no client waits, even if nothing happens any more.
@@ -288,6 +319,7 @@ final class DatabaseWorker: Sendable {
         confined.usedAt = now()
         defer {
             carryOut(engine.settle())
+            askJournalAgain()
             dropVanished()
             if confined.engine?.hasWork == true { wake() }
         }
@@ -366,7 +398,9 @@ final class DatabaseWorker: Sendable {
 
     /// Finishes the turn that is running, and closes the database's file. A costly query that is running is aborted,
     /// and waiting events are dropped: none of them is acknowledged, so the clients keep them.
-    func stop() {
+    ///
+    /// - Parameter isKilled: whether to leave what waits unstored, as a process that is killed.
+    func stop(isKilled: Bool) {
         waiting.withLock { waiting in
             waiting.phase = .stopping
             waiting.isScheduled = true
@@ -376,7 +410,7 @@ final class DatabaseWorker: Sendable {
             aside.sync {}
             readers.sync(flags: .barrier) {}
             confined.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
-            confined.engine?.close(now: now())
+            if isKilled { confined.engine?.abandon() } else { confined.engine?.close(now: now()) }
             confined.engine = nil
         }
     }

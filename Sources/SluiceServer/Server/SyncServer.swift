@@ -49,7 +49,8 @@ public final class SyncServer: Sendable {
             connections: connections, ledger: ledger, queueByteCountMax: configuration.queueByteCountMax,
             now: configuration.now, log: log, metrics: configuration.metrics)
         databases = try DatabaseDirectory(
-            opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, carryOut: fanOut.carryOut)
+            opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
+            carryOut: fanOut.carryOut)
         let login: any Login
         if configuration.isDevelopment {
             directory = nil
@@ -151,7 +152,13 @@ public final class SyncServer: Sendable {
     ///
     /// Uploads that wait to be stored are dropped. None of them is acknowledged, so the clients upload them again to
     /// the next server.
-    public func stop() async {
+    public func stop() async { await stop(isKilled: false) }
+
+    /// Stops the server.
+    ///
+    /// - Parameter isKilled: whether to leave unstored what waits to be stored, as a process that is killed between two
+    ///   transactions.
+    package func stop(isKilled: Bool) async {
         let was = listening.withLock { listening in
             defer { listening = .stopped }
             return listening
@@ -167,7 +174,7 @@ public final class SyncServer: Sendable {
             group.stop()
         }
         logins.stopWatching()
-        databases.stop()
+        databases.stop(isKilled: isKilled)
         directory?.close()
         switch was {
         case .no, .stopped: break

@@ -42,7 +42,7 @@ struct ClientRegistry {
     /// - Returns: an answer to each request.
     func identify(_ requests: [Request], now: Timestamp) -> [Answer] {
         if storage.damage == nil {
-            if storage.obstacle != nil { return answer(requests, now: now, identifyUnstored) }
+            if database.mustNotTry { return answer(requests, now: now, identifyUnstored) }
             do {
                 try followIfReadersAreAhead(requests)
                 guard requests.contains(where: { !$0.isReadOnly }) else {
@@ -72,7 +72,13 @@ struct ClientRegistry {
         _ requests: [Request], now: Timestamp, _ writer: (Request, Timestamp) throws -> Identified
     ) -> [Answer] {
         requests.map { request in
-            Answer { request.isReadOnly ? identifyReader(request.open, now: now) : try writer(request, now) }
+            Answer {
+                guard request.isReadOnly else { return try writer(request, now) }
+                let reader = identifyReader(request.open, now: now)
+                // What this server does not know, the journal may have.
+                if let silence = database.silence, reader.outcome == .reset { throw silence }
+                return reader
+            }
         }
     }
 
@@ -126,12 +132,13 @@ struct ClientRegistry {
         var result: Identified
         if let identity = request.open.identity, identity.clientID != 0 {
             guard knows(identity, at: request.open.version), let record = try storage.client(identity.clientID),
-                identity.nonce == record.nonce || identity.nonce == next(after: record.nonce, record.id)
+                record.isShown(by: identity)
             else {
                 throw database.obstacle.error ?? StorageError(.busy, "the database is about to be opened for writing")
             }
             try check(request.user, against: record)
-            result = Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
+            // Nothing is offered that could not be stored.
+            result = Identified(record: record, offer: identity.nonce, outcome: .resumed)
         } else {
             result = identifyReader(request.open, now: now)
         }
@@ -149,17 +156,19 @@ struct ClientRegistry {
             if identity.clientID == 0 { return try makeClient(user, isInHistory ? .copied : .reset, now: now) }
             return try makeClient(user, try storage.hasGivenID(identity.clientID) ? .forgotten : .reset, now: now)
         }
-        guard identity.nonce == record.nonce || identity.nonce == next(after: record.nonce, record.id) else {
+        guard record.isShown(by: identity) else {
             return try makeClient(user, isInHistory ? .copied : .reset, now: now)
         }
         try check(user, against: record)
         guard isInHistory else { return try makeClient(user, .reset, accepted: record.sequence, now: now) }
         record.nonce = identity.nonce
+        record.offer = makeNonce()
         try storage.noteVisit(
             ClientVisit(
-                clientID: record.id, userID: user.id, nonce: identity.nonce, version: open.version, time: now))
+                clientID: record.id, userID: user.id, nonce: record.nonce, offer: record.offer, version: open.version,
+                time: now))
         try storage.dropRejections(of: record.id, through: open.acknowledged)
-        return Identified(record: record, offer: next(after: record.nonce, record.id), outcome: .resumed)
+        return Identified(record: record, offer: record.offer, outcome: .resumed)
     }
 
     /// Checks that a client comes back with the user that it had, since it may hold that user's objects and writes. One
@@ -177,11 +186,19 @@ struct ClientRegistry {
         _ user: User, _ outcome: ServerMessage.OpenOutcome, accepted sequence: UInt64 = 0, now: Timestamp
     ) throws -> Identified {
         let record = try storage.makeClient(
-            userID: user.id, nonce: ObjectID(high: random(), low: random()), sequence: sequence, createdAt: now)
-        return Identified(record: record, offer: next(after: record.nonce, record.id), outcome: outcome)
+            userID: user.id, nonce: makeNonce(), sequence: sequence, createdAt: now)
+        return Identified(record: record, offer: record.offer, outcome: outcome)
     }
 
-    private func next(after nonce: ObjectID, _ clientID: UInt64) -> ObjectID {
-        NonceChain.next(after: nonce, clientID: clientID, databaseID: storage.databaseID)
+    /// Makes the nonce that a client is to show the next time. It is random, so that of two copies of a client's file that
+    /// come one after the other only the last has the one that is stored.
+    private func makeNonce() -> ObjectID { ObjectID(high: random(), low: random()) }
+}
+
+extension ClientRecord {
+    /// Whether a client is the one of the record: it shows the nonce that it was offered last, or the one before if it has
+    /// not stored the offer.
+    fileprivate func isShown(by identity: ClientIdentity) -> Bool {
+        identity.nonce == nonce || identity.nonce == offer
     }
 }

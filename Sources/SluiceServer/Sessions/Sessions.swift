@@ -126,7 +126,7 @@ final class Sessions {
             return (false, refuseUploads(of: session, because: damage))
         }
         let isHeldBack = session.uploads == .heldBack
-        if let error = database.obstacle.error, !session.isReadOnly, isHeldBack || database.storage.obstacle != nil {
+        if let error = database.obstacle.error, !session.isReadOnly, isHeldBack || database.mustNotTry {
             return (false, holdBack(session, because: error))
         }
         return (!isHeldBack, [])

@@ -60,6 +60,24 @@ struct DatabasePath: Hashable {
         return stat(writeAheadLog, &status) == 0 && status.st_size > 0
     }
 
+    /// Gives the database and what is beside it but the lock another name: that of the file with `-foreign`, and a number
+    /// if that is taken.
+    ///
+    /// - Returns: the name of the file, without its folder.
+    func setAside() throws(StorageError) -> String {
+        var number = 1
+        var aside = DatabasePath(file: file + "-foreign")
+        while Self.isTaken(aside.file) {
+            number += 1
+            aside = DatabasePath(file: "\(file)-foreign-\(number)")
+        }
+        for suffix in ["", "-wal", "-shm", "-damage", "-marker"]
+        where rename(file + suffix, aside.file + suffix) != 0 && errno != ENOENT {
+            throw .system(errno, doing: "setting it aside", path: file + suffix)
+        }
+        return String(aside.file.dropFirst(DatabaseFile.folder(of: file).count + 1))
+    }
+
     /// Removes the database and what is beside it but the lock.
     func removeFiles() { for name in [file, writeAheadLog, sharedMemory, marker] { unlink(name) } }
 

@@ -48,6 +48,8 @@ public struct StorageError: SluiceError, Hashable {
         public static let oversized = Code(description: "oversized")
         /// A record of the journal that cannot follow what a database holds, or cannot be read.
         public static let journal = Code(description: "journal")
+        /// The journal does not answer, and may have taken what it was given all the same.
+        public static let outcomeUnknown = Code(description: "outcomeUnknown")
         /// A value beyond what the store can hold.
         public static let tooLarge = Code(description: "tooLarge")
     }
@@ -89,6 +91,9 @@ public struct StorageError: SluiceError, Hashable {
 
     /// Whether nothing can be written at the moment while reading goes on: the disk is full, or may not be written.
     package var isObstacle: Bool { code == .full || code == .readOnly }
+
+    /// Whether a journal that several servers share has not answered. SQLite's own locks have its code.
+    package var isSilence: Bool { code == .outcomeUnknown || code == .busy && sqliteCode == 0 }
 
     /// Whether trying again does not help before somebody has put the files right.
     package var isLasting: Bool { isOfDamage || code == .vanished }

@@ -18,13 +18,14 @@ package protocol Journal {
     /// Appends a group after the head that it was made for.
     ///
     /// - Throws: only errors after which the group is surely not in the journal: ``JournalHistoryChanged`` if
-    ///   ``needsEpoch``, unless the group has an epoch.
+    ///   ``needsEpoch``, unless the group has an epoch; ``StorageError/Code/busy`` if the journal cannot be reached.
     func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome
 
     /// The records after a position, ascending and without a gap; none if it is the last.
     ///
     /// - Parameter countMax: the most records wanted.
-    /// - Throws: ``StorageError/Code/logTrimmed`` if the journal does not reach back to the position.
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the journal does not reach back to the position,
+    ///   ``StorageError/Code/busy`` if it cannot be reached.
     func records(after position: UInt64, countMax: Int) throws -> [JournalRecord]
 
     /// Waits until no other engine has the turn, and takes it: until this engine has appended a group, or calls
@@ -74,7 +75,7 @@ package protocol JournalService: Sendable {
     ///   returns at once. The service calls it again later if the first call was not heeded.
     func watch(_ hear: @escaping @Sendable (_ database: String) -> Void)
 
-    /// Ends the watch and the connections. Appends fail from now on.
+    /// Ends the watch and the connections. Appends fail from now on. A second call does nothing.
     func stop()
 }
 
@@ -120,7 +121,7 @@ extension Journal {
     /// Appends a group, again and again while nobody knows whether it is there, for as long as ``patience`` allows.
     ///
     /// - Throws: ``JournalConflict`` if the group is not in the journal, since another engine was first;
-    ///   ``StorageError/Code/busy`` if it may be there.
+    ///   ``StorageError/Code/outcomeUnknown`` if it may be there.
     package func appendSurely(_ record: JournalRecord, after head: JournalHead) throws {
         let outcome = try patience {
             let outcome = try append(record, after: head)
@@ -131,8 +132,19 @@ extension Journal {
         case .conflict?: throw JournalConflict()
         case .unknown?, nil:
             throw StorageError(
-                .busy, "it is not known whether the journal has a group; what it does has to be done again")
+                .outcomeUnknown, "the journal does not answer; it is not known whether it has a group")
         }
+    }
+}
+
+extension Journal {
+    /// Whether the journal has the group that a database has applied last. One that is trimmed counts as there: the
+    /// chain of the next group shows whether it was.
+    package func continues(_ head: JournalHead) throws -> Bool {
+        guard head.position > 0 else { return true }
+        do {
+            return try records(after: head.position - 1, countMax: 1).first?.head == head
+        } catch let error as StorageError where error.code == .logTrimmed { return true }
     }
 }
 

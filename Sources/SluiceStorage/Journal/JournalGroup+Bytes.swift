@@ -86,6 +86,7 @@ extension JournalStep {
         static let visit: UInt8 = 11
         static let nonce: UInt8 = 12
         static let seen: UInt8 = 13
+        static let mark: UInt8 = 14
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
@@ -133,6 +134,9 @@ extension JournalStep {
         case .trim(let version):
             writer.byte(Tag.trim)
             writer.varint(version)
+        case .mark(let number):
+            writer.byte(Tag.mark)
+            writer.fixed64(number)
         case .rules(let bytes):
             writer.byte(Tag.rules)
             writer.data(bytes)
@@ -171,6 +175,7 @@ extension JournalStep {
                 classIndex: try reader.position(),
                 property: try reader.optional { reader throws(WireError) in try reader.position() })
         case Tag.trim: self = .trim(version: try reader.varint())
+        case Tag.mark: self = .mark(try reader.fixed64())
         case Tag.rules: self = .rules(try reader.data())
         case let tag: throw WireError(.malformed, "\(tag) is no kind of step", offset: reader.offset)
         }
@@ -204,6 +209,7 @@ extension ClientVisit {
         writer.varint(clientID)
         writer.optional(userID) { $0.string($1) }
         nonce.encode(into: &writer)
+        offer.encode(into: &writer)
         writer.varint(version)
         writer.zigzag(time.microseconds)
     }
@@ -212,7 +218,7 @@ extension ClientVisit {
         self.init(
             clientID: try reader.varint(),
             userID: try reader.optional { reader throws(WireError) in try reader.string() },
-            nonce: try ObjectID(from: &reader), version: try reader.varint(),
+            nonce: try ObjectID(from: &reader), offer: try ObjectID(from: &reader), version: try reader.varint(),
             time: Timestamp(microseconds: try reader.zigzag()))
     }
 }

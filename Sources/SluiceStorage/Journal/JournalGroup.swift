@@ -39,7 +39,8 @@ package enum JournalStep: Hashable, Sendable {
     case progress(client: UInt64, sequence: UInt64)
     /// A client that opens a session. The first visit makes its record.
     case visit(ClientVisit)
-    /// A client has stored a nonce, which it shows at its next visit.
+    /// A client has stored the nonce that it was offered, which it shows at its next visit. Nothing happens if it was
+    /// offered another one since.
     case nonce(client: UInt64, ObjectID)
     /// Clients that are connected at a time, and up to date.
     case seen([UInt64], at: Timestamp)
@@ -55,6 +56,8 @@ package enum JournalStep: Hashable, Sendable {
     case rules([UInt8])
     /// The log up to a version is dropped.
     case trim(version: UInt64)
+    /// A random number. Engines that write the same at the same time make two groups with it and not the same one.
+    case mark(UInt64)
 }
 
 /// A client that opens a session, with what is kept of it from then on.
@@ -63,11 +66,16 @@ package struct ClientVisit: Hashable, Sendable {
     package var userID: String?
     /// The nonce that the client has shown, or that a new client is known by.
     package var nonce: ObjectID
+    /// The nonce that the client is to show the next time.
+    package var offer: ObjectID
     /// The last version that the client has; 0 for a new one.
     package var version: UInt64
     package var time: Timestamp
 
-    package init(clientID: UInt64, userID: String?, nonce: ObjectID, version: UInt64, time: Timestamp) {
+    package init(
+        clientID: UInt64, userID: String?, nonce: ObjectID, offer: ObjectID, version: UInt64, time: Timestamp
+    ) {
+        self.offer = offer
         self.clientID = clientID
         self.userID = userID
         self.nonce = nonce

@@ -5,8 +5,11 @@ package struct ClientRecord: Hashable, Sendable {
     /// Assigned by the server, ascending from 1.
     package var id: UInt64
     package var userID: String?
-    /// Renewed at every connect. An unexpected nonce means that the client's file was copied.
+    /// The nonce that the client has shown last, or is known to have stored.
     package var nonce: ObjectID
+    /// The nonce that the client was offered last, at random. It shows this one or ``nonce``; any other means that the
+    /// client's file was copied.
+    package var offer: ObjectID
     /// The sequence of the last transaction acknowledged to the client.
     package var sequence: UInt64
     /// The last version that the client is known to have.
@@ -16,9 +19,10 @@ package struct ClientRecord: Hashable, Sendable {
     package var seenAt: Timestamp
 
     package init(
-        id: UInt64, userID: String?, nonce: ObjectID, sequence: UInt64 = 0, version: UInt64 = 0, createdAt: Timestamp,
-        seenAt: Timestamp? = nil
+        id: UInt64, userID: String?, nonce: ObjectID, offer: ObjectID? = nil, sequence: UInt64 = 0, version: UInt64 = 0,
+        createdAt: Timestamp, seenAt: Timestamp? = nil
     ) {
+        self.offer = offer ?? nonce
         self.id = id
         self.userID = userID
         self.nonce = nonce

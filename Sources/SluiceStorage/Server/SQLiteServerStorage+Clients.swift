@@ -12,7 +12,10 @@ extension SQLiteServerStorage {
         userID: String?, nonce: ObjectID, sequence: UInt64, createdAt: Timestamp
     ) throws -> ClientRecord {
         let id = try lastClientID + 1
-        try perform(.visit(ClientVisit(clientID: id, userID: userID, nonce: nonce, version: 0, time: createdAt)))
+        try perform(
+            .visit(
+                ClientVisit(
+                    clientID: id, userID: userID, nonce: nonce, offer: nonce, version: 0, time: createdAt)))
         if sequence > 0 { try perform(.progress(client: id, sequence: sequence)) }
         return ClientRecord(id: id, userID: userID, nonce: nonce, sequence: sequence, createdAt: createdAt)
     }
@@ -41,7 +44,7 @@ extension SQLiteServerStorage {
         try connection.withStatement(sql) { statement in
             statement.bind(1, Int64(bitPattern: visit.clientID))
             statement.bind(2, visit.userID)
-            statement.bind(3, visit.nonce)
+            statement.bind(3, Self.bytes(of: visit.nonce, visit.offer))
             statement.bind(4, Int64(bitPattern: visit.version))
             statement.bind(5, visit.time.microseconds)
             try statement.run()
@@ -54,20 +57,36 @@ extension SQLiteServerStorage {
         return try connection.withStatement(sql) { statement in
             statement.bind(1, Int64(bitPattern: id))
             guard try statement.step() else { return nil }
-            guard let nonce = statement.objectID(1) else {
+            guard let (nonce, offer) = Self.nonces(in: statement.blob(1)) else {
                 throw StorageError.damaged(connection.name, "a client cannot be read")
             }
             return ClientRecord(
                 id: id, userID: statement.isNull(0) ? nil : statement.string(0), nonce: nonce,
-                sequence: UInt64(bitPattern: statement.int(2)), version: UInt64(bitPattern: statement.int(3)),
+                offer: offer, sequence: UInt64(bitPattern: statement.int(2)),
+                version: UInt64(bitPattern: statement.int(3)),
                 createdAt: Timestamp(microseconds: statement.int(4)), seenAt: Timestamp(microseconds: statement.int(5)))
         }
     }
 
-    /// Stores the nonce that a client shows at its next visit. A client that was forgotten meanwhile stays so.
+    /// The nonce that a client has shown and the one that it was offered, as they are stored together.
+    private static func bytes(of nonce: ObjectID, _ offer: ObjectID) -> [UInt8] {
+        SQLBinding.bytes(of: nonce) + SQLBinding.bytes(of: offer)
+    }
+
+    /// - Returns: nil if the bytes are none of two nonces, or of one that stands for both.
+    private static func nonces(in bytes: [UInt8]) -> (nonce: ObjectID, offer: ObjectID)? {
+        guard bytes.count == 16 || bytes.count == 32, let nonce = ObjectID(Hexadecimal.encode(Array(bytes.prefix(16)))),
+            let offer = ObjectID(Hexadecimal.encode(Array(bytes.suffix(16))))
+        else { return nil }
+        return (nonce, offer)
+    }
+
+    /// Stores that a client has the nonce that it was offered. Nothing happens if it was offered another one since: then
+    /// two copies of its file have come, and the later one goes on. A client that was forgotten meanwhile stays so.
     func store(nonce: ObjectID, of client: UInt64) throws {
+        guard try self.client(client)?.offer == nonce else { return }
         try connection.withStatement("UPDATE _clients SET nonce = ? WHERE id = ?") { statement in
-            statement.bind(1, nonce)
+            statement.bind(1, Self.bytes(of: nonce, nonce))
             statement.bind(2, Int64(bitPattern: client))
             try statement.run()
         }

@@ -83,6 +83,19 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     /// Whether a path leads to anything, or to what is left of a database. Then opening it makes no new one.
     package static func isTaken(_ path: String) -> Bool { DatabasePath.isTaken(path) }
 
+    /// Gives a database that is not open another name: that of its file with `-foreign`, and a number if that is taken.
+    ///
+    /// - Returns: the name of the file, without its folder.
+    package static func setAside(_ path: String) throws -> String { try DatabasePath.resolve(path).setAside() }
+
+    package var usedByteCount: Int {
+        get throws {
+            let pages = try connection.integer("PRAGMA page_count") ?? 0
+            let free = try connection.integer("PRAGMA freelist_count") ?? 0
+            return Int((pages - free) * (try connection.integer("PRAGMA page_size") ?? 4_096))
+        }
+    }
+
     private override init(_ connection: SQLiteConnection, file: OpenFile?) throws {
         let meta = MetaTable(connection)
         guard let bytes = try meta.blob("databaseID"), let id = ObjectID(Hexadecimal.encode(bytes)) else {

@@ -21,6 +21,9 @@ package protocol StorageUpkeep: QueryPlanning {
     /// - Returns: what prevents it; nil if nothing does.
     func probe() -> StorageError?
 
+    /// How many bytes the file would have without the pages that are free, the write-ahead log left out. O(1).
+    var usedByteCount: Int { get throws }
+
     /// Closes the file, even if others still hold the database. Later calls throw ``StorageError/Code/misuse`` or
     /// ``StorageError/Code/notFound``.
     func close()

@@ -23,12 +23,26 @@ final class ClientLink: Sendable {
 
     private struct State {
         var isCut = false
+        /// The servers that are not reached.
+        var cutHosts: Set<String> = []
+        /// The server to which all connections lead; nil if it is that of the store's URL.
+        var destination: String?
         var current: LinkConnection?
+        /// The server of ``current``.
+        var host = ""
         var conditions = NetworkConditions()
         var random = SeededGenerator(seed: 1)
         var gate = Gate.open
         var refusals: [Refusal] = []
         var tally = MessageTally()
+
+        func isCut(from host: String) -> Bool { isCut || cutHosts.contains(host) }
+
+        /// Removes and returns the present connection, which is to be lost.
+        mutating func takeCurrent() -> LinkConnection? {
+            defer { current = nil }
+            return current
+        }
     }
 
     let floor: NetworkFloor
@@ -45,14 +59,20 @@ final class ClientLink: Sendable {
     func connect(
         to endpoint: Endpoint, _ delegate: any MessageConnectionDelegate
     ) throws -> any MessageConnection {
-        guard !state.withLock({ $0.isCut }) else {
+        let destination = state.withLock { $0.destination }
+        let endpoint = try destination.map { try Endpoint("ws://\($0)\(endpoint.target)") } ?? endpoint
+        guard !state.withLock({ $0.isCut(from: endpoint.host) }) else {
             throw TransportError(.unreachable, "the test has cut the network", outlook: .passing)
         }
         let connection = LinkConnection(self, delegate)
         connection.connect { [network] in network.connect(to: endpoint, delegate: connection) }
         let (isCut, lifetime) = state.withLock { state in
-            if !state.isCut { state.current = connection }
-            return (state.isCut, state.conditions.connectionLifetime.map { state.random.duration(in: $0) })
+            let isCut = state.isCut(from: endpoint.host) || state.destination != destination
+            if !isCut {
+                state.current = connection
+                state.host = endpoint.host
+            }
+            return (isCut, state.conditions.connectionLifetime.map { state.random.duration(in: $0) })
         }
         guard !isCut else {
             // Another thread has cut the link while the connection was being made.
@@ -69,13 +89,32 @@ final class ClientLink: Sendable {
     func cut() {
         let current = state.withLock { state in
             state.isCut = true
-            defer { state.current = nil }
-            return state.current
+            return state.takeCurrent()
         }
         current?.lose()
     }
 
     func restore() { state.withLock { $0.isCut = false } }
+
+    /// Breaks a connection to one server, and prevents others until ``restore(to:)``.
+    func cut(from host: String) {
+        let current = state.withLock { state in
+            state.cutHosts.insert(host)
+            return state.host == host ? state.takeCurrent() : nil
+        }
+        current?.lose()
+    }
+
+    func restore(to host: String) { state.withLock { _ = $0.cutHosts.remove(host) } }
+
+    /// Breaks the connection, and leads further ones to a server; nil leads them by the store's URLs.
+    func route(to host: String?) {
+        let current = state.withLock { state in
+            state.destination = host
+            return state.takeCurrent()
+        }
+        current?.lose()
+    }
 
     func set(_ conditions: NetworkConditions) {
         state.withLock { state in

@@ -2,7 +2,8 @@ package import SluiceModel
 package import SluiceStorage
 internal import Synchronization
 
-/// A journal in memory that several servers of one process append to and follow. It may lose groups and answers.
+/// A journal in memory that several servers of one process append to and follow, as one of them reaches it. It may lose
+/// groups and answers. Any thread may use it.
 package final class MemoryJournal: Journal, Sendable {
     /// What happens to one append.
     package enum Fault: Sendable {
@@ -12,26 +13,52 @@ package final class MemoryJournal: Journal, Sendable {
         case losesGroup
         /// The journal cannot be reached, and surely has not taken the group.
         case fails
-        /// Another engine appends first, by what runs here.
+        /// Another engine appends first, by what runs here; after the group if this engine has the turn.
         case isOvertaken(by: @Sendable () throws -> Void)
+        /// The journal does not answer, and takes nothing. This lasts until ``MemoryJournal/faults`` are set anew.
+        case silent
     }
 
     private struct State {
-        var records: [JournalRecord] = []
         var faults: [Fault] = []
         var appendCount = 0
+
+        /// Takes the fault of the next append.
+        mutating func takeFault() -> Fault? {
+            appendCount += 1
+            guard let first = faults.first else { return nil }
+            if case .silent = first {} else { faults.removeFirst() }
+            return first
+        }
     }
 
-    package let databaseID: ObjectID
     package let patience: AppendPatience
+    private let shared: SharedRecords
     private let state = Mutex(State())
+    /// Called when the journal has taken a group.
+    private let onAppend: @Sendable () -> Void
 
-    package init(databaseID: ObjectID) {
-        self.databaseID = databaseID
+    /// Makes a journal without groups.
+    package convenience init(databaseID: ObjectID) { self.init(SharedRecords(databaseID: databaseID)) }
+
+    private init(_ shared: SharedRecords, onAppend: @escaping @Sendable () -> Void = {}) {
+        self.shared = shared
+        self.onAppend = onAppend
         // Nobody waits in earnest: each wait is over at once, and has taken its time.
         let ticks = Ticks()
         patience = AppendPatience(now: { ticks.now }, wait: { ticks.advance($0) })
     }
+
+    deinit { shared.endTurn(engine) }
+
+    /// The same journal as another engine reaches it, with faults of its own.
+    ///
+    /// - Parameter onAppend: called when the journal has taken a group of that engine.
+    package func another(onAppend: @escaping @Sendable () -> Void = {}) -> MemoryJournal {
+        MemoryJournal(shared, onAppend: onAppend)
+    }
+
+    package var databaseID: ObjectID { shared.databaseID }
 
     /// What happens to the next appends, one after the other.
     package var faults: [Fault] {
@@ -39,48 +66,61 @@ package final class MemoryJournal: Journal, Sendable {
         set { state.withLock { $0.faults = newValue } }
     }
 
-    /// How often an engine has tried to append.
+    /// How often the engine has tried to append.
     package var appendCount: Int { state.withLock { $0.appendCount } }
 
-    package var records: [JournalRecord] { state.withLock { $0.records } }
+    package var records: [JournalRecord] { shared.records }
 
-    package var head: JournalHead { state.withLock { head(of: $0) } }
-
-    private func head(of state: State) -> JournalHead { state.records.last?.head ?? JournalHead(of: databaseID) }
+    package var head: JournalHead { shared.head }
 
     package func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
-        let fault = state.withLock { state -> Fault? in
-            state.appendCount += 1
-            return state.faults.isEmpty ? nil : state.faults.removeFirst()
-        }
-        switch fault {
+        switch state.withLock({ $0.takeFault() }) {
         case .losesAnswer?:
             _ = take(record, after: head)
             return .unknown
-        case .losesGroup?: return .unknown
+        case .losesGroup?, .silent?: return .unknown
         case .fails?: throw StorageError(.io, "the journal cannot be reached")
         case .isOvertaken(let body)?:
+            guard shared.hasTurn(engine) else {
+                try body()
+                return take(record, after: head)
+            }
+            // The other one waits for the turn to end.
+            let outcome = take(record, after: head)
             try body()
-            return take(record, after: head)
+            return outcome
         case nil: return take(record, after: head)
         }
     }
 
     private func take(_ record: JournalRecord, after head: JournalHead) -> JournalOutcome {
-        state.withLock { state in
-            // The same bytes again: they are there.
-            if state.records.last == record { return .appended }
-            guard self.head(of: state) == head else { return .conflict }
-            state.records.append(record)
-            return .appended
-        }
+        let outcome = shared.append(record, after: head, by: engine)
+        if outcome == .appended { onAppend() }
+        return outcome
     }
 
-    package func records(after position: UInt64, countMax: Int) -> [JournalRecord] {
-        state.withLock { state in
-            let start = Int(clamping: position)
-            return start < state.records.count ? Array(state.records[start...].prefix(countMax)) : []
-        }
+    /// Begins another history, as a journal does that was restored or failed over: the last groups are gone, and an epoch
+    /// begins after those that are left.
+    ///
+    /// - Parameter count: how many groups are lost.
+    package func fork(losing count: Int, epoch: UInt64) throws { try shared.fork(losing: count, epoch: epoch) }
+
+    package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
+        try checkItAnswers()
+        return shared.records(after: position, countMax: countMax)
+    }
+
+    package func takeTurn() throws {
+        try checkItAnswers()
+        shared.takeTurn(engine)
+    }
+
+    package func endTurn() { shared.endTurn(engine) }
+
+    private var engine: ObjectIdentifier { ObjectIdentifier(self) }
+
+    private func checkItAnswers() throws {
+        if case .silent? = faults.first { throw StorageError(.busy, "the journal does not answer") }
     }
 }
 

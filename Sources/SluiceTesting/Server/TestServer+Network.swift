@@ -1,6 +1,28 @@
 public import Sluice
 internal import Synchronization
 
+/// What happens between the server and its stores, and when. The stores of a cluster are those of each of its nodes.
+extension TestServer {
+    /// Waits until the server, its stores and the network have nothing left to do as long as the clock stands still: all
+    /// that was sent has arrived, and every handler that has no queue of its own has returned. So a test can say that
+    /// something did *not* come.
+    ///
+    /// What a test holds (``hold(_:before:)``) or what waits for the clock stays where it is. Tasks and queues of the
+    /// test itself, and observers of a `ServerDatabase`, do not count.
+    ///
+    /// - Parameter timeout: the longest wait without progress, in real time. It is spent in looking whether work is left.
+    ///   A look that a busy machine holds up counts as one second, and time in which messages travel counts a quarter, so
+    ///   that the machine's other work does not use the wait up, while messages without end do.
+    /// - Throws: ``NotSettled`` when work goes on; the error says where, and what each store waits for.
+    public func settled(timeout: Duration = .seconds(120)) async throws { try await world.settled(timeout: timeout) }
+
+    /// Moves the clock, and lets everything happen that its timers set off, each at its own time: attempts to connect,
+    /// and messages that a latency delays. Stores of this server alone are waited for.
+    ///
+    /// - Throws: ``NotSettled``.
+    public func advance(by duration: Duration) async throws { try await world.advance(by: duration) }
+}
+
 /// How messages travel between the server and its stores.
 extension TestServer {
     /// Changes how the network of a store is from now on. Messages that are under way keep their times.
@@ -11,15 +33,7 @@ extension TestServer {
     ///   - conditions: latency, jitter, and how long connections last; a connection that is open stays.
     ///   - store: the store; nil for all, those that are opened later included.
     public func setConditions(_ conditions: NetworkConditions, of store: Store? = nil) {
-        if let store {
-            link(of: store)?.set(conditions)
-            return
-        }
-        let links = state.withLock { state in
-            state.conditions = conditions
-            return state.clients.values.map(\.link)
-        }
-        for link in links { link.set(conditions) }
+        if let store { link(of: store)?.set(conditions) } else { world.set(conditions) }
     }
 
     // MARK: Counting

@@ -3,7 +3,7 @@ public import Sluice
 public import SluiceBackend
 public import SluiceModel
 public import SluiceServer
-internal import SluiceTransport
+internal import SluiceStorage
 internal import Synchronization
 
 /// A sync server in a test, without sockets. It opens stores that sync with it, and lets the test cut the network, stop
@@ -36,21 +36,8 @@ internal import Synchronization
 ///
 /// The server's data is in a temporary folder. It survives ``stop()`` and is deleted with this object.
 public final class TestServer: Sendable {
-    struct Client: Sendable {
-        weak var core: StoreCore?
-        let link: ClientLink
-        /// Stores are numbered in the order in which they are opened, from 1.
-        let number: Int
-        /// What errors call the store.
-        let name: String
-    }
-
     struct State {
         var server: SyncServer?
-        var clients: [ObjectIdentifier: Client] = [:]
-        var openedCount = 0
-        /// The conditions of stores that are opened from now on.
-        var conditions = NetworkConditions()
         /// Why writes to a class are rejected; nil for a class to which they are not any more.
         var writeRejections: [String: String?] = [:]
         /// What users may read and do, as a rules file; nil if everybody may do everything.
@@ -58,10 +45,13 @@ public final class TestServer: Sendable {
     }
 
     /// The clock of the server and of every store that it opens.
-    public let clock: ManualClock
-    private let folder: String
-    let floor: NetworkFloor
-    private let network: LoopbackNetwork
+    public var clock: ManualClock { world.clock }
+    let world: TestWorld
+    /// The name by which stores reach the server.
+    let host: String
+    package let folder: String
+    /// Makes what reaches the journals of the server's databases; nil if each has its own in its file.
+    private let journals: (@Sendable () -> any JournalService)?
     private let workerID: String?
     private let prepare: @Sendable (SyncServer) -> Void
     private let log: LogSink?
@@ -80,22 +70,33 @@ public final class TestServer: Sendable {
     ///   - prepare: called with the server before it starts, and again whenever it is started again; it adds validators
     ///     and resolvers.
     /// - Throws: `ServerError` when the temporary folder cannot be made or the rules are refused.
-    public init(
+    public convenience init(
         clock: ManualClock = ManualClock(), workerID: String? = nil, rules: String? = nil,
         log: LogSink? = nil, patience: Duration = .seconds(120),
         prepare: @escaping @Sendable (SyncServer) -> Void = { _ in }
     ) throws {
+        try self.init(
+            in: TestWorld(clock), host: "server", journals: nil, workerID: workerID, rules: rules, log: log,
+            patience: patience, prepare: prepare)
+    }
+
+    /// - Parameters:
+    ///   - world: what the server shares with others.
+    ///   - host: the name by which stores reach it.
+    ///   - journals: called at each start; nil if each database has its journal in its file.
+    init(
+        in world: TestWorld, host: String, journals: (@Sendable () -> any JournalService)?, workerID: String?,
+        rules: String?, log: LogSink?, patience: Duration, prepare: @escaping @Sendable (SyncServer) -> Void
+    ) throws {
+        self.world = world
+        self.host = host
+        self.journals = journals
         self.prepare = prepare
         self.log = log
         self.patience = patience
         state = Mutex(State(rules: rules))
-        self.clock = clock
         self.workerID = workerID
         folder = FileManager.default.temporaryDirectory.path + "/sluice-test-\(UUID().uuidString)"
-        let floor = NetworkFloor(clock)
-        self.floor = floor
-        network = LoopbackNetwork { floor.run($0) }
-        clock.afterMoves { [weak self] in self?.state.withLock { $0.server }?.expireSessions() }
         try start()
     }
 
@@ -108,31 +109,40 @@ public final class TestServer: Sendable {
         try state.withLock { state in
             guard state.server == nil else { return }
             var configuration = ServerConfiguration(
-                dataFolder: folder, host: "server", isDevelopment: state.rules == nil)
+                dataFolder: folder, host: host, isDevelopment: state.rules == nil)
             if let rules = state.rules {
                 configuration.rules = rules
                 configuration.logins.custom = { TestUser($0).map { LoginUser(id: $0.id, claims: $0.claims) } }
             }
             configuration.workerID = workerID
-            configuration.loopback = network
+            configuration.loopback = world.network
+            configuration.journals = journals?()
             configuration.log = log
             configuration.now = { [clock] in clock.timestamp }
+            configuration.schedule = { [clock] delay, body in clock.schedule(after: delay, isUpkeep: true, body) }
             let server = try SyncServer(configuration)
             prepare(server)
             for className in state.writeRejections.keys { judgeWrites(to: className, server) }
             try server.start()
             state.server = server
+            world.set(server, on: host)
         }
-        reconnect()
+        world.reconnect()
     }
 
     /// Stops the server. Stores notice that, and try to reconnect as the clock moves.
-    public func stop() async {
+    public func stop() async { await stop(isKilled: false) }
+
+    /// Stops the server.
+    ///
+    /// - Parameter isKilled: whether it closes nothing properly.
+    func stop(isKilled: Bool) async {
         let server = state.withLock { state in
             defer { state.server = nil }
             return state.server
         }
-        await server?.stop()
+        await server?.stop(isKilled: isKilled)
+        world.set(nil, on: host)
     }
 
     /// Stops the server and starts it again.
@@ -196,10 +206,9 @@ public final class TestServer: Sendable {
         user: String? = nil, claims: String = "{}", declaring: Bool = true,
         configure: (inout StoreConfiguration) -> Void = { _ in }
     ) async throws -> Store {
-        let link = ClientLink(network, floor)
-        link.set(state.withLock { $0.conditions })
+        let link = world.makeLink()
         var configuration = StoreConfiguration(
-            path: path, models: models, schema: schema, sync: SyncConfiguration(url: "ws://server/\(database)"))
+            path: path, models: models, schema: schema, sync: SyncConfiguration(url: "ws://\(host)/\(database)"))
         let hasRules = state.withLock { $0.rules != nil }
         guard hasRules || user == nil && claims == "{}" else {
             throw ServerError(
@@ -223,15 +232,7 @@ public final class TestServer: Sendable {
             try await server.database(database).declare(configuration.wholeSchema().synced.classes)
         }
         let store = try await Store.open(configuration)
-        state.withLock { state in
-            let id = ObjectIdentifier(store.core)
-            state.clients = state.clients.filter { $0.value.core != nil }
-            // A store that was already open keeps its link.
-            guard state.clients[id] == nil else { return }
-            state.openedCount += 1
-            let name = "store \(state.openedCount)" + (user.map { " (\($0))" } ?? "")
-            state.clients[id] = Client(core: store.core, link: link, number: state.openedCount, name: name)
-        }
+        world.add(store.core, link, user: user)
         return store
     }
 
@@ -246,36 +247,9 @@ public final class TestServer: Sendable {
         for store in stores {
             guard let link = link(of: store) else { continue }
             link.restore()
-            Self.reconnect(store.core, link)
+            TestWorld.reconnect(store.core, link)
         }
     }
 
-    func link(of store: Store) -> ClientLink? {
-        state.withLock { $0.clients[ObjectIdentifier(store.core)]?.link }
-    }
-
-    /// Makes all stores connect now. They are told so behind what the network has still to tell them of the connections
-    /// that a server before this one has ended: a store that takes itself for connected would not connect.
-    private func reconnect() {
-        floor.run { [weak self, floor] in
-            floor.run { [weak self] in
-                for client in self?.state.withLock({ Array($0.clients.values) }) ?? [] {
-                    if let core = client.core { Self.reconnect(core, client.link) }
-                }
-            }
-        }
-    }
-
-    /// Makes a store connect now. If an attempt is under way, which may have failed because of the old state of the
-    /// network, this waits for its end first.
-    private static func reconnect(_ core: StoreCore, _ link: ClientLink) {
-        core.performLater { [weak core] engine in
-            if engine.isConnecting {
-                // An attempt that takes time, or waits for the test, ends by itself.
-                if let core, !link.isDelayed { reconnect(core, link) }
-            } else {
-                engine.handle(.reconnect)
-            }
-        }
-    }
+    func link(of store: Store) -> ClientLink? { world.link(of: store) }
 }

@@ -10,6 +10,8 @@ import Testing
 final class Bench {
     let storage: SQLiteServerStorage
     let engine: DatabaseEngine
+    /// The journal as this engine reaches it; nil for its own.
+    let journal: MemoryJournal?
     private var connection: UInt64 = 0
 
     /// - Parameters:
@@ -20,6 +22,7 @@ final class Bench {
         limits: DatabaseLimits = DatabaseLimits(), conditions: [String] = [], journal: MemoryJournal? = nil,
         seed: UInt64 = 0
     ) throws {
+        self.journal = journal
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
         planeSchema = try Schema([
             ClassSchema(

@@ -275,12 +275,17 @@
     /// The page on testing shows this file.
     @Suite struct TestingPageTests {
         @Test func theCodeOnThePageIsCompiledHere() throws {
+            try Self.checkPage("testing.md", isShownBy: #filePath)
+        }
+
+        /// Checks that every block of code on a page is part of a file.
+        static func checkPage(_ name: String, isShownBy file: String) throws {
             func lines(_ text: some StringProtocol) -> [Substring] {
                 text.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }.map { Substring($0) }
             }
             let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-            let page = try String(contentsOfFile: "/\(root)/docs/testing.md", encoding: .utf8)
-            let source = lines(try String(contentsOfFile: #filePath, encoding: .utf8))
+            let page = try String(contentsOfFile: "/\(root)/docs/\(name)", encoding: .utf8)
+            let source = lines(try String(contentsOfFile: file, encoding: .utf8))
             let blocks = page.components(separatedBy: "```swift\n").dropFirst().map { block in
                 lines(block.components(separatedBy: "```")[0])
             }

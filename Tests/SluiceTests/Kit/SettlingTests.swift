@@ -40,7 +40,7 @@ import Testing
         @Test func whatTravelsWithoutEndDoesNotSettle() async throws {
             try await server.settled()
             let goesOn = Mutex(true)
-            @Sendable func travel() { server.floor.run { if goesOn.withLock({ $0 }) { travel() } } }
+            @Sendable func travel() { server.world.floor.run { if goesOn.withLock({ $0 }) { travel() } } }
             travel()
             let error = await #expect(throws: NotSettled.self) {
                 try await server.settled(timeout: .milliseconds(50))

@@ -4,19 +4,9 @@ internal import SluiceStorage
 internal import Synchronization
 
 /// Waiting until nothing happens any more.
-extension TestServer {
-    /// Waits until the server, its stores and the network have nothing left to do as long as the clock stands still: all
-    /// that was sent has arrived, and every handler that has no queue of its own has returned. So a test can say that
-    /// something did *not* come.
-    ///
-    /// What a test holds (``hold(_:before:)``) or what waits for the clock stays where it is. Tasks and queues of the
-    /// test itself, and observers of a `ServerDatabase`, do not count.
-    ///
-    /// - Parameter timeout: the longest wait without progress, in real time. It is spent in looking whether work is left.
-    ///   A look that a busy machine holds up counts as one second, and time in which messages travel counts a quarter, so
-    ///   that the machine's other work does not use the wait up, while messages without end do.
-    /// - Throws: ``NotSettled`` when work goes on; the error says where, and what each store waits for.
-    public func settled(timeout: Duration = .seconds(120)) async throws {
+extension TestWorld {
+    /// Waits as ``TestServer/settled(timeout:)`` says.
+    func settled(timeout: Duration) async throws {
         var spent = Duration.zero
         var quietRounds = 0
         while quietRounds < 2 {
@@ -33,22 +23,19 @@ extension TestServer {
         }
     }
 
-    /// Moves the clock, and lets everything happen that its timers set off, each at its own time: attempts to connect,
-    /// and messages that a latency delays. Stores of this server alone are waited for.
-    ///
-    /// - Throws: ``NotSettled``.
-    public func advance(by duration: Duration) async throws {
-        try await settled()
+    /// Moves the clock as ``TestServer/advance(by:)`` says.
+    func advance(by duration: Duration) async throws {
+        let timeout = Duration.seconds(120)
+        try await settled(timeout: timeout)
         let end = clock.elapsed + duration
-        while clock.advanceToNextTimer(until: end) { try await settled() }
-        try await settled()
+        while clock.advanceToNextTimer(until: end) { try await settled(timeout: timeout) }
+        try await settled(timeout: timeout)
     }
 
     /// Lets every place finish what it has, in the direction in which messages travel.
     ///
     /// - Returns: the first place that has more to do.
     private func busyPlace() async throws -> String? {
-        let (server, clients) = state.withLock { ($0.server, Array($0.clients.values)) }
         var busy: String?
         for client in clients {
             if let core = client.core, await !core.isQuiet(connecting: client.link.isDelayed) {
@@ -56,7 +43,7 @@ extension TestServer {
             }
         }
         await floor.flush()
-        if let server, await !server.isQuiet() { busy = "the server" }
+        for server in servers where await !server.isQuiet() { busy = "a server" }
         await floor.flush()
         return busy
     }
@@ -64,7 +51,7 @@ extension TestServer {
     /// What each store still has to do or to get, in words; nothing for those that have all.
     private func unfinishedWork() async -> [String] {
         var texts: [String] = []
-        for client in state.withLock({ $0.clients.values.sorted { $0.number < $1.number } }) {
+        for client in clients {
             guard let core = client.core else { continue }
             var parts = (try? await core.perform { Self.unfinishedWork($0, core.storage) }) ?? []
             let held = client.link.held

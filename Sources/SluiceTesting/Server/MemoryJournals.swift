@@ -1,0 +1,149 @@
+internal import SluiceModel
+package import SluiceStorage
+internal import Synchronization
+
+/// The journals of several servers of one process, in memory, as one of the servers reaches them. Any thread may use it.
+package final class MemoryJournals: JournalService {
+    private enum Phase {
+        case answers
+        /// Nothing that is asked or appended gets an answer.
+        case silent
+        /// The server is gone; nothing is appended any more.
+        case stopped
+    }
+
+    private struct State {
+        var phase = Phase.answers
+        /// What the server has opened, by database; a database may be opened again.
+        var journals: [String: [WeakJournal]] = [:]
+        var hear: (@Sendable (String) -> Void)?
+
+        func set(_ faults: [MemoryJournal.Fault]) {
+            for journal in journals.values.joined() { journal.journal?.faults = faults }
+        }
+    }
+
+    private let shared: SharedJournals
+    private let state = Mutex(State())
+
+    /// Makes journals for a first server.
+    ///
+    /// - Parameter random: makes random numbers for the ids of databases and epochs.
+    package convenience init(random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }) {
+        self.init(SharedJournals(random: random))
+    }
+
+    private init(_ shared: SharedJournals) {
+        self.shared = shared
+        shared.add(self)
+    }
+
+    /// The same journals as another server reaches them.
+    package func another() -> MemoryJournals { MemoryJournals(shared) }
+
+    package func journal(ofDatabase name: String) throws -> any Journal {
+        let root = shared.journal(ofDatabase: name)
+        let journal = root.another { [weak self, shared] in shared.ring(name, besides: self) }
+        return try state.withLock { state in
+            guard state.phase == .answers else { throw StorageError(.busy, "the journal does not answer") }
+            state.journals[name, default: []].removeAll { $0.journal == nil }
+            state.journals[name, default: []].append(WeakJournal(journal))
+            return journal
+        }
+    }
+
+    package func watch(_ hear: @escaping @Sendable (String) -> Void) { state.withLock { $0.hear = hear } }
+
+    package func stop() {
+        state.withLock { state in
+            state.phase = .stopped
+            state.hear = nil
+            state.set([.silent])
+        }
+    }
+
+    /// Makes the journals answer this server, or not.
+    package func setAnswers(_ answers: Bool) {
+        let hear = state.withLock { state in
+            guard state.phase != .stopped else { return nil as (@Sendable (String) -> Void)? }
+            state.phase = answers ? .answers : .silent
+            state.set(answers ? [] : [.silent])
+            return answers ? state.hear : nil
+        }
+        // As a watch that is connected again.
+        if let hear { for name in shared.names { hear(name) } }
+    }
+
+    /// Loses the answer to the next append of this server to a database, which the journal takes, and answers nothing
+    /// from then on.
+    package func loseNextAnswer() {
+        state.withLock { state in
+            guard state.phase == .answers else { return }
+            state.phase = .silent
+            state.set([.losesAnswer, .silent])
+        }
+    }
+
+    /// Begins another history in each journal, see ``MemoryJournal/fork(losing:epoch:)``.
+    package func fork(losing count: Int) throws { try shared.fork(losing: count) }
+
+    /// Tells the server that a journal has grown.
+    fileprivate func ring(_ name: String) {
+        let hear = state.withLock { $0.phase == .answers ? $0.hear : nil }
+        hear?(name)
+    }
+}
+
+private struct WeakJournal {
+    weak var journal: MemoryJournal?
+
+    init(_ journal: MemoryJournal) { self.journal = journal }
+}
+
+/// What all servers share.
+private final class SharedJournals: Sendable {
+    private struct State {
+        var journals: [String: MemoryJournal] = [:]
+        var services: [WeakService] = []
+    }
+
+    private struct WeakService {
+        weak var service: MemoryJournals?
+    }
+
+    private let random: @Sendable () -> UInt64
+    private let state = Mutex(State())
+
+    init(random: @escaping @Sendable () -> UInt64) { self.random = random }
+
+    var names: [String] { state.withLock { $0.journals.keys.sorted() } }
+
+    func add(_ service: MemoryJournals) {
+        state.withLock { state in
+            state.services.removeAll { $0.service == nil }
+            state.services.append(WeakService(service: service))
+        }
+    }
+
+    func journal(ofDatabase name: String) -> MemoryJournal {
+        state.withLock { state in
+            if let journal = state.journals[name] { return journal }
+            let journal = MemoryJournal(databaseID: ObjectID(high: random(), low: random()))
+            state.journals[name] = journal
+            return journal
+        }
+    }
+
+    func ring(_ name: String, besides author: MemoryJournals?) {
+        for entry in state.withLock({ $0.services }) {
+            if let service = entry.service, service !== author { service.ring(name) }
+        }
+    }
+
+    func fork(losing count: Int) throws {
+        for (name, journal) in state.withLock({ $0.journals }).sorted(by: { $0.key < $1.key }) {
+            if !journal.records.isEmpty { try journal.fork(losing: count, epoch: random()) }
+            ring(name, besides: nil)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+internal import Dispatch
+internal import SluiceModel
+internal import SluiceStorage
+internal import Synchronization
+
+/// The records of a journal in memory, and whose turn it is to append.
+final class SharedRecords: Sendable {
+    private struct State {
+        var records: [JournalRecord] = []
+        /// Who has the turn.
+        var holder: ObjectIdentifier?
+        /// Those who wait for the end of the turn.
+        var waiting: [DispatchSemaphore] = []
+
+        mutating func endTurn() {
+            holder = nil
+            for semaphore in waiting { semaphore.signal() }
+            waiting = []
+        }
+    }
+
+    /// For how long an engine may keep others waiting. Then it loses the turn, as one that has died.
+    private static let turnTimeMax = DispatchTimeInterval.seconds(5)
+
+    let databaseID: ObjectID
+    private let state = Mutex(State())
+
+    init(databaseID: ObjectID) { self.databaseID = databaseID }
+
+    var records: [JournalRecord] { state.withLock { $0.records } }
+
+    var head: JournalHead { state.withLock { head(of: $0) } }
+
+    private func head(of state: State) -> JournalHead { state.records.last?.head ?? JournalHead(of: databaseID) }
+
+    func records(after position: UInt64, countMax: Int) -> [JournalRecord] {
+        state.withLock { state in
+            let start = Int(clamping: position)
+            return start < state.records.count ? Array(state.records[start...].prefix(countMax)) : []
+        }
+    }
+
+    /// Appends a group, if it fits, once no other engine has the turn. The engine's own turn ends.
+    func append(_ record: JournalRecord, after head: JournalHead, by engine: ObjectIdentifier) -> JournalOutcome {
+        whenFree(for: engine) { state in
+            defer { if state.holder == engine { state.endTurn() } }
+            // The same bytes again: they are there.
+            if state.records.last == record { return .appended }
+            guard self.head(of: state) == head else { return .conflict }
+            state.records.append(record)
+            return .appended
+        }
+    }
+
+    /// Drops the last groups and appends one with a new epoch.
+    func fork(losing count: Int, epoch: UInt64) throws {
+        try state.withLock { state in
+            state.records.removeLast(min(count, state.records.count))
+            let last = try state.records.last.map { try JournalGroup.decode($0.bytes, wantsValues: false) }
+            let version = last.map { group in group.transactions.reduce(group.baseVersion) { count, _ in count + 1 } }
+            let group = JournalGroup(
+                baseVersion: version ?? 0,
+                acceptedAt: last?.acceptedAt ?? Timestamp(microseconds: 0), steps: [.epoch(epoch)])
+            state.records.append(JournalRecord(group, after: head(of: state)))
+        }
+    }
+
+    // MARK: Turns
+
+    func hasTurn(_ engine: ObjectIdentifier) -> Bool { state.withLock { $0.holder == engine } }
+
+    func takeTurn(_ engine: ObjectIdentifier) { whenFree(for: engine) { $0.holder = engine } }
+
+    func endTurn(_ engine: ObjectIdentifier) { state.withLock { if $0.holder == engine { $0.endTurn() } } }
+
+    /// Runs `body` once no other engine has the turn.
+    private func whenFree<Result: Sendable>(
+        for engine: ObjectIdentifier, _ body: @Sendable (inout State) -> Result
+    ) -> Result {
+        while true {
+            let (result, end, holder) = state.withLock { state -> (Result?, DispatchSemaphore?, ObjectIdentifier?) in
+                guard let holder = state.holder, holder != engine else { return (body(&state), nil, nil) }
+                let end = DispatchSemaphore(value: 0)
+                state.waiting.append(end)
+                return (nil, end, holder)
+            }
+            if let result { return result }
+            if let end, end.wait(timeout: .now() + Self.turnTimeMax) == .timedOut {
+                state.withLock { if $0.holder == holder { $0.endTurn() } }
+            }
+        }
+    }
+}
