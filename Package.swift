@@ -76,7 +76,7 @@ let package = Package(
         .executable(name: "sluice", targets: ["SluiceCommand"]),
     ],
     traits: [
-        .trait(name: "PostgreSQL", description: "Servers that share their databases by PostgreSQL; needs libpq."),
+        .trait(name: "PostgreSQL", description: "Servers that share their databases by PostgreSQL; needs libpq.")
     ],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),

@@ -18,7 +18,7 @@ struct Greeting: Sendable {
           (extract(epoch FROM clock_timestamp()) * 1000000)::int8,
           current_setting('server_version'), current_setting('fsync')::bool,
           CASE WHEN pg_backend_pid() = $2 THEN (SELECT count(set_config(name, value, false)) FROM (VALUES
-            ('statement_timeout', $1), ('lock_timeout', $1), ('idle_in_transaction_session_timeout', $1),
+            ('statement_timeout', $1), ('lock_timeout', $3), ('idle_in_transaction_session_timeout', $1),
             ('default_transaction_isolation', 'read committed'),
             ('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
               ELSE current_setting('synchronous_commit') END)) AS setting (name, value)) END
@@ -43,7 +43,8 @@ struct Greeting: Sendable {
         }
         let sent = Date()
         let answer = try connection.execute(
-            Self.question, .text("\(timeouts.statement.milliseconds)"), .integer(Int64(connection.processID)))
+            Self.question, .text("\(timeouts.statement.milliseconds)"), .integer(Int64(connection.processID)),
+            .text("\(timeouts.lock.milliseconds)"))
         let received = Date()
         if let problem = Self.problem(
             version: Int(answer.integer(1)), encoding: answer.text(2), isStandby: answer.flag(3))

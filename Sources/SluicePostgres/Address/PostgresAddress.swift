@@ -81,6 +81,10 @@ struct PostgresAddress: Sendable, CustomStringConvertible {
             throw StorageError(
                 .journal, "the journal's address has \(count) hosts and another number of ports or numeric addresses")
         }
+        let ports = lists.first { $0.0 == "port" }?.1 ?? []
+        guard ports.allSatisfy({ $0.isEmpty || UInt16($0).map { $0 > 0 } ?? false }) else {
+            throw StorageError(.journal, "the journal's address has a port that is no number from 1 to 65535")
+        }
         return (0..<count).map { number in
             var host = Host(parameters: [:])
             for (name, values) in lists {

@@ -5,6 +5,8 @@ package struct PostgresTimeouts: Sendable {
     /// How long a statement may take, and how long a transaction may stand still, before PostgreSQL ends it. So long a
     /// node that has stopped keeps others from a database.
     package var statement = Duration.seconds(5)
+    /// How long a lock may be waited for: a little shorter, so that PostgreSQL says which of both it was.
+    var lock: Duration { statement * 0.9 }
     /// How long an answer may take, from the last byte that was sent on.
     package var answer = Duration.seconds(5)
     /// How long one server may take to accept a connection.

@@ -1,6 +1,8 @@
 #if PostgreSQL
 
 /// The statements of a journal. READ COMMITTED, without foreign keys: `FOR NO KEY UPDATE` orders the appends of a database.
+/// Who trims a journal deletes it from the row of position 0 on: a group fits wherever the row before it is there and its
+/// own place is free.
 enum JournalStatements {
     /// Appends, if the head is the one that the group was made for and the server's history is the database's: one row,
     /// else none. `$1` the database, `$2` the position, `$3` the chain, `$4` the record, `$5` the chain before, `$6` the

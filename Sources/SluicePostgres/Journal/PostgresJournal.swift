@@ -8,8 +8,10 @@ package import SluiceStorage
 ///
 /// An append is one statement that commits by itself; within a turn it ends the transaction that holds the row of the
 /// database. Whatever ends without PostgreSQL's word is of unknown outcome, and the same append again finds out: it meets
-/// its own row, or takes the place before the first one arrives. Used by one thread at a time.
-package final class PostgresJournal: Journal {
+/// its own row, or takes the place before the first one arrives.
+///
+/// Used by one thread at a time, which is why it may be sent to another.
+package final class PostgresJournal: Journal, @unchecked Sendable {
     /// The most bytes of records that are read at a time, unless one alone has more.
     private static let byteCountMax: Int64 = 16 << 20
     /// The most records that are read at a time.
@@ -52,6 +54,7 @@ package final class PostgresJournal: Journal {
 
     // MARK: Appending
 
+    // After `stop()` an append throws as one that patience has given up: busy, and perhaps there all the same.
     package func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
         do {
             let outcome = try attempt(record, after: head)
@@ -170,11 +173,12 @@ package final class PostgresJournal: Journal {
         do throws(PostgresFailure) {
             let accepted = try pool.take()
             let limit = pool.timeouts.statement.milliseconds
+            let lockLimit = pool.timeouts.lock.milliseconds
             do {
                 // Behind a pooler the limits hold for this transaction alone.
                 try accepted.connection.execute(
                     script: """
-                        BEGIN; SET LOCAL lock_timeout = \(limit); SET LOCAL statement_timeout = \(limit);
+                        BEGIN; SET LOCAL lock_timeout = \(lockLimit); SET LOCAL statement_timeout = \(limit);
                         SET LOCAL idle_in_transaction_session_timeout = \(limit);
                         SELECT 1 FROM sluice.database WHERE id = \(place.id) FOR NO KEY UPDATE
                         """)

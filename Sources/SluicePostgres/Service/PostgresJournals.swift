@@ -81,9 +81,10 @@ public final class PostgresJournals: JournalService {
                 if let made = try find(name, accepted.connection) { return made }
                 throw .lost("a new database is not there")
             }
+            // The service ends with its last journal.
             return PostgresJournal(
                 databaseID: databaseID, place: places.place(id: id, name: name), pool: pool, node: row.name
-            ) { [bell] in bell.ring(id, $0) }
+            ) { [self] in bell.ring(id, $0) }
         } catch {
             throw error.storageError("the journal of '\(name)' could not be opened", pool.address)
         }
