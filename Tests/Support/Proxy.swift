@@ -1,0 +1,194 @@
+import Foundation
+import Glibc
+
+/// A TCP proxy before a server on this machine, which loses, delays and cuts what passes through it.
+package final class Proxy: @unchecked Sendable {
+    /// What happens to what arrives.
+    package enum Mode: Sendable {
+        case forwards
+        /// Nothing is lost, and nothing passes.
+        case holds
+        /// What the server says is lost, and what clients say passes.
+        case dropsReplies
+        /// New connections are closed at once; those that are there go on.
+        case refuses
+    }
+
+    /// The port of 127.0.0.1 at which the proxy listens.
+    package let port: UInt16
+    private let target: UInt16
+    private let listener: Int32
+    private let condition = NSCondition()
+    // All below are guarded by `condition`.
+    private var currentMode = Mode.forwards
+    private var sockets: Set<Int32> = []
+    private var heldCount = 0
+    private var droppedCount = 0
+    private var isStopped = false
+
+    /// - Parameter target: the port of 127.0.0.1 at which the server listens.
+    package init(to target: UInt16) throws {
+        self.target = target
+        (listener, port) = try Self.listen()
+        Thread.detachNewThread { [self] in accept() }
+    }
+
+    /// What happens from now on.
+    package var mode: Mode {
+        get { locked { currentMode } }
+        set { locked { currentMode = newValue } }
+    }
+
+    /// Closes all connections.
+    package func cut() { locked { for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) } } }
+
+    /// Closes all connections, and listens no more.
+    package func stop() {
+        locked { isStopped = true }
+        cut()
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+
+    /// Waits until something that clients have said is held.
+    package func waitForHeld() async throws { try await wait { $0.heldCount > 0 } }
+
+    /// Waits until something that the server has said was lost.
+    package func waitForDropped() async throws { try await wait { $0.droppedCount > 0 } }
+
+    private func wait(until holds: @escaping @Sendable (Proxy) -> Bool) async throws {
+        try await blocking { [self] in
+            let deadline = Date(timeIntervalSinceNow: waitMax / .seconds(1))
+            condition.lock()
+            defer { condition.unlock() }
+            while !holds(self) {
+                guard condition.wait(until: deadline) else { throw Failure("nothing came through the proxy") }
+            }
+        }
+    }
+
+    private func locked<Result>(_ body: () -> Result) -> Result {
+        condition.lock()
+        defer {
+            condition.broadcast()
+            condition.unlock()
+        }
+        return body()
+    }
+
+    private static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        return address
+    }
+
+    private static func with<Result>(
+        _ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+
+    private static func listen() throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = address(0)
+        guard with(&address, { bind(descriptor, $0, $1) }) == 0, Glibc.listen(descriptor, 64) == 0 else {
+            throw Failure("no port for a proxy: \(errno)")
+        }
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = with(&address) { pointer, _ in getsockname(descriptor, pointer, &length) }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    /// A port of 127.0.0.1 that nobody listens at.
+    package static func freePort() throws -> UInt16 {
+        let (descriptor, port) = try listen()
+        close(descriptor)
+        return port
+    }
+
+    /// Whether nobody listens at a port of 127.0.0.1.
+    package static func isFree(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = address(port)
+        return with(&address, { bind(descriptor, $0, $1) }) == 0
+    }
+
+    private func accept() {
+        while true {
+            let client = Glibc.accept(listener, nil, nil)
+            if client < 0, errno == EINTR { continue }
+            guard client >= 0, !locked({ isStopped }) else { break }
+            let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            var address = Self.address(target)
+            guard mode != .refuses, Self.with(&address, { connect(server, $0, $1) }) == 0 else {
+                close(client)
+                close(server)
+                continue
+            }
+            locked { sockets.formUnion([client, server]) }
+            let link = Link(client: client, server: server) { [self] in locked { sockets.subtract([client, server]) } }
+            Thread.detachNewThread { [self] in forward(link, from: client, to: server, isReply: false) }
+            Thread.detachNewThread { [self] in forward(link, from: server, to: client, isReply: true) }
+        }
+        close(listener)
+    }
+
+    /// Two sockets, which are closed when neither direction uses them any more.
+    private final class Link: Sendable {
+        let client: Int32
+        let server: Int32
+        let forget: @Sendable () -> Void
+
+        init(client: Int32, server: Int32, forget: @escaping @Sendable () -> Void) {
+            self.client = client
+            self.server = server
+            self.forget = forget
+        }
+
+        deinit {
+            forget()
+            close(client)
+            close(server)
+        }
+    }
+
+    private func forward(_ link: Link, from source: Int32, to target: Int32, isReply: Bool) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = recv(source, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0, passes(isReply: isReply, source) else { break }
+            guard !(isReply && mode == .dropsReplies) else {
+                locked { droppedCount += 1 }
+                continue
+            }
+            var rest = buffer[..<count]
+            while !rest.isEmpty {
+                let sent = rest.withUnsafeBytes { send(target, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                guard sent > 0 else { break }
+                rest = rest.dropFirst(sent)
+            }
+        }
+        for socket in [link.client, link.server] { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
+
+    /// Waits while the proxy holds.
+    ///
+    /// - Returns: false if the proxy was stopped meanwhile.
+    private func passes(isReply: Bool, _ source: Int32) -> Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        if currentMode == .holds, !isReply {
+            heldCount += 1
+            condition.broadcast()
+        }
+        while currentMode == .holds, !isStopped { condition.wait() }
+        return !isStopped
+    }
+}
