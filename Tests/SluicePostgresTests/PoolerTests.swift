@@ -37,7 +37,7 @@ struct PoolerTests {
         let script = """
             \(pooler) \(path) & pooler=$!
             cat > /dev/null
-            kill -QUIT $pooler
+            kill -KILL $pooler
             """
         let program = try PostgresServer.start(script, input: nil, as: PostgresServer.asServer)
         defer { program.closeInput() }
