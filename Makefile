@@ -5,9 +5,13 @@ PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
 STRICT := -Xswiftc -warnings-as-errors
 SOURCES := Package.swift Sources Tests Playground Benchmarks
 
-.PHONY: all deps build release dist dist-test demo test check soak fuzz bench lint fmt docs surface clean
+.PHONY: all deps cluster-deps build release dist dist-test demo test test-cluster check soak fuzz bench lint fmt docs surface clean
 
 all: build
+
+# What only servers need that share their databases by PostgreSQL, and the tests of that: the trait PostgreSQL.
+cluster-deps: PACKAGES += libpq-dev postgresql
+cluster-deps: deps
 
 # Installs the missing Debian packages; says plainly what to do where that is impossible.
 deps:
@@ -47,6 +51,12 @@ demo: deps
 test: deps
 	$(SWIFT) build --build-tests $(STRICT)
 	@SWIFT_DETERMINISTIC_HASHING=1 Tools/run-tests $(SWIFT) test --skip-build $(STRICT)
+
+# A PostgreSQL of its own in a temporary folder, and nodes that share it. The trait compiles everything anew, so it has a
+# folder of its own, and the other tests are left out. SLUICE_KILLS says how often PostgreSQL is killed.
+test-cluster: cluster-deps
+	@SWIFT_DETERMINISTIC_HASHING=1 SLUICE_TEST_TARGETS=SluicePostgresTests Tools/run-tests $(SWIFT) test $(STRICT) \
+	  --traits PostgreSQL --scratch-path .build/cluster
 
 # The tests of views, server and simulator with every view, its changes and its places in the index compared with the
 # oracle after each commit. Slow, and built apart.

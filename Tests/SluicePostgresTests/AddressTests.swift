@@ -38,7 +38,8 @@ struct AddressTests {
 
     @Test(arguments: [
         "", "secret", "mysql://ann:secret@one/data", "host=one password=secret", "postgres://ann:secret@one:x y/data",
-        "postgres://ann:secret@[one/data", "postgres://ann:secret@one/data?colour=green", "postgres://ann:%zzsecret@one/",
+        "postgres://ann:secret@[one/data", "postgres://ann:secret@one/data?colour=green",
+        "postgres://ann:%zzsecret@one/",
         "postgres://a,b:1,c:2,d/?port=1,2&password=secret",
     ])
     func `what is no URL is refused without repeating it`(text: String) {
@@ -55,7 +56,9 @@ struct AddressTests {
         let history = PostgresHistory(system: .max, timeline: 0x1F, start: 1_764_000_000_000_000)
         #expect(history.description == "18446744073709551615/0000001F/1764000000000000")
         #expect(PostgresHistory(history.description) == history)
-        for text in ["", "1/2", "1/0000000G/3", "-1/00000001/3", "1/00000001/3/4"] { #expect(PostgresHistory(text) == nil) }
+        for text in ["", "1/2", "1/0000000G/3", "-1/00000001/3", "1/00000001/3/4"] {
+            #expect(PostgresHistory(text) == nil)
+        }
     }
 
     @Test func `a server that cannot hold journals is refused with what would be right`() {

@@ -12,7 +12,9 @@ struct ClusterTests {
     init() async throws { server = try await PostgresServer.shared.value }
 
     /// The message with which a node refuses a server.
-    private func refusal(_ database: TestDatabase, user: String = "sluice", code: StorageError.Code = .journal) -> String {
+    private func refusal(_ database: TestDatabase, user: String = "sluice", code: StorageError.Code = .journal)
+        -> String
+    {
         let url = database.url(user: user)
         let error = #expect(throws: StorageError.self) {
             let node = try PostgresJournals(url: url, node: "node")
@@ -57,7 +59,8 @@ struct ClusterTests {
         let role = "poor_\(database.name)"
         try database.run("CREATE ROLE \(role) LOGIN")
         #expect(refusal(database, user: role).contains("cluster init --print"))
-        try database.run("GRANT USAGE ON SCHEMA sluice TO \(role); GRANT SELECT ON ALL TABLES IN SCHEMA sluice TO \(role)")
+        try database.run(
+            "GRANT USAGE ON SCHEMA sluice TO \(role); GRANT SELECT ON ALL TABLES IN SCHEMA sluice TO \(role)")
         #expect(refusal(database, user: role).contains("INSERT on sluice.journal"))
         let error = #expect(throws: StorageError.self) {
             try PostgresCluster.initialize(try server.emptyDatabase().url(user: role))

@@ -107,10 +107,11 @@ struct HistoryTests {
         let node = try database.node("third") { $0.reconnectMax = .milliseconds(1) }
         let journal = try node.open()
         try database.run("UPDATE sluice.cluster SET id = 'another'")
-        let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
-        try database.run(others + "AND pid <> pg_backend_pid()")
+        try database.killBackends()
         let error = #expect(throws: StorageError.self) { try journal.records(after: 0, countMax: 1) }
-        #expect(error?.code == .journal && error?.message.contains("another cluster") == true)
+        #expect(
+            error?.code == .journal && error?.message.contains("another cluster") == true,
+            "\(error as Any)")
     }
 }
 

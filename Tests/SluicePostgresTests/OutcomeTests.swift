@@ -99,8 +99,7 @@ struct OutcomeTests {
         let journal = try node.open()
         var head = try journal.start
         for number in 0..<10 {
-            let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
-            try database.run(kill + "AND pid <> pg_backend_pid()")
+            try database.killBackends()
             head = try journal.appendAll([number], after: head)
         }
         #expect(try journal.end() == head)

@@ -72,9 +72,9 @@ struct TurnTests {
     }
 
     @Test func `a turn that is kept too long is refused to others, and a holder that stands still loses it`() throws {
-        let first = try open("first", .milliseconds(50))
+        let first = try open("first", .milliseconds(500))
         let second = try open("second")
-        let impatient = try open("third", .milliseconds(50))
+        let impatient = try open("third", .milliseconds(500))
         let start = try first.start
         // A holder that does something all the time keeps it.
         try second.takeTurn()

@@ -40,10 +40,18 @@ package final class ChildProcess: Sendable {
         for (target, source) in [pipes[0].reading, pipes[1].writing, pipes[2].writing].enumerated() {
             posix_spawn_file_actions_adddup2(&actions, source, Int32(target))
         }
+        // The threads of queues block signals, and a program that is started would, too.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        posix_spawnattr_setsigmask(&attributes, &noSignals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
         defer { words.forEach { free($0) } }
         var spawned: pid_t = 0
-        let code = posix_spawn(&spawned, executable, &actions, nil, &words, environ)
+        let code = posix_spawn(&spawned, executable, &actions, &attributes, &words, environ)
         for descriptor in [pipes[0].reading, pipes[1].writing, pipes[2].writing] { close(descriptor) }
         processID = spawned
         input = Mutex(pipes[0].writing)

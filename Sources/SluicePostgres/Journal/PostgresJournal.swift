@@ -54,6 +54,7 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
 
     // MARK: Appending
 
+    // After `stop()` an append throws as one that patience has given up: busy, and perhaps there all the same.
     package func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
         do {
             let outcome = try attempt(record, after: head)

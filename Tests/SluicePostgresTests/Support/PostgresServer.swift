@@ -29,7 +29,7 @@ final class PostgresServer: @unchecked Sendable {
     init() async throws {
         // Another user has to reach it.
         folder = "/tmp/sluice-postgres-" + UUID().uuidString
-        port = try Proxy.freePort()
+        port = try Self.freePort()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         if getuid() == 0 { try await Self.run("chown postgres \(folder)") }
         try await Self.run(
@@ -54,21 +54,31 @@ final class PostgresServer: @unchecked Sendable {
         try await start()
     }
 
+    /// A port that nobody has, and that no connection is given: those begin at 32768.
+    static func freePort() throws -> UInt16 {
+        for port in (UInt16(20_000)..<32_000).shuffled() where Proxy.isFree(port) { return port }
+        throw Failure("no port is free")
+    }
+
     /// What runs the rest of a command as a user who may run PostgreSQL, which root may not.
-    private static let asServer =
+    static let asServer =
         getuid() == 0 ? ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] : []
 
-    private static func start(_ script: String, input: String? = "", as user: [String] = []) throws -> ChildProcess {
+    static func start(_ script: String, input: String? = "", as user: [String] = []) throws -> ChildProcess {
         let command = user + ["/bin/sh", "-c", script]
         return try ChildProcess(command[0], Array(command.dropFirst()), input: input)
     }
 
-    private static func run(_ script: String, as user: [String] = []) async throws {
+    static func run(_ script: String, as user: [String] = []) async throws {
         let exit = try await start(script, as: user).finish()
         guard exit.code == 0 else { throw Failure("\(script): \(exit.diagnostics)") }
     }
 
     // MARK: Life
+
+    private static let isReady = "ready to accept connections"
+    /// The processes of the server before have not all ended, or somebody else has the port for a moment.
+    private static let obstacles = ["pre-existing shared memory", "lock file", "could not create any TCP/IP sockets"]
 
     /// Starts the server, and waits until it can be used.
     func start() async throws {
@@ -83,20 +93,13 @@ final class PostgresServer: @unchecked Sendable {
                 """
             let started = try Self.start(script, input: nil, as: Self.asServer)
             program = started
-            do {
-                try await wait(for: "PostgreSQL to start") {
-                    if started.diagnostics.contains("pre-existing shared memory") { throw Retry() }
-                    return started.diagnostics.contains("ready to accept connections")
-                }
-                return
-            } catch is Retry {
-                // The processes of the server before have not all ended.
-                try await end(started)
+            try await wait(for: "PostgreSQL to start") {
+                (Self.obstacles + [Self.isReady]).contains { started.diagnostics.contains($0) }
             }
+            if started.diagnostics.contains(Self.isReady) { return }
+            try await end(started)
         }
     }
-
-    private struct Retry: Error {}
 
     /// Kills the server as a crash would, with all that it has under way.
     func kill() async throws {
@@ -159,6 +162,15 @@ struct TestDatabase: Sendable {
 
     @discardableResult
     func run(_ sql: String) throws -> PostgresResult { try connect().execute(script: sql) }
+
+    /// Ends all other connections of the database, and waits until they have ended.
+    func killBackends() throws {
+        try run(
+            """
+            SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """)
+    }
 
     /// The number in the first row of a query.
     func number(_ sql: String) throws -> Int64 {
