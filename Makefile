@@ -5,7 +5,7 @@ PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
 STRICT := -Xswiftc -warnings-as-errors
 SOURCES := Package.swift Sources Tests Playground Benchmarks
 
-.PHONY: all deps cluster-deps build release dist dist-test demo test test-cluster check soak fuzz bench lint fmt docs surface clean
+.PHONY: all deps cluster-deps build release dist dist-test demo demo-cluster test test-cluster check soak fuzz bench lint fmt docs surface clean
 
 all: build
 
@@ -46,6 +46,13 @@ dist-test: dist
 demo: deps
 	$(SWIFT) build -c release --product DepartureBoard
 	@$(SWIFT) run -c release --skip-build DepartureBoard
+
+# Three servers on a PostgreSQL of its own; one is killed under load. The trait compiles everything anew, in a folder of
+# its own.
+demo-cluster: cluster-deps
+	$(SWIFT) build -c release --traits PostgreSQL --scratch-path .build/cluster --product sluice
+	$(SWIFT) build -c release --traits PostgreSQL --scratch-path .build/cluster --product ThreeNodes
+	@Tools/demo-cluster .build/cluster/release/sluice .build/cluster/release/ThreeNodes
 
 # Sets and dictionaries iterate in one order, so that a seed means the same everywhere; `make soak` shakes that too.
 test: deps

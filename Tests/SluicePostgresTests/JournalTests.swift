@@ -108,9 +108,9 @@ struct JournalTests {
                 try journal.append(JournalRecord(9, after: head), after: head)
             }
             #expect(error?.code == .journal && error?.message.contains("made anew") == true)
-            #expect(try !journal.has(head))
+            #expect(try !journal.continues(head))
         }
-        #expect(try journal.has(end) && journal.has(journal.start) && journal.end() == end)
+        #expect(try journal.continues(end) && journal.continues(journal.start) && journal.end() == end)
     }
 
     @Test func `a node that has stopped appends no more, and ends what waits at once`() async throws {

@@ -71,6 +71,29 @@ struct TwoEngineTests {
         try checkAgreement(seats: 10)
     }
 
+    /// As after a failover: PostgreSQL may lack groups that the nodes have.
+    @Test func `after another history the next write begins an epoch, which ends the sessions of both nodes`() throws {
+        let ann = try first.open()
+        let ben = try second.open()
+        try first.addSeat(ann.id, 1)
+        try second.follow()
+        try database.run("UPDATE sluice.database SET history = '1/00000001/1'")
+        let before = first.storage.epoch
+        func endings(_ messages: [ServerMessage]) -> [ErrorCode] {
+            messages.compactMap { if case .error(let failure) = $0 { failure.code } else { nil } }
+        }
+        #expect(try endings(first.answers(toAddingSeat: 2, ann.id)) == [.historyChanged])
+        #expect(first.storage.epoch != before)
+        #expect(try endings(second.follow()) == [.historyChanged])
+        #expect(second.storage.epoch == first.storage.epoch)
+        // The client comes back with what it has; its write, which nobody has taken, comes with it.
+        let again = try second.open(ann.opened.identity)
+        #expect(again.opened.outcome == .resumed && again.opened.acknowledged == 1)
+        #expect(try second.addSeat(again.id, 2) == [2])
+        #expect(ben.opened.identity.clientID == 2)
+        try checkAgreement(seats: 2)
+    }
+
     @Test func `both write at the same time, and nothing is lost`() async throws {
         // Each engine is used by one thread.
         nonisolated(unsafe) let nodes = [first, second]

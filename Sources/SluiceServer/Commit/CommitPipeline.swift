@@ -23,6 +23,8 @@ package struct CommitPipeline {
     private let authority: ((SessionID) -> AccessBinding)?
     private let policies: DatabasePolicies?
     private let turns: JournalTurns
+    /// Makes the ids of epochs.
+    private let random: () -> UInt64
 
     /// - Parameters:
     ///   - operationCountMax: the most operations of one transaction; larger ones are rejected.
@@ -35,16 +37,19 @@ package struct CommitPipeline {
     ) {
         self.init(
             storage: storage, workerID: workerID, operationCountMax: operationCountMax, limits: limits,
-            authority: authority, policies: nil, turns: JournalTurns())
+            authority: authority, policies: nil, turns: JournalTurns(), random: { .random(in: .min ... .max) })
     }
 
     /// - Parameters:
     ///   - policies: what the server's user decides about writes; nil for nothing.
     ///   - turns: whether the engine takes turns at the journal.
+    ///   - random: makes the ids of epochs.
     init(
         storage: any JournaledStorage, workerID: String?, operationCountMax: Int, limits: DataLimits,
-        authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?, turns: JournalTurns
+        authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?, turns: JournalTurns,
+        random: @escaping () -> UInt64
     ) {
+        self.random = random
         self.turns = turns
         self.policies = policies
         self.authority = authority
@@ -104,9 +109,24 @@ package struct CommitPipeline {
             } catch is JournalConflict {
                 turns.noteConflict()
                 wasOvertaken = true
+            } catch is JournalHistoryChanged {
+                try beginEpoch(publish)
             }
         }
         throw StorageError(.busy, "the turn to append to the journal was lost again and again")
+    }
+
+    /// Begins an epoch, since the journal may lack groups that it had taken. If another engine was first, that is followed.
+    private func beginEpoch(_ publish: (CommittedGroup) -> Void) throws {
+        do {
+            publish(
+                try storage.transaction {
+                    let now = storage.acceptedAt ?? Timestamp(microseconds: 0)
+                    let prepared = try prepare([], with: [.epoch(random())], now: now)
+                    try append(prepared)
+                    return try finish(prepared)
+                })
+        } catch is JournalConflict { turns.noteConflict() }
     }
 
     private var otherHistory: StorageError {

@@ -90,7 +90,7 @@ final class Committer {
             limits: limits.data, authority: authority,
             policies: policies?.policies(of: database.name, database.storage.schema) { [database] message, details in
                 database.note(.warning, message, details)
-            }, turns: turns)
+            }, turns: turns, random: random)
     }
 
     /// Applies what other engines have appended to the journal. Records that are applied already are left out.

@@ -11,14 +11,10 @@ package protocol Journal {
     /// How long an append is tried again while nobody knows its outcome.
     var patience: AppendPatience { get }
 
-    /// Whether the next group has to begin an epoch, since the journal's own history may have forked: it may lack groups
-    /// that it had taken. Another engine may have begun it meanwhile.
-    var needsEpoch: Bool { get throws }
-
     /// Appends a group after the head that it was made for.
     ///
-    /// - Throws: only errors after which the group is surely not in the journal: ``JournalHistoryChanged`` if
-    ///   ``needsEpoch``, unless the group has an epoch; ``StorageError/Code/busy`` if the journal cannot be reached.
+    /// - Throws: only errors after which the group is surely not in the journal: ``JournalHistoryChanged`` if the next
+    ///   group has to have an epoch, and this one has none; ``StorageError/Code/busy`` if the journal cannot be reached.
     func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome
 
     /// The records after a position, ascending and without a gap; none if it is the last.
@@ -43,17 +39,6 @@ extension Journal {
     // One engine alone is never overtaken.
     package func takeTurn() {}
     package func endTurn() {}
-
-    // Nor does a journal in one place forget.
-    package var needsEpoch: Bool { false }
-
-    /// Whether the journal has had a head, so that a database with it is a replica of the journal.
-    ///
-    /// - Throws: ``StorageError/Code/logTrimmed`` if the journal does not reach back to it.
-    package func has(_ head: JournalHead) throws -> Bool {
-        guard head.position > 0 else { return try head == JournalHead(of: databaseID) }
-        return try records(after: head.position - 1, countMax: 1).first?.head == head
-    }
 }
 
 /// Holds the journals of a server's databases, by their names. Without one, the journal of each database is in its file.

@@ -41,6 +41,8 @@ package final class MemoryJournals: JournalService {
     /// The same journals as another server reaches them.
     package func another() -> MemoryJournals { MemoryJournals(shared) }
 
+    package var clusterID: String { shared.clusterID }
+
     package func journal(ofDatabase name: String) throws -> any Journal {
         let root = shared.journal(ofDatabase: name)
         let journal = root.another { [weak self, shared] in shared.ring(name, besides: self) }
@@ -111,10 +113,14 @@ private final class SharedJournals: Sendable {
         weak var service: MemoryJournals?
     }
 
+    let clusterID: String
     private let random: @Sendable () -> UInt64
     private let state = Mutex(State())
 
-    init(random: @escaping @Sendable () -> UInt64) { self.random = random }
+    init(random: @escaping @Sendable () -> UInt64) {
+        self.random = random
+        clusterID = "\(ObjectID(high: random(), low: random()))"
+    }
 
     var names: [String] { state.withLock { $0.journals.keys.sorted() } }
 

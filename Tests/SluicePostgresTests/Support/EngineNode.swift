@@ -65,12 +65,17 @@ final class EngineNode {
     /// - Returns: what is acknowledged by it.
     @discardableResult
     func addSeat(_ id: SessionID, _ sequence: UInt64) throws -> [UInt64] {
+        try answers(toAddingSeat: sequence, id).compactMap {
+            if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil }
+        }
+    }
+
+    /// Uploads the same, and returns all that is sent because of it.
+    func answers(toAddingSeat sequence: UInt64, _ id: SessionID) throws -> [ServerMessage] {
         let changeset = Changeset(
             sequence: sequence, baseVersion: 0, timestamp: HybridTimestamp(microseconds: Int64(sequence)),
             operations: [ObjectOperation(ObjectRef(0, .int(1)), .create([FieldOperation(1, .add(.int(1)))]))])
-        return try handle([.messages(id, [.upload(session: id.session, changesets: [changeset])])]).compactMap {
-            if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil }
-        }
+        return try handle([.messages(id, [.upload(session: id.session, changesets: [changeset])])])
     }
 
     var seats: Value? { get throws { try storage.row(ObjectRef(0, .int(1)))?.values[1] } }
