@@ -7,6 +7,15 @@ final class Node {
         let program: String
         let journal: String
         let folder: String
+
+        /// Prints how the cluster is.
+        func status() throws {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: program)
+            process.arguments = ["cluster", "status", "--journal=\(journal)"]
+            try process.run()
+            process.waitUntilExit()
+        }
     }
 
     let name: String

@@ -62,6 +62,7 @@ import Sluice
         for (store, place) in zip(stores, ["a", "b", "c", "b, opened now"]) {
             try check(store, departures, place)
         }
+        try plan.status()
         for watcher in watchers { watcher.stop() }
         for store in stores { await store.close() }
         for node in nodes { node.stop() }

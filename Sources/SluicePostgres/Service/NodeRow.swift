@@ -23,7 +23,10 @@ final class NodeRow: Sendable {
     private let run: [UInt8]
     private let places: JournalPlaces
     private let log: LogSink?
-    private let isNameTaken = Atomic(false)
+    /// Since when another run has had the name; nil if none has.
+    private let takenSince = Mutex<ContinuousClock.Instant?>(nil)
+    /// A run that has ended keeps its name for 15 s, also from the run that follows it. Beyond that somebody renews it.
+    private static let graceTime = Duration.seconds(20)
 
     init(name: String, url: String?, places: JournalPlaces, log: LogSink?) {
         self.name = name
@@ -40,10 +43,22 @@ final class NodeRow: Sendable {
             Self.store, .text(name), .bytes(run), .optionalText(url), .text(SluiceRelease.version),
             .integer(Int64(JournalGroup.format)), .text("{\"heads\":{\(heads)}}"))
         let isTaken = stored.affectedCount == 0
-        if isTaken, !isNameTaken.exchange(true, ordering: .relaxed) {
+        let mustWarn = takenSince.withLock { since in
+            guard isTaken else {
+                since = nil
+                return false
+            }
+            let now = ContinuousClock.now
+            guard let first = since else {
+                since = now
+                return false
+            }
+            guard now - first >= Self.graceTime else { return false }
+            since = now
+            return true
+        }
+        if mustWarn {
             log?(.warning, "another node has the name of this one; start one of them with another", [("node", name)])
-        } else if !isTaken {
-            isNameTaken.store(false, ordering: .relaxed)
         }
     }
 }

@@ -169,7 +169,8 @@ struct ContextSwitch {
     func arrive() {
         for move in moves where move.subscription.subscriber.has(move.subscription) {
             guard case .switched(let live) = move.way else { continue }
-            lifecycle.content.replace(move.subscription, with: lifecycle.content.hub[move.query.key] ?? lifecycle.content.insert(live))
+            lifecycle.content.replace(
+                move.subscription, with: lifecycle.content.hub[move.query.key] ?? lifecycle.content.insert(live))
         }
     }
 

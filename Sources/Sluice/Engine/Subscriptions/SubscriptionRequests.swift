@@ -27,7 +27,8 @@ final class SubscriptionRequests {
     init(
         _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ active: ActiveSubscriptions, _ digests: SubscriptionDigests,
-        _ images: ObjectImages, _ waiters: StatusWaiters, faults: FaultRecorder, options: ClientOptions, now: @escaping () -> Timestamp
+        _ images: ObjectImages, _ waiters: StatusWaiters, faults: FaultRecorder, options: ClientOptions,
+        now: @escaping () -> Timestamp
     ) {
         self.storage = storage
         self.transactions = transactions
