@@ -1,5 +1,6 @@
 internal import SluiceAccess
 internal import SluiceModel
+internal import SluiceStorage
 internal import SluiceTransport
 internal import Synchronization
 
@@ -33,6 +34,11 @@ public final class SyncServer: Sendable {
     ///   or when another server uses the folder.
     public init(_ configuration: ServerConfiguration) throws {
         try LoginSetup.check(configuration)
+        var configuration = configuration
+        if let journals = configuration.journals {
+            let now = configuration.now
+            configuration.now = { Timestamp(microseconds: now().microseconds + journals.clockOffset) }
+        }
         self.configuration = configuration
         var limits = DatabaseLimits()
         limits.apply(configuration.quotas)

@@ -48,6 +48,9 @@ package protocol JournalService: Sendable {
     /// - Throws: as ``journal(ofDatabase:)`` does.
     var clusterID: String { get throws }
 
+    /// How far the clock of the journals, which counts for all servers, is ahead of this machine's, in microseconds.
+    var clockOffset: Int64 { get }
+
     /// The journal of a database, which is made if there is none. Blocks; any thread may call it.
     ///
     /// - Throws: ``StorageError/Code/journal`` if the service refuses the server, ``StorageError/Code/busy`` if it does

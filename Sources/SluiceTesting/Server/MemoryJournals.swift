@@ -43,6 +43,8 @@ package final class MemoryJournals: JournalService {
 
     package var clusterID: String { shared.clusterID }
 
+    package var clockOffset: Int64 { 0 }
+
     package func journal(ofDatabase name: String) throws -> any Journal {
         let root = shared.journal(ofDatabase: name)
         let journal = root.another { [weak self, shared] in shared.ring(name, besides: self) }

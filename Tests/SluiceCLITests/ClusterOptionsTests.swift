@@ -1,0 +1,41 @@
+import Testing
+
+@testable import SluiceCLI
+
+/// What the command line refuses about clusters, and what it says instead.
+struct ClusterOptionsTests {
+    private func refusal(of command: any Command.Type, _ arguments: [String]) throws -> CommandError {
+        let parsed = try ArgumentParser(command.description).parse(arguments[...])
+        return try #require(throws: CommandError.self) { _ = try command.init(parsed) }
+    }
+
+    @Test(arguments: ["--node=a", "--node-url=wss://a.example", "--journal-listen=none"])
+    func `options of a node need a journal`(option: String) throws {
+        let error = try refusal(of: ServeCommand.self, ["--data=data", "--dev", option])
+        #expect(error.kind == .usage && error.message.contains("--journal=URL"))
+    }
+
+    #if !PostgreSQL
+        @Test func `a program without PostgreSQL says how to build one with it`() throws {
+            let url = "--journal=postgres://sluice@localhost/sluice"
+            let error = try refusal(of: ServeCommand.self, ["--data=data", "--dev", url])
+            #expect(error.kind == .usage && error.message.contains("--traits PostgreSQL"))
+            #expect(error.message.contains("libpq-dev"))
+        }
+    #endif
+
+    @Test func `an action of the cluster command that does not exist is named with those that do`() throws {
+        let error = try refusal(of: ClusterCommand.self, ["begin"])
+        #expect(error.message == "the action is init or status, and not 'begin'")
+    }
+
+    @Test(arguments: [
+        (["init"], "--journal=URL is missing"), (["status"], "--journal=URL is missing"),
+        (["status", "--print"], "--print is for 'sluice cluster init'"),
+        (["init", "--journal=postgres://a/b", "--role=nodes"], "--role belongs to --print"),
+    ])
+    func `options that do not fit are refused`(arguments: [String], message: String) throws {
+        let error = try refusal(of: ClusterCommand.self, arguments)
+        #expect(error.kind == .usage && error.message.contains(message), "\(error.message)")
+    }
+}
