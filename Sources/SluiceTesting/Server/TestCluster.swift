@@ -110,7 +110,8 @@ public final class TestCluster: Sendable {
     }
 
     /// Leads a store to one node from now on, whatever addresses it knows, as a balancer does. Its connection breaks, and
-    /// it connects at once.
+    /// it connects at once. Where it is led on before its opening has arrived, it may have to come again, as the clock
+    /// moves.
     ///
     /// - Parameters:
     ///   - store: the store.

@@ -62,6 +62,7 @@
                 try await phone.add("milk", id: "\(node)")
                 cluster.route(phone.store, to: node)
             }
+            try await cluster.advance(by: .seconds(30))
             try await phone.store.uploaded()
             #expect(try await tablet.open.synced().count == 3)
         }
