@@ -24,11 +24,6 @@ struct ClusterOptionsTests {
         }
     #endif
 
-    @Test func `an action of the cluster command that does not exist is named with those that do`() throws {
-        let error = try refusal(of: ClusterCommand.self, ["begin"])
-        #expect(error.message == "the action is init or status, and not 'begin'")
-    }
-
     @Test(arguments: [
         (["init"], "--journal=URL is missing"), (["status"], "--journal=URL is missing"),
         (["status", "--print"], "--print is for 'sluice cluster init'"),
