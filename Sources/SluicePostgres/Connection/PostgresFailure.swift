@@ -48,7 +48,7 @@ enum PostgresFailure: Error, Hashable {
             StorageError(
                 .journal, "\(what): \(address) refuses the login (\(reason)); check user, password and database")
         case .lost(let reason, _):
-            StorageError(.busy, "\(what): \(address) does not answer (\(reason)); it is tried again")
+            StorageError(.busy, "\(what): \(address) does not answer (\(reason))")
         case .refused(let state, let message):
             StorageError(
                 Self.isPassing(state) ? .busy : .journal,

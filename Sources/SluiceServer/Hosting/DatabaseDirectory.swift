@@ -41,11 +41,18 @@ final class DatabaseDirectory: Sendable {
         self.opener = opener
         self.now = now
         let folder = try opener.folder.map { try DataFolder($0) }
-        if let path = opener.folder { try ReplicaFolder.claim(path, for: try opener.journals?.clusterID) }
+        if let path = opener.folder { try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals)) }
         self.folder = Mutex(folder)
         opener.journals?.watch { [weak self] in self?.known($0)?.journalGrew() }
         guard let obstacle = folder?.obstacle else { return }
         opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])
+    }
+
+    /// The cluster whose journals a server uses; nil if each database has its own.
+    private static func cluster(of journals: (any JournalService)?) throws(ServerError) -> String? {
+        do { return try journals?.clusterID } catch {
+            throw ServerError(.database, (error as? StorageError)?.message ?? "\(error)", cause: error)
+        }
     }
 
     /// The database with a name, if a session has asked for it; else nil.

@@ -20,7 +20,7 @@ enum ReplicaFolder {
         case (_?, nil):
             throw refusal(
                 path, "has replicas of a cluster, which may lack what other nodes have written",
-                "start the server with --journal=URL, or make its databases its own with 'sluice cluster detach'")
+                "start the server with --journal=URL, or name another folder")
         case (_?, _?):
             throw refusal(
                 path, "has replicas of another cluster than the one that the journal has",
@@ -29,7 +29,7 @@ enum ReplicaFolder {
             guard DataFolder.databaseCount(path) == 0 else {
                 throw refusal(
                     path, "has databases that are no replicas",
-                    "name an empty folder, or give the databases to the cluster with 'sluice cluster adopt'")
+                    "name an empty folder; 'sluice export' and 'sluice import' bring objects into the cluster")
             }
             try mark(path, cluster)
         }
