@@ -10,6 +10,16 @@ struct RuledAccess {
     /// Equal for equal accesses.
     var name: String { "rules \(rules?.number ?? 0) for \(identity)" }
 
+    /// Whether objects of a class have links that may make what they lead to readable.
+    func hasRevealingLinks(_ declared: ClassSchema) -> Bool {
+        declared.properties.contains { property in
+            guard !property.isRetired, let target = property.type.targetClass, target != declared.name else {
+                return false
+            }
+            return rules?.classes[target]?.isTransitive ?? false
+        }
+    }
+
     /// The objects of a state that the user may read.
     func readable(of state: ServerState) -> [[ObjectKey: Row]] {
         let judge = AccessJudge(self, in: state)

@@ -167,9 +167,7 @@ struct SubscriptionCheck {
         func add(_ object: ObjectRef, isNamed: Bool) throws {
             guard let row = try storage.row(object) else { return }
             if decided.contains(object), query.object == nil {
-                let isResult =
-                    try evaluator.isJudgeable(row, in: storage) ? evaluator.matches(row, in: storage) : isNamed
-                guard isResult else { return }
+                guard try isResult(row, object, isNamed: isNamed, evaluator) else { return }
             }
             let values = query.object == nil ? try evaluator.sortValues(of: row, in: storage) : []
             let id = Identity(className: storage.schema[object.classIndex].name, key: object.key).objectID
@@ -195,8 +193,25 @@ struct SubscriptionCheck {
         }
     }
 
-    /// The objects about which the client's pending writes decide: their own, and those of objects that a path of the
-    /// query reads. Goes through all objects on disk, and from each along every path.
+    /// Whether an object is a result about which pending writes may decide: they do unless the condition, read without
+    /// them, says the same, and something else than the server.
+    private func isResult(
+        _ row: Row, _ object: ObjectRef, isNamed: Bool, _ evaluator: Evaluator
+    ) throws -> Bool {
+        guard try evaluator.isJudgeable(row, in: storage) else { return isNamed }
+        let matches = try evaluator.matches(row, in: storage)
+        if pending.contains(object) || query.dependencies.readsBacklinks { return matches }
+        var images: [ObjectRef: Row?] = [:]
+        for object in pending {
+            let image: Row? = if case .row(let image)? = try storage.baseImage(of: object) { image } else { nil }
+            images[object] = .some(image)
+        }
+        let former = try evaluator.matches(row, in: OverlaidObjects(images, over: storage))
+        return matches == former ? isNamed : matches
+    }
+
+    /// The objects about which the client's pending writes may decide: their own, and those of objects that a path of
+    /// the query reads. Goes through all objects on disk, and from each along every path.
     private func decidedHere() throws -> Set<ObjectRef> {
         var decided = pending
         let dependencies = query.dependencies
@@ -241,5 +256,29 @@ struct SubscriptionCheck {
             return storage.subscriptions.allSatisfy { $0.isDormant || $0.state == .complete }
         }
         return true
+    }
+}
+
+/// A store in which some objects are others; for conditions that follow no link backwards.
+private final class OverlaidObjects: ObjectSource {
+    private let rows: [ObjectRef: Row?]
+    private let store: any ObjectSource
+
+    init(_ rows: [ObjectRef: Row?], over store: any ObjectSource) {
+        self.rows = rows
+        self.store = store
+    }
+
+    func row(_ object: ObjectRef) throws -> Row? {
+        if let known = rows[object] { return known }
+        return try store.row(object)
+    }
+
+    func isPresent(_ object: ObjectRef) throws -> Bool { try row(object) != nil }
+
+    func backlinks(
+        to object: ObjectRef, fromClass classIndex: Int, property: Int, _ body: (ObjectKey) throws -> Bool
+    ) throws {
+        try store.backlinks(to: object, fromClass: classIndex, property: property, body)
     }
 }

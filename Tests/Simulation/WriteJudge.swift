@@ -31,6 +31,7 @@ enum WriteJudge {
                 case (nil, nil): true
                 case (nil, let new?): mayCreate(new)
                 case (let old?, nil): mayDelete(old)
+                case (let old?, _?) where change.isDeletionAlone(by: entry): mayDelete(old)
                 case (let old?, let new?):
                     former.may(.update, declared.name, old) && latter.may(.updateAfter, declared.name, new)
                         && change.written.allSatisfy {
@@ -76,7 +77,10 @@ enum WriteJudge {
             if case .create = operation.action { return false }
             return true
         }
-        if case .delete = operation.action { return former.may(.delete, declared.name, old) }
+        if case .delete = operation.action {
+            // What it leaves of an object that others have created too may have links that others have overwritten.
+            return former.may(.delete, declared.name, old) && !access.hasRevealingLinks(declared)
+        }
         guard former.may(.update, declared.name, old),
             operation.fields.allSatisfy({ former.mayWrite(declared.properties[$0.property], declared.name, old) })
         else { return false }
@@ -97,5 +101,13 @@ enum WriteJudge {
         (0..<(1 << min(fields.count, 8))).map { mask in
             fields.enumerated().filter { $0.offset >= 8 || mask >> $0.offset & 1 == 1 }.map(\.element)
         }
+    }
+}
+
+extension LogChange {
+    /// Whether the transaction does nothing to the object but delete it, and others have created what is left.
+    fileprivate func isDeletionAlone(by entry: SluiceStorage.LogEntry) -> Bool {
+        note.deletes && !note.creates && kind == .update && note.lineage?.origin == nil
+            && !(note.lineage?.rest?.writes.contains { $0.stamp.version == entry.version } ?? false)
     }
 }

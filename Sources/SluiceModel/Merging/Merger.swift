@@ -211,6 +211,9 @@ package struct Merger {
     /// Whether the object is another one since, or a part of what it was.
     package var isBegunAnew: Bool { deletes && row != nil && (isOwn || left != nil) }
 
+    /// Whether a deletion has left something, and no operation since has created it.
+    package var isLeft: Bool { deletes && row != nil && !creates }
+
     /// What the deletion has left, followed by what the operations did then.
     private func rest(_ author: WriteStamp, _ origin: WriteLineage.Origin?) -> WriteLineage {
         var rest = left?.rest ?? .init(keepsFormer: false, writes: [])

@@ -12,25 +12,29 @@ package struct ChangedObject {
     package let isDeleted: Bool
     /// Whether one of them would delete the object, had others not created it later.
     package let wouldBeDeleted: Bool
+    /// Whether what is there afterwards is what a deletion has left, and others have created it.
+    package let isLeft: Bool
     /// The properties that the operations name.
     package let named: PropertySet
 
     package init(
-        _ object: ObjectRef, old: Row?, new: Row?, isDeleted: Bool, wouldBeDeleted: Bool = false, named: PropertySet
+        _ object: ObjectRef, old: Row?, new: Row?, isDeleted: Bool, wouldBeDeleted: Bool = false,
+        isLeft: Bool = false, named: PropertySet
     ) {
         self.object = object
         self.old = old
         self.new = new
         self.isDeleted = isDeleted
         self.wouldBeDeleted = wouldBeDeleted
+        self.isLeft = isLeft
         self.named = named
     }
 
     /// Whether the transaction creates the object, or another one in its place.
     fileprivate var isCreated: Bool { new != nil && (old == nil || isDeleted) }
 
-    /// Whether nothing is done to the object beside a deletion without effect.
-    fileprivate var isKept: Bool { wouldBeDeleted && !isDeleted && named.isEmpty }
+    /// Whether nothing is done to the object beside a deletion, after which it is what others have made.
+    fileprivate var isKept: Bool { (isLeft || wouldBeDeleted && !isDeleted) && named.isEmpty }
 }
 
 /// What the rules do not let a transaction do.

@@ -170,7 +170,7 @@ struct GroupPreparation {
             touched.filter { !$0.isHidden }.map {
                 .init(
                     $0.object, old: $0.old, new: $0.merger.row, isDeleted: $0.deletes, wouldBeDeleted: $0.wouldDelete,
-                    named: $0.named)
+                    isLeft: $0.merger.isLeft, named: $0.named)
             }, by: upload.session)
         if let policies, upload.session != .server, try validate(&touched, upload, policies) {
             writeGuard?.note(touched.filter { !$0.isHidden }.map { ($0.object, $0.merger.row) })

@@ -55,6 +55,35 @@ import Testing
         #expect(try world.held("ada") == [1])
     }
 
+    /// Two have created the object without knowing of each other, and the deletion is between the two. What the later
+    /// one has made is left, and its author was allowed to make it: who deletes needs no right to create.
+    @Test(arguments: [true, false])
+    func aDeletionThatLeavesWhatAnotherHasMadeIsJudgedAsADeletion(mayDelete: Bool) throws {
+        let rules = """
+            {"roles": {"admin": "$user.claims.role == 'admin'"},
+             "classes": {"User": {"read": true, "create": "$role.admin"},
+                         "Document": {"read": true, "create": "NOT $user.id == 'ada'",
+                                      "update": "NOT $user.id == 'ada'",
+                                      "delete": "\(mayDelete ? "TRUEPREDICATE" : "$role.admin")"}}}
+            """
+        let world = try World(rules: rules, users: ["ada", "bob"]) { _, _, _, _ in true }
+        world.disconnect("bob")
+        try world.create(World.document(1, "first", grade: 3))
+        try world.observe("ada", "Document")
+        world.disconnect("ada")
+        try world.write("ada") { try $0.delete(World.document(1)) }
+        try world.write("bob") {
+            try $0.insert(World.document(1, "second", owner: "bob"), ofClass: World.ClassIndex.document)
+        }
+        world.connect("bob")
+        #expect(try world.server.row(World.document(1))?.values[World.Field.grade] == .int(3))
+        world.connect("ada")
+        #expect(try text(world, 1) == .string("second"))
+        #expect(try world.server.row(World.document(1))?.values[World.Field.grade] == .int(mayDelete ? 0 : 3))
+        #expect(world["ada"].rejections.count == (mayDelete ? 0 : 1))
+        #expect(try world.held("ada") == [1])
+    }
+
     /// A link to an object of a transitive class lets everybody read it who may read what has the link. Who makes one must
     /// be able to read it already, and what is not there answers as what may not be read.
     @Test func nobodyReadsByALinkOfHisOwnWhatHeMayNotRead() throws {

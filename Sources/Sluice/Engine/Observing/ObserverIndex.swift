@@ -145,6 +145,21 @@ struct ObserverIndex {
         }
     }
 
+    /// Calls `body` with what became of each object from which links lead to another, and each observer of a complete
+    /// subscription that reads the other, if pending writes of linked objects may decide about the one.
+    func forEachDecidedHere(
+        behind object: ObjectRef, _ outcome: TransactionOutcome, _ body: (Observer, ObjectDelta) -> Void
+    ) throws {
+        for (links, observers) in byChain[object.classIndex] ?? [:] {
+            let concerned = observers.compactMap { self[$0] }.filter(\.subscription.isComplete)
+            guard !concerned.isEmpty else { continue }
+            for root in try PathDependents.roots(leadingTo: object, by: links, outcome.delta, in: outcome) {
+                let change = try outcome.change(of: root)
+                for observer in concerned where try isDecidedHere(change, observer, outcome) { body(observer, change) }
+            }
+        }
+    }
+
     /// The observers whose condition or sort the change of a linked object may matter to; nil if they are too many to
     /// be listed.
     private func readers(of change: ObjectDelta, _ outcome: TransactionOutcome, schema: Schema) -> Set<UInt64>? {

@@ -62,10 +62,16 @@ struct ObserverSettlement {
                 for object in objects.sorted() { judge(try outcome.change(of: object), for: observer) }
             }
         }
-        if !overruled.isEmpty, !(transaction.settled.isEmpty && transaction.serverImages.isEmpty) {
+        if !overruled.isEmpty, !(transaction.settled.isEmpty && transaction.renewedImages.isEmpty) {
             for (id, objects) in overruled.all {
                 guard let observer = index[id] else { continue }
                 for object in objects.sorted() { judge(try outcome.change(of: object), for: observer) }
+            }
+        }
+        if outcome.hasPendingObjects {
+            // What these show may be as it was, and yet pending writes may decide now what they did not.
+            for object in transaction.renewedImages.union(transaction.settled).sorted() {
+                try index.forEachDecidedHere(behind: object, outcome) { judge($1, for: $0) }
             }
         }
         try index.forEachTouch(by: outcome, schema: schema, askedCountMax: askedObserverCountMax) { observer, results in

@@ -7,8 +7,10 @@ internal import SluiceViews
 ///
 /// A complete subscription shows the members that the server named, except those that a pending write deletes or makes
 /// unmatching, plus objects that match by a pending write: of their own, or of an object that the condition reads behind
-/// links (``LinkedWrites``). In any other case the results are what matches on disk. If a path needs an object that is
-/// not here, the query is not evaluated locally, and the server's membership counts.
+/// links (``LinkedWrites``). A write behind links decides only if the condition would say otherwise without the pending
+/// writes: where it says the same, and something else than the server, the server knows more than this store. In any
+/// other case the results are what matches on disk. If a path needs an object that is not here, the query is not
+/// evaluated locally, and the server's membership counts.
 struct ResultJudge {
     let query: Query
     private let evaluator: Evaluator
@@ -62,8 +64,11 @@ struct ResultJudge {
             return Decision(isResult: try isNamed(object, subscription, in: state), isOverruled: false)
         }
         let isResult = try evaluator.matches(row, in: state)
-        return Decision(
-            isResult: isResult, isOverruled: try isServers && isResult != isNamed(object, subscription, in: state))
+        guard isServers, try isResult != isNamed(object, subscription, in: state) else {
+            return Decision(isResult: isResult, isOverruled: false)
+        }
+        let isDecisive = try isAlone || evaluator.matches(row, in: UnwrittenObjects(state)) != isResult
+        return Decision(isResult: isResult == isDecisive, isOverruled: isDecisive)
     }
 
     /// Whether an object that is here is among the results, regardless of the limit; as ``decide(_:_:of:in:)`` says.

@@ -22,6 +22,8 @@ final class StoreTransaction: TransactionTarget {
     private(set) var departureReasons: [UInt64: [ObjectRef: RemovalReason]] = [:]
     /// Objects for which the server sent a new state in this step of the transaction.
     private(set) var serverImages: Set<ObjectRef> = []
+    /// Those of all steps. Empty unless somebody observes.
+    private(set) var renewedImages: Set<ObjectRef> = []
     /// Subscriptions whose results must be found again, because they became complete or stopped being so.
     private(set) var rebuilt: Set<UInt64> = []
     /// Those among them whose results may show other values than before, although nothing wrote them.
@@ -137,7 +139,10 @@ final class StoreTransaction: TransactionTarget {
         if let reason { departureReasons[subscription, default: [:]][object] = reason }
     }
 
-    func noteServerImage(_ object: ObjectRef) { serverImages.insert(object) }
+    func noteServerImage(_ object: ObjectRef) {
+        serverImages.insert(object)
+        if isObserved { renewedImages.insert(object) }
+    }
 
     /// Makes observers judge an object again, even if its row does not change, because operations on it may have ceased
     /// to be pending.
