@@ -59,8 +59,9 @@ test: deps
 	$(SWIFT) build --build-tests $(STRICT)
 	@SWIFT_DETERMINISTIC_HASHING=1 Tools/run-tests $(SWIFT) test --skip-build $(STRICT)
 
-# A PostgreSQL of its own in a temporary folder, and nodes that share it, among them processes of the program. The trait compiles everything anew, so it has a
-# folder of its own, and the other tests are left out. SLUICE_KILLS says how often PostgreSQL is killed.
+# A PostgreSQL of its own in a temporary folder, and nodes that share it, among them processes of the program. The trait
+# compiles everything anew, so it has a folder of its own, and the other tests are left out. SLUICE_KILLS says how often
+# PostgreSQL, nodes and connections are killed.
 test-cluster: cluster-deps
 	SLUICE_TEST_TARGETS=SluicePostgresTests $(SWIFT) build --build-tests $(STRICT) $(CLUSTER)
 	@SWIFT_DETERMINISTIC_HASHING=1 SLUICE_TEST_TARGETS=SluicePostgresTests Tools/run-tests $(SWIFT) test --skip-build \

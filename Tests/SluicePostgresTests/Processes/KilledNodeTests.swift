@@ -10,7 +10,7 @@ struct KilledNodeTests {
         try await NodeCluster.with { cluster in
             let writers = try await cluster.writers()
             try await writers.whileWriting {
-                for round in 0..<9 {
+                for round in NodeCluster.kills(9) {
                     try await writers.getOn()
                     try await cluster.nodes[round % 3].kill()
                     // Its client goes on elsewhere.
@@ -27,7 +27,7 @@ struct KilledNodeTests {
             let writers = try await cluster.writers()
             let node = cluster.nodes[0]
             try await writers.whileWriting {
-                for _ in 0..<5 {
+                for _ in NodeCluster.kills(5) {
                     try await writers.getOn()
                     node.proxy.mode = .dropsReplies
                     try await node.proxy.waitForDropped()

@@ -11,7 +11,7 @@ struct KilledServerTests {
         try await NodeCluster.with(on: server) { cluster in
             let writers = try await cluster.writers()
             try await writers.whileWriting {
-                for _ in 0..<5 {
+                for _ in NodeCluster.kills(5) {
                     try await writers.getOn()
                     try await server.kill()
                     try await server.start()
@@ -29,7 +29,7 @@ struct KilledServerTests {
         try await NodeCluster.with(2, on: server) { cluster in
             let writers = try await cluster.writers()
             for writer in writers { try await writer.writeOne() }
-            for writer in writers { try await writer.shows(2) }
+            for writer in writers { try await writer.shows(writers.names) }
             try await server.kill()
             for writer in writers { try await writer.writeLocally() }
             // The patience is over.

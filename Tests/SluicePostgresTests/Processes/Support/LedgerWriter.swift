@@ -17,7 +17,7 @@ final class LedgerWriter: Sendable {
     let store: Store
     private let number: Int64
     private let state: Box
-    private let observation: NotificationToken
+    private let observations: [NotificationToken]
 
     private final class Box: Sendable { let content = Mutex(State()) }
 
@@ -27,7 +27,8 @@ final class LedgerWriter: Sendable {
         self.number = Int64(number)
         self.state = state
         store = try await Ledger.store(urls) { state.content.withLock { $0.resetCount += 1 } }
-        observation = try store.records(ofClass: "Counter").observe { _ in }
+        let queries = [store.records(ofClass: "Counter"), store.records(ofClass: "Entry")]
+        observations = try queries.map { try $0.observe { _ in } }
         _ = try await store.records("Counter").synced(timeout: waitMax)
     }
 
@@ -40,12 +41,16 @@ final class LedgerWriter: Sendable {
     /// The names of the entries that it has written.
     var names: Set<String> { Set((0..<written).map { "\(number)/\($0)" }) }
 
-    /// Writes until ``finish()``, and waits for each to be acknowledged.
+    /// Writes bursts until ``finish()``, and waits for each to be acknowledged.
     func run() async throws {
-        while !state.content.withLock({ $0.isDone }) { try await writeOne() }
+        var generator = SeededGenerator(seed: UInt64(number))
+        while !state.content.withLock({ $0.isDone }) {
+            for _ in 0..<Int.random(in: 1...6, using: &generator) { try await writeLocally() }
+            try await acknowledge()
+        }
     }
 
-    /// Ends ``run()`` after the transaction that is under way.
+    /// Ends ``run()`` after the burst that is under way.
     func finish() { state.content.withLock { $0.isDone = true } }
 
     /// Adds an entry, and counts it. It is only there for all once it is acknowledged.
@@ -71,15 +76,19 @@ final class LedgerWriter: Sendable {
         state.content.withLock { $0.acknowledged = max($0.acknowledged, upTo) }
     }
 
-    /// Waits until the store shows how many transactions there are of all writers.
-    func shows(_ count: Int64) async throws {
-        try await wait(for: "writer \(number) to see \(count)") {
-            try store.records(ofClass: "Counter").first()?["value"] == .int(count)
+    /// Waits until what the store observes has the transactions of all writers, by the names of their entries.
+    func shows(_ names: Set<String>) async throws {
+        try await wait(for: "writer \(number) to see \(names.count) transactions") {
+            try store.records(ofClass: "Counter").first()?["value"] == .int(Int64(names.count))
+                && Set(store.records(ofClass: "Entry").fetch().compactMap { $0["name"]?.text }) == names
         }
     }
 }
 
 extension [LedgerWriter] {
+    /// What all have written.
+    var names: Set<String> { reduce(into: []) { $0.formUnion($1.names) } }
+
     /// Waits until each has got on by some acknowledged transactions.
     func getOn(by count: Int64 = 3) async throws {
         let before = map(\.acknowledged)

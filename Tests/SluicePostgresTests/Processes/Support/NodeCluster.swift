@@ -1,5 +1,6 @@
 #if PostgreSQL
 
+import Foundation
 import Sluice
 import SluiceStorage
 import TestSupport
@@ -10,6 +11,11 @@ import Testing
 /// Some nodes of one cluster, as processes that share a database, each through a proxy of its own.
 struct NodeCluster {
     static let databaseName = "test"
+
+    /// How often something is killed: so often, or as SLUICE_KILLS says.
+    static func kills(_ count: Int) -> Range<Int> {
+        0..<(ProcessInfo.processInfo.environment["SLUICE_KILLS"].flatMap { Int($0) } ?? count)
+    }
 
     let database: TestDatabase
     let nodes: [NodeProcess]
@@ -54,9 +60,9 @@ struct NodeCluster {
     /// was sent back to the start. The nodes then end in order.
     func checkAgreement(_ writers: [LedgerWriter]) async throws {
         for writer in writers { try await writer.acknowledge() }
-        let expected = writers.reduce(into: Set()) { $0.formUnion($1.names) }
+        let expected = writers.names
         for writer in writers {
-            try await writer.shows(Int64(expected.count))
+            try await writer.shows(expected)
             #expect(writer.resetCount == 0)
             await writer.store.close()
         }
