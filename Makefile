@@ -59,11 +59,14 @@ test: deps
 	$(SWIFT) build --build-tests $(STRICT)
 	@SWIFT_DETERMINISTIC_HASHING=1 Tools/run-tests $(SWIFT) test --skip-build $(STRICT)
 
-# A PostgreSQL of its own in a temporary folder, and nodes that share it. The trait compiles everything anew, so it has a
-# folder of its own, and the other tests are left out. SLUICE_KILLS says how often PostgreSQL is killed.
+# A PostgreSQL of its own in a temporary folder, and nodes that share it, among them processes of the program. The trait
+# compiles everything anew, so it has a folder of its own, and the other tests are left out. SLUICE_KILLS says how often
+# PostgreSQL, nodes and connections are killed.
 test-cluster: cluster-deps
-	@SWIFT_DETERMINISTIC_HASHING=1 SLUICE_TEST_TARGETS=SluicePostgresTests Tools/run-tests $(SWIFT) test $(STRICT) \
-	  --traits PostgreSQL --scratch-path .build/cluster
+	SLUICE_TEST_TARGETS=SluicePostgresTests $(SWIFT) build --build-tests $(STRICT) $(CLUSTER)
+	@SWIFT_DETERMINISTIC_HASHING=1 SLUICE_TEST_TARGETS=SluicePostgresTests Tools/run-tests $(SWIFT) test --skip-build \
+	  $(STRICT) $(CLUSTER)
+CLUSTER := --traits PostgreSQL --scratch-path .build/cluster
 
 # The tests of views, server and simulator with every view, its changes and its places in the index compared with the
 # oracle after each commit. Slow, and built apart.

@@ -221,7 +221,7 @@ let package = Package(
         // Against a real PostgreSQL, with the trait: `make test-cluster`.
         tests(
             "SluicePostgres",
-            ["SluiceModel", "SluiceServer", "SluiceStorage", "SluiceWire", "TestSupport"]),
+            ["Sluice", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceWire", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(
             name: "FuzzTargets",

@@ -54,9 +54,13 @@ final class PostgresServer: @unchecked Sendable {
         try await start()
     }
 
-    /// A port that nobody has, and that no connection is given: those begin at 32768.
+    private static let givenPorts = Mutex<Set<UInt16>>([])
+
+    /// A port that nobody has, that nobody else was given here, and that no connection is given: those begin at 32768.
     static func freePort() throws -> UInt16 {
-        for port in (UInt16(20_000)..<32_000).shuffled() where Proxy.isFree(port) { return port }
+        for port in (UInt16(20_000)..<32_000).shuffled() where Proxy.isFree(port) {
+            if givenPorts.withLock({ $0.insert(port).inserted }) { return port }
+        }
         throw Failure("no port is free")
     }
 

@@ -1,0 +1,99 @@
+#if PostgreSQL
+
+import Foundation
+import Sluice
+import SluiceStorage
+import TestSupport
+import Testing
+
+@testable import SluicePostgres
+
+/// Some nodes of one cluster, as processes that share a database, each through a proxy of its own.
+struct NodeCluster {
+    static let databaseName = "test"
+
+    /// How often something is killed: so often, or as SLUICE_KILLS says.
+    static func kills(_ count: Int) -> Range<Int> {
+        0..<(ProcessInfo.processInfo.environment["SLUICE_KILLS"].flatMap { Int($0) } ?? count)
+    }
+
+    let database: TestDatabase
+    let nodes: [NodeProcess]
+
+    /// Runs `body` with nodes that run, and ends them.
+    ///
+    /// - Parameter server: their PostgreSQL; nil for that of all tests.
+    static func with(
+        _ count: Int = 3, on server: PostgresServer? = nil, _ body: (NodeCluster) async throws -> Void
+    ) async throws {
+        let server = if let server { server } else { try await PostgresServer.shared.value }
+        let database = try server.database()
+        try await withFolder { folder in
+            let nodes = try (0..<count).map { try NodeProcess(["a", "b", "c", "d"][$0], in: folder, of: database) }
+            let cluster = NodeCluster(database: database, nodes: nodes)
+            do {
+                for node in nodes { try await node.start() }
+                try await body(cluster)
+            } catch {
+                for node in nodes { try await node.kill() }
+                throw error
+            }
+            for node in nodes { try await node.kill() }
+        }
+    }
+
+    /// The addresses of all nodes, that of one first.
+    func urls(from position: Int) -> [String] {
+        let urls = nodes.map { $0.url() }
+        return Array(urls[position...] + urls[..<position])
+    }
+
+    /// Opens a writer for each node, which goes to the others if its own is gone.
+    func writers() async throws -> [LedgerWriter] {
+        try await Ledger.begin(nodes[0].url())
+        var writers: [LedgerWriter] = []
+        for position in nodes.indices { writers.append(try await LedgerWriter(position, urls(from: position))) }
+        return writers
+    }
+
+    /// Checks that every node has what the writers have written, each once, that all have one history, and that no client
+    /// was sent back to the start. The nodes then end in order.
+    func checkAgreement(_ writers: [LedgerWriter]) async throws {
+        for writer in writers { try await writer.acknowledge() }
+        let expected = writers.names
+        for writer in writers {
+            try await writer.shows(expected)
+            #expect(writer.resetCount == 0)
+            await writer.store.close()
+        }
+        for node in nodes {
+            let (names, count) = try await Ledger.content(node.url())
+            #expect(names.count == Set(names).count, "\(node.name) has something twice")
+            #expect(Set(names) == expected, "\(node.name) lacks something, or has what nobody has written")
+            #expect(count == Int64(expected.count), "\(node.name) has a transaction by half, or twice")
+        }
+        // The row of a run that has ended keeps its place for 15 s.
+        if nodes.allSatisfy({ $0.startCount == 1 }) { try await waitForOneHead() }
+        for node in nodes { try await node.stop() }
+        let journal = try database.node("reader").open(Self.databaseName)
+        for node in nodes {
+            let storage = try SQLiteServerStorage.open(.file(node.replica()), databaseID: journal.databaseID)
+            defer { storage.close() }
+            #expect(storage.damage == nil)
+            #expect(try journal.continues(storage.head), "\(node.name) has a history of its own")
+        }
+    }
+
+    /// Waits until no node lacks anything of the database, as `sluice cluster status` has it.
+    func waitForOneHead() async throws {
+        try await wait(for: "all nodes to be at one head") {
+            let status = try PostgresCluster.status(database.url)
+            guard let database = status.databases.first(where: { $0.name == Self.databaseName }) else { return false }
+            return nodes.allSatisfy { node in
+                status.nodes.contains { $0.name == node.name && status.lag(of: $0, in: database) == 0 }
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,74 @@
+#if PostgreSQL
+
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import SluicePostgres
+
+/// A node of a cluster as a process of the built program, which keeps its name, its folder and its port over restarts.
+final class NodeProcess {
+    let name: String
+    /// The folder of its replicas.
+    let folder: String
+    /// What is between the node and PostgreSQL.
+    let proxy: Proxy
+    private let journal: String
+    private let port: UInt16
+    private(set) var process: ChildProcess?
+    /// How often it was started.
+    private(set) var startCount = 0
+
+    /// Names a node, which does not run yet.
+    init(_ name: String, in folder: String, of database: TestDatabase) throws {
+        self.name = name
+        self.folder = folder + "/" + name
+        proxy = try Proxy(to: database.port)
+        journal = database.url(port: proxy.port)
+        port = try PostgresServer.freePort()
+    }
+
+    deinit {
+        process?.signal(SIGKILL)
+        proxy.stop()
+    }
+
+    func url(_ database: String = NodeCluster.databaseName) -> String { "ws://127.0.0.1:\(port)/\(database)" }
+
+    /// Starts the process, and returns once it listens.
+    func start() async throws {
+        startCount += 1
+        process = try await ServerProcess.start(
+            folder: folder, port: port, options: ["--journal=\(journal)", "--node=\(name)"]
+        ).process
+    }
+
+    /// Ends the process as a crash would.
+    func kill() async throws {
+        process?.signal(SIGKILL)
+        _ = try await process?.finish()
+    }
+
+    /// Has the process end in order.
+    func stop() async throws {
+        process?.signal(SIGTERM)
+        let exit = try await process?.finish()
+        #expect(exit?.code == 0, "\(name): \(exit?.diagnostics ?? "")")
+    }
+
+    func signal(_ number: Int32) { process?.signal(number) }
+
+    /// Waits for the next line of its log with all of some words.
+    func logged(_ words: String...) async throws {
+        let said = try #require(process)
+        try await wait(for: "a line of \(name) with \(words)") {
+            said.diagnostics.split(separator: "\n").contains { line in words.allSatisfy { line.contains($0) } }
+        }
+    }
+
+    /// The file of a replica.
+    func replica(_ database: String = NodeCluster.databaseName) -> String { "\(folder)/\(database).sluicedb" }
+}
+
+#endif
