@@ -40,7 +40,7 @@ final class ServerIdentity: Sendable {
         {
             throw .unsuitable(
                 "is an old primary: it is on timeline \(greeting.history.timeline), and this node has seen "
-                    + "\(known.timeline). Stop it; if it shall be the primary again, run `sluice cluster epoch`")
+                    + "\(known.timeline). Stop it; if it shall be the primary again, restart this node")
         }
         if let known = before.clusterID, known != clusterID {
             throw .unsuitable("has another cluster than the one that this node serves; restart the node to change over")
