@@ -217,7 +217,8 @@ final class SimulatedClient {
 
     /// Checks that the server's number for this client never changes while the server knows it.
     func noteIdentity() throws {
-        guard let state = storage.syncState, case let id = state.clientID, clientIDs.last != id else { return }
+        // A new client has none while nothing can be stored of it.
+        guard let state = storage.syncState, case let id = state.clientID, id != 0, clientIDs.last != id else { return }
         // A number that the server has given since the backup, it gives again to anybody.
         guard state.epoch != endedEpoch else { return }
         clientIDs.append(id)
