@@ -1,5 +1,6 @@
 #if PostgreSQL
 
+import Glibc
 import Sluice
 import TestSupport
 import Testing
@@ -15,6 +16,25 @@ struct KilledServerTests {
                     try await writers.getOn()
                     try await server.kill()
                     try await server.start()
+                }
+                try await writers.getOn()
+            }
+            try await cluster.checkAgreement(writers)
+        }
+        try await server.stop()
+    }
+
+    @Test func `kill -9 of PostgreSQL and all nodes at once loses nothing and repeats nothing`() async throws {
+        let server = try await PostgresServer()
+        try await NodeCluster.with(on: server) { cluster in
+            let writers = try await cluster.writers()
+            try await writers.whileWriting {
+                for _ in NodeCluster.kills(3) {
+                    try await writers.getOn()
+                    for node in cluster.nodes { node.signal(SIGKILL) }
+                    try await server.kill()
+                    try await server.start()
+                    for node in cluster.nodes { try await node.restart() }
                 }
                 try await writers.getOn()
             }

@@ -50,6 +50,12 @@ final class NodeProcess {
         _ = try await process?.finish()
     }
 
+    /// Kills the process if it runs, and starts another.
+    func restart() async throws {
+        try await kill()
+        try await start()
+    }
+
     /// Has the process end in order.
     func stop() async throws {
         process?.signal(SIGTERM)
