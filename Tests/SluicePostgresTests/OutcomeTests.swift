@@ -115,7 +115,7 @@ struct OutcomeTests {
         let start = try journal.start
         proxy.mode = .holds
         let error = #expect(throws: StorageError.self) { try journal.appendAll([1], after: start) }
-        #expect(error?.code == .busy)
+        #expect(error?.code == .outcomeUnknown)
         let read = #expect(throws: StorageError.self) { try journal.records(after: 0, countMax: 1) }
         #expect(read?.code == .busy && read?.message.contains("does not answer") == true)
     }
