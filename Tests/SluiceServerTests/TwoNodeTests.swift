@@ -183,6 +183,30 @@ struct TwoNodeTests {
         #expect(first.storage.schema == second.storage.schema)
     }
 
+    /// The commit of the first upload follows a group that ends the session, and leaves the upload out.
+    @Test func `uploads behind one that was left out are left out, too, and come again`() throws {
+        var limits = DatabaseLimits()
+        limits.groupOperationCountMax = 1
+        let third = try Bench(limits: limits, journal: journal, seed: 3_000)
+        let ann = try third.open()
+        let larger = try Schema(
+            first.planeSchema.classes + [
+                ClassSchema("Pilot", primaryKey: "id", properties: [Property("id", .scalar(.int))])
+            ])
+        let open = ClientMessage.Open(
+            session: 1, path: "planes", identity: nil, version: 0, acknowledged: 0, options: [], schema: larger)
+        _ = try second.handle([
+            .open(SessionID(connection: 90, session: 1), open, User(id: nil, mayExtendSchema: true))
+        ])
+        let answers = try third.upload(ann.id, [third.changeset(1), third.changeset(2)])
+        #expect(failures(in: answers).map(\.code) == [.schemaChanged])
+        #expect(acknowledgements(in: answers).isEmpty)
+        let again = try third.open(ann.opened.identity)
+        #expect(again.opened.outcome == .resumed && again.opened.acknowledged == 0)
+        #expect(try acknowledgements(in: third.upload(again.id, [third.changeset(1), third.changeset(2)])).last == 2)
+        #expect(try third.seats(1) == .int(2))
+    }
+
     // MARK: The servers' own transactions
 
     /// Sells a seat of plane 1, if there is one.

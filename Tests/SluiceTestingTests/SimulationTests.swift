@@ -47,6 +47,16 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         simulate(seed: 603_241, actionCount: 150)
     }
 
+    /// A group that ended the session left out the first upload of a frame, and the second was taken.
+    @Test func uploadsBehindOneThatWasLeftOutAreLeftOutToo() {
+        simulate(seed: 8_100_660, actionCount: 250)
+    }
+
+    /// A subscription was requested anew, and the results that came because of that had no remote.
+    @Test func whatAMisledSubscriptionShowsIsTheServers() {
+        simulate(seed: 8_100_343, actionCount: 250)
+    }
+
     /// A commit moved two subscriptions to another context, and the second was resumed as if it had that commit.
     @Test func whatMovesToAnotherContextIsResumedFromBeforeTheMove() {
         simulate(seed: 801_195, actionCount: 250)

@@ -13,7 +13,9 @@ extension DatabaseEngine {
         let (isTaken, notice) = sessions.takesUploads(of: session)
         output.send(notice, to: session.id)
         guard isTaken else { return }
-        for changeset in changesets {
+        // A commit may follow a group that ends the session, and then leaves its uploads out. What comes after them must
+        // not be taken: the client would be told that it was, and what was left out with it.
+        for changeset in changesets where sessions[session.id] === session {
             committer.add(try session.receive(changeset, now: now))
             if let problem = changeset.problem {
                 // Where the next one begins is not known, so what the client sent after it has to come again.
