@@ -252,7 +252,8 @@ package final class DatabaseEngine {
         guard let failure else { return }
         observers.failAll(ServerError(.database, database.unusable(because: failure), cause: failure))
         guard sessions.count > 0 else { return }
-        database.note(.error, "a database cannot be used any more", [("error", "\(failure)")])
+        let what = database.storage.failure == nil ? "a database has another history" : "a database vanished"
+        database.note(.error, what, [("error", "\(failure)")])
         endAll(.init(.internalError, database.unusable(because: failure), action: .retry))
     }
 
@@ -302,7 +303,8 @@ package final class DatabaseEngine {
         sessions.count == 0 && observers.isEmpty && !hasWork && !lifecycle.isWorkingBeside && !digests.isReading
     }
 
-    /// Why the database can no longer be used, because its file vanished or its journal has another history; nil while it can. Every session was told so.
+    /// Why the database can no longer be used, because its file vanished or its journal has another history; nil while it
+    /// can. Every session was told so.
     /// The database must then be closed, and is opened again for the next session.
     package var failure: StorageError? { database.storage.failure ?? database.otherHistory }
 
