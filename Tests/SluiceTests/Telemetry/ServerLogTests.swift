@@ -3,6 +3,7 @@ import Sluice
 import SluiceModel
 import SluiceServer
 import SluiceTesting
+import TestSupport
 import Testing
 
 #if SLUICE_MACROS
@@ -57,6 +58,8 @@ import Testing
                 let store = try await store(network)
                 try await store.upload(vins: "secret")
                 await store.close()
+                // What the client has sent is on its way, and may be overtaken by the server's own end.
+                try await wait(for: "the end of the session") { logs.lines.last?.message == "a session ended" }
                 await server.stop()
             }
             #expect(
