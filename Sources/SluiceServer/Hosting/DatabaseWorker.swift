@@ -77,7 +77,7 @@ final class DatabaseWorker: Sendable {
     ///   - carryOut: called on the database's queue with the actions to carry out.
     init(
         _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?, metrics: (any ServerMetrics)? = nil,
-        schedule: @escaping Schedule = ServerConfiguration.scheduleInTime,
+        schedule: @escaping Schedule = scheduleInTime,
         makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
         makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         carryOut: @escaping @Sendable ([DatabaseAction]) -> Void

@@ -1,11 +1,7 @@
-internal import Dispatch
 internal import FoundationEssentials
 public import SluiceModel
 package import SluiceStorage
 public import SluiceTransport
-
-/// Calls a closure on any thread after a time.
-package typealias Schedule = @Sendable (_ delay: Duration, _ body: @escaping @Sendable () -> Void) -> Void
 
 /// Says how to run a server.
 public struct ServerConfiguration: Sendable {
@@ -90,10 +86,6 @@ public struct ServerConfiguration: Sendable {
     package var random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
     /// Calls back after a time.
     package var schedule: Schedule = scheduleInTime
-
-    static let scheduleInTime: Schedule = { delay, body in
-        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(delay / .nanoseconds(1))), execute: body)
-    }
 
     /// Makes a configuration. ``SyncServer`` checks it.
     ///
