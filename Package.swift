@@ -168,6 +168,7 @@ let package = Package(
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
                 "SluiceStorage", "SluiceRules", "SluiceAccess", "SluiceJSON", "CSQLite", "CEpoll", "CAllocationCounter",
+                .target(name: "SluicePostgres", condition: .when(traits: ["PostgreSQL"])),
             ], path: "Benchmarks", exclude: ["RESULTS.md"], swiftSettings: settings),
         // Shared by tests and benchmarks.
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
@@ -223,7 +224,7 @@ let package = Package(
         // Against a real PostgreSQL, with the trait: `make test-cluster`.
         tests(
             "SluicePostgres",
-            ["Sluice", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceWire", "TestSupport"]),
+            ["CSQLite", "Sluice", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceWire", "TestSupport"]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(
             name: "FuzzTargets",

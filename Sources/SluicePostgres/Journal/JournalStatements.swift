@@ -76,7 +76,9 @@ enum JournalStatements {
 
     static let history = PostgresStatement("history", "SELECT history FROM sluice.database WHERE id = $1")
 
-    static let find = PostgresStatement("find", "SELECT id, identity FROM sluice.database WHERE name = $1")
+    static let find = PostgresStatement("find", "SELECT id, identity, history FROM sluice.database WHERE name = $1")
+
+    static let names = PostgresStatement(nil, "SELECT name FROM sluice.database ORDER BY name")
 
     /// Makes a database with the row before its first group, unless there is one of the name. `$1` the name, `$2` the
     /// identity, `$3` the history, `$4` the first chain, `$5` the node.

@@ -152,23 +152,21 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
                 "\(place) does not have the history of this replica, which is at position \(head.position); the replica "
                     + "has to be made anew")
         }
+        if DatabaseRow.Phase(rawValue: found.text(0)) == .sealed {
+            throw StorageError(.journal, "\(place) was sealed, since the database was detached from the cluster")
+        }
         guard found.text(0) != history else {
             if duty != nil { throw DutyLost() }
             // A pooler has led to another server than the one that was greeted.
             connection.close()
             return .unknown
         }
-        guard Self.beginsEpoch(record) else { throw JournalHistoryChanged() }
+        guard record.beginsEpoch else { throw JournalHistoryChanged() }
         let begun = try connection.execute(
             JournalStatements.appendEpoch, id, position, chain, bytes, chainBefore, .text(row.name),
             .text(found.text(0)),
             .text(history))
         return begun.affectedCount == 1 ? .appended : .conflict
-    }
-
-    private static func beginsEpoch(_ record: JournalRecord) -> Bool {
-        guard let group = try? JournalGroup.decode(record.bytes, wantsValues: false) else { return false }
-        return group.steps.contains { if case .epoch = $0 { true } else { false } }
     }
 
     package var needsEpoch: Bool {

@@ -10,7 +10,7 @@ enum ClusterTables {
         """
         CREATE SCHEMA IF NOT EXISTS sluice;
         CREATE TABLE sluice.cluster (
-          one boolean PRIMARY KEY DEFAULT true CHECK (one), id bytea NOT NULL, tables int NOT NULL);
+          one boolean PRIMARY KEY DEFAULT true CHECK (one), id bytea NOT NULL, tables int NOT NULL, accepted text);
         CREATE TABLE sluice.database (
           id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE, identity bytea NOT NULL,
           history text NOT NULL);
@@ -65,7 +65,7 @@ enum ClusterTables {
     }
 
     /// Asks for the version of the tables.
-    static let versionQuestion = PostgresStatement(nil, "SELECT tables::int8, id FROM sluice.cluster")
+    static let versionQuestion = PostgresStatement(nil, "SELECT tables::int8, id, accepted FROM sluice.cluster")
 
     /// Asks whether the present role has what ``grants(to:)`` gives.
     static let rightsQuestion = PostgresStatement(

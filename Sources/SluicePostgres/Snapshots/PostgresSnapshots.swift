@@ -120,25 +120,23 @@ final class PostgresSnapshots: SnapshotService {
             return try connection.execute(
                 SnapshotStatements.removeOthers, .integer(id), .integer(snapshot), .integer(0))
         }
-        var (count, size) = (Int64(0), Int64(0))
-        try SnapshotParts.forEach(of: path) { part, byteCount in
+        let (count, size) = try SnapshotParts.forEach(of: path) { number, part in
             guard duty.isHeld else { throw DutyLost() }
             _ = try asking("a part of a snapshot of '\(name)' could not be stored") {
                 connection throws(PostgresFailure) in
                 try connection.execute(
-                    SnapshotStatements.addPart, .integer(snapshot), .integer(count), .bytes(part))
+                    SnapshotStatements.addPart, .integer(snapshot), .integer(Int64(number)), .bytes(part))
             }
-            count += 1
-            size += Int64(byteCount)
         }
         let finished = try fenced("a snapshot of '\(name)' could not be finished", id, duty) {
             connection, database, name, run, term throws(PostgresFailure) in
             try connection.execute(
-                SnapshotStatements.finish, database, name, run, term, .integer(snapshot), .integer(1), .integer(count),
-                .integer(size))
+                SnapshotStatements.finish, database, name, run, term, .integer(snapshot), .integer(1),
+                .integer(Int64(count)),
+                .integer(Int64(size)))
         }
         guard finished.affectedCount == 1 else { throw DutyLost() }
-        return Snapshot(id: snapshot, head: head, byteCount: Int(size), isProved: false)
+        return Snapshot(id: snapshot, head: head, byteCount: size, isProved: false)
     }
 
     func load(_ snapshot: Snapshot, into path: String) throws {
@@ -199,6 +197,14 @@ final class PostgresSnapshots: SnapshotService {
                 SnapshotStatements.note, .integer(id), .integer(Int64(clamping: position)), .text(row.name),
                 .bytes(digest))
         }
+    }
+
+    func lastComparison(ofDatabase name: String) throws -> UInt64 {
+        let id = try id(of: name)
+        let last = try asking("the digests of '\(name)' could not be read") { connection throws(PostgresFailure) in
+            try connection.execute(SnapshotStatements.lastComparison, .integer(id))
+        }
+        return UInt64(clamping: last.integer(0))
     }
 
     func digests(at position: UInt64, ofDatabase name: String) throws -> [ReplicaDigest] {

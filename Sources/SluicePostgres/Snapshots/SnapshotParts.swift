@@ -8,14 +8,18 @@ enum SnapshotParts {
     /// The size of a part before it is compressed, in bytes.
     private static let byteCount = 4 << 20
 
-    /// Calls `body` with each part of a file, and with its size before it was compressed. One part is in memory at a time.
+    /// Calls `body` with each part of a file, and its number. One part is in memory at a time.
     ///
+    /// - Returns: the number of parts, and the size of the file, in bytes.
     /// - Throws: ``StorageError/Code/io`` if the file cannot be read; what `body` throws.
-    static func forEach(of path: String, _ body: (_ part: [UInt8], _ byteCount: Int) throws -> Void) throws {
+    static func forEach(
+        of path: String, _ body: (_ number: Int, _ part: [UInt8]) throws -> Void
+    ) throws -> (count: Int, byteCount: Int) {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw failure("read", path) }
         defer { close(file) }
         var buffer = [UInt8](repeating: 0, count: byteCount)
+        var (number, size) = (0, 0)
         while true {
             var filled = 0
             while filled < byteCount {
@@ -27,8 +31,10 @@ enum SnapshotParts {
                 if count == 0 { break }
                 filled += count
             }
-            if filled == 0 { return }
-            try body(RecordBytes.pack(Array(buffer[..<filled])), filled)
+            if filled == 0 { return (number, size) }
+            try body(number, RecordBytes.pack(Array(buffer[..<filled])))
+            number += 1
+            size += filled
         }
     }
 

@@ -101,6 +101,9 @@ enum SnapshotStatements {
     static let forgetDigests = PostgresStatement(
         nil, "DELETE FROM sluice.digest WHERE database = $1 AND at < clock_timestamp() - interval '1 day'")
 
+    static let lastComparison = PostgresStatement(
+        nil, "SELECT coalesce(max(position), 0) FROM sluice.digest WHERE database = $1")
+
     /// `$1` the database, `$2` the position.
     static let digests = PostgresStatement(
         nil, "SELECT node, digest FROM sluice.digest WHERE database = $1 AND position = $2")

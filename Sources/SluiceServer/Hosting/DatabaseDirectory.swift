@@ -44,7 +44,10 @@ final class DatabaseDirectory: Sendable {
         self.opener = opener
         self.now = now
         let folder = try opener.folder.map { try DataFolder($0) }
-        if let path = opener.folder { try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals)) }
+        if let path = opener.folder {
+            opener.journals?.remember(in: path)
+            try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals))
+        }
         self.folder = Mutex(folder)
         beginUpkeep(policy: replicas)
         guard let obstacle = folder?.obstacle else { return }

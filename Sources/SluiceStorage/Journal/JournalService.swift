@@ -1,3 +1,5 @@
+package import SluiceModel
+
 /// Holds the journals of a server's databases, by their names, and what else the servers of a cluster share. Without one,
 /// the journal of each database is in its file.
 package protocol JournalService: Sendable {
@@ -5,6 +7,10 @@ package protocol JournalService: Sendable {
     ///
     /// - Throws: as ``journal(ofDatabase:)`` does.
     var clusterID: String { get throws }
+
+    /// Keeps in a folder what the server has to know of the service after its next start. Called before anything else, if
+    /// the server has a data folder.
+    func remember(in folder: String)
 
     /// How far the clock of the journals, which counts for all servers, is ahead of this machine's, in microseconds.
     var clockOffset: Int64 { get }
@@ -14,6 +20,31 @@ package protocol JournalService: Sendable {
     /// - Throws: ``StorageError/Code/journal`` if the service refuses the server, ``StorageError/Code/busy`` if it does
     ///   not answer.
     func journal(ofDatabase name: String) throws -> any Journal
+
+    /// The databases that the service has, by name.
+    var databaseNames: [String] { get throws }
+
+    /// Makes a database of the file that a server had alone. Its groups so far are a snapshot, and the next group has to
+    /// begin an epoch. Blocks. O(n).
+    ///
+    /// - Parameters:
+    ///   - name: the database, which the service does not have, or which was sealed and has the same id.
+    ///   - path: a copy of the file, to which nobody writes.
+    ///   - head: the last group that the file has.
+    /// - Throws: ``StorageError/Code/exists`` if the service has the database; as ``journal(ofDatabase:)`` does.
+    func adopt(_ name: String, id: ObjectID, at head: JournalHead, file path: String) throws
+
+    /// Ends the journal of a database: nobody appends to it any more, and it can still be read. Does nothing if it was
+    /// sealed before. Blocks.
+    ///
+    /// - Returns: the last group.
+    /// - Throws: ``StorageError/Code/notFound`` if the service does not have it; as ``journal(ofDatabase:)`` does.
+    func seal(_ name: String) throws -> JournalHead
+
+    /// The journal of a database, also of one that was sealed; none is made. Blocks.
+    ///
+    /// - Throws: as ``seal(_:)``.
+    func existingJournal(ofDatabase name: String) throws -> any Journal
 
     /// Grants the duties that one server of the cluster has at a time.
     var duties: any DutyService { get }

@@ -98,6 +98,9 @@ package protocol SnapshotService: Sendable {
     /// Notes the digest of this server's replica at a position.
     func note(_ digest: [UInt8], at position: UInt64, ofDatabase name: String) throws
 
+    /// The last position for which a server has noted a digest; 0 for none.
+    func lastComparison(ofDatabase name: String) throws -> UInt64
+
     /// The digests that servers have noted for a position.
     func digests(at position: UInt64, ofDatabase name: String) throws -> [ReplicaDigest]
 }

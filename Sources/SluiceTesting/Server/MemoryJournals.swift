@@ -48,10 +48,16 @@ package final class MemoryJournals: JournalService {
 
     package var clusterID: String { shared.clusterID }
 
+    // What servers share ends with the process.
+    package func remember(in folder: String) {}
+
     package var clockOffset: Int64 { 0 }
 
     package func journal(ofDatabase name: String) throws -> any Journal {
         let root = shared.journal(ofDatabase: name)
+        guard !root.isSealed else {
+            throw StorageError(.journal, "the database '\(name)' was detached from the cluster")
+        }
         let journal = root.another { [weak self, shared] in shared.tell(.grew(database: name), besides: self) }
         return try state.withLock { state in
             guard state.phase == .answers else { throw StorageError(.busy, "the journal does not answer") }
@@ -59,6 +65,31 @@ package final class MemoryJournals: JournalService {
             state.journals[name, default: []].append(WeakJournal(journal))
             return journal
         }
+    }
+
+    package var databaseNames: [String] {
+        get throws {
+            try checkItAnswers()
+            return shared.names
+        }
+    }
+
+    package func adopt(_ name: String, id: ObjectID, at head: JournalHead, file path: String) throws {
+        try checkItAnswers()
+        try shared.adopt(name, id: id, at: head)
+        let duty = HeldDuty(Duty("adoption", ofDatabase: name), term: 0) { true }
+        let snapshot = try snapshots.store(path, at: head, holding: duty)
+        try snapshots.noteProof(of: snapshot, holding: duty)
+    }
+
+    package func seal(_ name: String) throws -> JournalHead {
+        try checkItAnswers()
+        return try shared.existing(name).seal()
+    }
+
+    package func existingJournal(ofDatabase name: String) throws -> any Journal {
+        try checkItAnswers()
+        return try shared.existing(name).another()
     }
 
     package var duties: any DutyService {
@@ -180,6 +211,24 @@ private final class SharedJournals: Sendable {
             let journal = MemoryJournal(databaseID: ObjectID(high: random(), low: random()))
             state.journals[name] = journal
             return journal
+        }
+    }
+
+    /// - Throws: ``StorageError/Code/notFound``.
+    func existing(_ name: String) throws -> MemoryJournal {
+        guard let journal = state.withLock({ $0.journals[name] }) else {
+            throw StorageError(.notFound, "the cluster has no database '\(name)'")
+        }
+        return journal
+    }
+
+    /// - Throws: ``StorageError/Code/exists`` if there is one that was not sealed, or is another.
+    func adopt(_ name: String, id: ObjectID, at head: JournalHead) throws {
+        try state.withLock { state in
+            guard state.journals[name].map({ $0.isSealed && $0.databaseID == id }) ?? true else {
+                throw StorageError(.exists, "the cluster has a database '\(name)' already")
+            }
+            state.journals[name] = MemoryJournal(databaseID: id, base: head)
         }
     }
 

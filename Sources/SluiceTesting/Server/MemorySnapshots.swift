@@ -79,6 +79,11 @@ struct MemorySnapshots: SnapshotService {
         shared.note(ReplicaDigest(node: server, position: position, digest: digest), ofDatabase: name)
     }
 
+    func lastComparison(ofDatabase name: String) throws -> UInt64 {
+        try journals.checkItAnswers()
+        return shared.digests(ofDatabase: name).map(\.position).max() ?? 0
+    }
+
     func digests(at position: UInt64, ofDatabase name: String) throws -> [ReplicaDigest] {
         try journals.checkItAnswers()
         return shared.digests(ofDatabase: name).filter { $0.position == position }

@@ -9,6 +9,9 @@ final class SharedRecords: Sendable {
         /// The group before the first that is still there.
         var base: JournalHead
         var records: [JournalRecord] = []
+        var isSealed = false
+        /// Whether the next group has to begin an epoch.
+        var needsEpoch: Bool
         /// Who has the turn.
         var holder: ObjectIdentifier?
         /// Those who wait for the end of the turn.
@@ -27,9 +30,22 @@ final class SharedRecords: Sendable {
     let databaseID: ObjectID
     private let state: Mutex<State>
 
-    init(databaseID: ObjectID) {
+    /// - Parameter base: the group after which the journal begins, with an epoch; nil for the beginning.
+    init(databaseID: ObjectID, base: JournalHead? = nil) {
         self.databaseID = databaseID
-        state = Mutex(State(base: JournalHead(of: databaseID)))
+        state = Mutex(State(base: base ?? JournalHead(of: databaseID), needsEpoch: base != nil))
+    }
+
+    var isSealed: Bool { state.withLock { $0.isSealed } }
+
+    /// Lets nothing be appended any more.
+    ///
+    /// - Returns: the last group.
+    func seal() -> JournalHead {
+        state.withLock { state in
+            state.isSealed = true
+            return head(of: state)
+        }
     }
 
     var records: [JournalRecord] { state.withLock { $0.records } }
@@ -72,6 +88,11 @@ final class SharedRecords: Sendable {
         }
     }
 
+    /// Whether a group may not be appended, since one with an epoch has to come first.
+    func mustBeginEpoch(before record: JournalRecord) -> Bool {
+        state.withLock { $0.needsEpoch } && !record.beginsEpoch
+    }
+
     /// Appends a group, if it fits, once no other engine has the turn. The engine's own turn ends.
     func append(_ record: JournalRecord, after head: JournalHead, by engine: ObjectIdentifier) -> JournalOutcome {
         whenFree(for: engine) { state in
@@ -80,6 +101,7 @@ final class SharedRecords: Sendable {
             if state.records.last == record { return .appended }
             guard self.head(of: state) == head else { return .conflict }
             state.records.append(record)
+            state.needsEpoch = false
             return .appended
         }
     }
