@@ -101,8 +101,8 @@ final class SnapshotTests {
         #expect(try journal.continues(fifth.head) && journal.continues(head))
         #expect(try !journal.continues(JournalHead(position: 2_450, chain: fifth.head.chain)))
         #expect(try !journal.continues(JournalHead(position: 2_501, chain: head.chain)))
-        try journal.appendAll([3], after: head)
-        #expect(try journal.end().position == 2_501)
+        let next = try journal.appendAll([3], after: head)
+        #expect(try second.open().records(after: 2_500, countMax: 9).map(\.head) == [next])
     }
 
     @Test func `the backlog counts what is after the last snapshot`() throws {
@@ -111,7 +111,7 @@ final class SnapshotTests {
         #expect(try first.snapshots.backlog(ofDatabase: "planes").recordCount == 0)
         var head = try journal.appendAll(1...10)
         var backlog = try first.snapshots.backlog(ofDatabase: "planes")
-        #expect(backlog.recordCount == 10 && backlog.byteCount > 100)
+        #expect(backlog.recordCount == 10 && backlog.byteCount > 50)
         head = try journal.appendAll(11...15, after: head)
         backlog = try first.snapshots.backlog(ofDatabase: "planes")
         #expect(backlog.recordCount == 15)

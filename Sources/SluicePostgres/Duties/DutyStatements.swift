@@ -34,6 +34,9 @@ enum DutyStatements {
           AND database = (SELECT id FROM sluice.database WHERE name = $1)
         """)
 
+    /// Whether a run has a duty. `$1` the database, `$2` the duty's name, `$3` the run, `$4` the term.
+    static let check = PostgresStatement(nil, "SELECT \(isHeld(name: 2))")
+
     /// The condition that a run has a duty of the database `$1`, by the numbers of the parameters that say which: the name,
     /// then the run, then the term.
     static func isHeld(name: Int) -> String {

@@ -113,12 +113,13 @@ extension PostgresCluster {
     ) throws(StorageError) -> Result {
         let journals = try PostgresJournals(url: url, node: "administrator")
         defer { journals.stop() }
-        do {
-            guard try !journals.snapshots.nodes(ofDatabase: name).isEmpty else {
-                throw StorageError(
-                    .busy, "no node that lives has the database '\(name)' open; open it with a store first")
+        // A node that has opened it says so with its next sign of life.
+        let failure = "no node that lives has the database '\(name)' open; open it with a store first"
+        _ = try waiting(.seconds(5), failure) { () throws(StorageError) -> Bool? in
+            do { return try journals.snapshots.nodes(ofDatabase: name).isEmpty ? nil : true } catch {
+                throw storageError(error)
             }
-        } catch { throw storageError(error) }
+        }
         return try body(journals)
     }
 

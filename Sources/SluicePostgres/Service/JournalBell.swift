@@ -21,6 +21,8 @@ final class JournalBell: Sendable {
     private let row: NodeRow
     private let waiting = Mutex<[Int64: Int64]>([:])
     private let wake = DispatchSemaphore(value: 0)
+    /// Whether the row of the node is to be written before its time.
+    private let isNews = Atomic(false)
     /// The process of PostgreSQL that the notifications come from; 0 without a connection.
     private let sender = Atomic<Int32>(0)
 
@@ -41,6 +43,12 @@ final class JournalBell: Sendable {
         if isFirst { wake.signal() }
     }
 
+    /// Says soon that the node is alive, and which databases it has open, since that has changed.
+    func announce() {
+        isNews.store(true, ordering: .relaxed)
+        wake.signal()
+    }
+
     /// Ends ``run()``, after ``StopSignal/give()``.
     func stop() { wake.signal() }
 
@@ -52,7 +60,7 @@ final class JournalBell: Sendable {
             do throws(PostgresFailure) {
                 if connection == nil { connection = try connect() }
                 guard let accepted = connection else { continue }
-                if .now >= heartbeat {
+                if isNews.exchange(false, ordering: .relaxed) || .now >= heartbeat {
                     heartbeat = .now + pool.timeouts.heartbeat
                     try row.store(by: accepted.connection)
                 }

@@ -151,8 +151,9 @@ public final class PostgresJournals: JournalService {
     }
 
     private func journal(of row: DatabaseRow, _ name: String) -> PostgresJournal {
+        defer { bell.announce() }
         // The service ends with its last journal.
-        PostgresJournal(
+        return PostgresJournal(
             databaseID: row.identity, place: places.place(id: row.id, name: name), pool: pool, row: self.row
         ) { [self] in bell.ring(row.id, $0) }
     }

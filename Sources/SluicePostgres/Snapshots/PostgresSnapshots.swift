@@ -174,6 +174,11 @@ final class PostgresSnapshots: SnapshotService {
             count += removed
             if removed == 0 { break }
         }
+        let isHeld = try fenced("the duty of '\(duty.duty.database)' could not be checked", id, duty) {
+            connection, database, name, run, term throws(PostgresFailure) in
+            try connection.execute(DutyStatements.check, database, name, run, term)
+        }.flag(0)
+        guard isHeld else { throw DutyLost() }
         _ = try asking("old snapshots could not be removed") { connection throws(PostgresFailure) in
             try connection.execute(SnapshotStatements.removeOthers, .integer(id), .integer(-1), end)
         }
