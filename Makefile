@@ -5,7 +5,7 @@ PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
 STRICT := -Xswiftc -warnings-as-errors
 SOURCES := Package.swift Sources Tests Playground Benchmarks
 
-.PHONY: all deps cluster-deps build release dist dist-test demo demo-cluster test test-cluster check soak fuzz bench lint fmt docs surface clean
+.PHONY: all deps cluster-deps build release dist dist-test demo demo-cluster test test-cluster check soak fuzz bench bench-cluster lint fmt docs surface clean
 
 all: build
 
@@ -92,6 +92,11 @@ fuzz: deps
 # Prints what moved since the last run: the results stay in .build/benchmarks.json.
 bench: release
 	$(SWIFT) run -c release --skip-build Benchmarks $(ARGS)
+
+# The rows S1 to S8, beside a PostgreSQL of their own.
+bench-cluster: cluster-deps
+	$(SWIFT) build -c release --traits PostgreSQL --scratch-path .build/cluster --product Benchmarks
+	Tools/with-postgres .build/cluster/release/Benchmarks --only=S1,S2,S3,S4,S5,S6,S7,S8 --json=.build/benchmarks-cluster.json $(ARGS)
 
 lint:
 	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)

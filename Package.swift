@@ -168,6 +168,7 @@ let package = Package(
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
                 "SluiceStorage", "SluiceRules", "SluiceAccess", "SluiceJSON", "CSQLite", "CEpoll", "CAllocationCounter",
+                .target(name: "SluicePostgres", condition: .when(traits: ["PostgreSQL"])),
             ], path: "Benchmarks", exclude: ["RESULTS.md"], swiftSettings: settings),
         // Shared by tests and benchmarks.
         .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
@@ -212,7 +213,9 @@ let package = Package(
                 "SluiceAccess", "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport",
                 "SluiceViews", "SluiceWire", "TestSupport",
             ]),
-        tests("SluiceBackend", ["Sluice", "SluiceServer", "SluiceTesting", "SluiceModel", "TestSupport"]),
+        tests(
+            "SluiceBackend",
+            ["CSQLite", "Sluice", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceTesting", "TestSupport"]),
         tests(
             "SluiceTesting",
             [
@@ -226,8 +229,8 @@ let package = Package(
         tests(
             "SluicePostgres",
             [
-                "Sluice", "SluiceAccess", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceWire", "TestSupport",
-                "UserTrials",
+                "CSQLite", "Sluice", "SluiceAccess", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceWire",
+                "TestSupport", "UserTrials",
             ]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(

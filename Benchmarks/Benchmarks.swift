@@ -26,7 +26,8 @@ import Foundation
         let workbench = try Workbench(options)
         defer { workbench.removeFolder() }
         var report = Report(options)
-        for row in Row.allCases where options.includes(row.rawValue) {
+        for row in Row.allCases where options.includes(row.rawValue) && (row.isOfServers || options.names(row.rawValue))
+        {
             workbench.say("\(row.rawValue): \(row.title)")
             for measurement in try await row.measure(workbench) { report.add(measurement) }
         }
@@ -68,6 +69,17 @@ enum Row: String, CaseIterable {
     case listMerge = "M1"
     case listEdits = "M2"
     case watchedBootstrap = "P1"
+    case clusterAddedTime = "S1"
+    case clusterOneWriter = "S2"
+    case clusterTwoNodes = "S3"
+    case clusterLarge = "S4"
+    case clusterDatabases = "S5"
+    case clusterFollowing = "S6"
+    case clusterNews = "S7"
+    case clusterImport = "S8"
+
+    /// Whether the row needs no PostgreSQL. The others are measured where they are named.
+    var isOfServers: Bool { !rawValue.hasPrefix("S") }
 
     var title: String {
         switch self {
@@ -101,6 +113,14 @@ enum Row: String, CaseIterable {
         case .listMerge: "a long list that two edit without a network"
         case .listEdits: "an offline backlog on one list"
         case .watchedBootstrap: "watching a bootstrap"
+        case .clusterAddedTime: "what PostgreSQL adds to a commit"
+        case .clusterOneWriter: "one node's commits in groups"
+        case .clusterTwoNodes: "two busy nodes in one database"
+        case .clusterLarge: "a large transaction beside small ones of another node"
+        case .clusterDatabases: "databases side by side"
+        case .clusterFollowing: "following what another node commits"
+        case .clusterNews: "from a commit on one node to another"
+        case .clusterImport: "an import into a cluster"
         }
     }
 
@@ -136,6 +156,28 @@ enum Row: String, CaseIterable {
         case .listMerge: try await ListMergeRow(workbench).measure()
         case .listEdits: try await ListBacklogRow(workbench).measure()
         case .watchedBootstrap: try await WatchedBootstrapRow(workbench).measure()
+        case .clusterAddedTime, .clusterOneWriter, .clusterTwoNodes, .clusterLarge, .clusterDatabases,
+            .clusterFollowing, .clusterNews, .clusterImport:
+            try measureCluster(workbench)
         }
+    }
+
+    private func measureCluster(_ workbench: Workbench) throws -> [Measurement] {
+        #if PostgreSQL
+            let rows = try ClusterRows(workbench)
+            switch self {
+            case .clusterAddedTime: return try rows.addedTime()
+            case .clusterOneWriter: return try rows.oneWriter()
+            case .clusterTwoNodes: return try rows.twoNodes()
+            case .clusterLarge: return try rows.largeBesideSmall()
+            case .clusterDatabases: return try rows.manyDatabases()
+            case .clusterFollowing: return try rows.following()
+            case .clusterNews: return try rows.news()
+            case .clusterImport: return try rows.importing()
+            default: return []
+            }
+        #else
+            throw BenchmarkError("the row \(rawValue) needs a PostgreSQL; run `make bench-cluster`")
+        #endif
     }
 }

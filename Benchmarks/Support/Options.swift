@@ -29,6 +29,9 @@ struct Options {
         }
     }
 
+    /// Whether a row is asked for by its name.
+    func names(_ row: String) -> Bool { only.contains(row) }
+
     func includes(_ row: String) -> Bool { only.isEmpty || only.contains(row) }
 
     /// The size of a measurement: the whole one, or a small one in a quick run.

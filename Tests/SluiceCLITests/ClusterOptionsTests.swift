@@ -28,6 +28,15 @@ struct ClusterOptionsTests {
         (["init"], "--journal=URL is missing"), (["status"], "--journal=URL is missing"),
         (["status", "--print"], "--print is for 'sluice cluster init'"),
         (["init", "--journal=postgres://a/b", "--role=nodes"], "--role belongs to --print"),
+        (["verify", "--journal=postgres://a/b"], "name one database"),
+        (["verify", "a,b", "--journal=postgres://a/b"], "name one database"),
+        (["verify", "a b", "--journal=postgres://a/b"], "no name of a database"),
+        (["status", "a", "--journal=postgres://a/b"], "leave the name out"),
+        (["verify", "a", "--journal=postgres://a/b", "--data=d"], "'sluice cluster adopt' and 'sluice cluster detach'"),
+        (["adopt", "--journal=postgres://a/b"], "--data=DIR is missing"),
+        (["detach", "--data=d"], "--journal=URL is missing"),
+        (["detach", "--data=d", "--offline", "--journal=postgres://a/b"], "leave --journal out"),
+        (["adopt", "--data=d", "--offline"], "--offline is for 'sluice cluster detach'"),
     ])
     func `options that do not fit are refused`(arguments: [String], message: String) throws {
         let error = try refusal(of: ClusterCommand.self, arguments)

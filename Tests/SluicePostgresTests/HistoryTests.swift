@@ -1,5 +1,6 @@
 #if PostgreSQL
 
+import Foundation
 import SluiceModel
 import SluiceStorage
 import TestSupport
@@ -101,6 +102,41 @@ struct HistoryTests {
         let served = try database.node("third", remembering: older)
         _ = try served.open()
         #expect(served.history == present)
+    }
+
+    @Test func `a node remembers over restarts which server it saw, until an administrator accepts another`()
+        async throws
+    {
+        let present = try #require(PostgresHistory(try PostgresCluster.status(database.url).history))
+        try await withFolder { folder in
+            let node = try database.node("third")
+            node.remember(in: folder)
+            _ = try node.open()
+            #expect(HistoryFile(path: folder + "/server.history").read() == present)
+            var later = present
+            later.timeline += 1
+            HistoryFile(path: folder + "/server.history").write(later)
+            let restarted = try database.node("third")
+            restarted.remember(in: folder)
+            let error = #expect(throws: StorageError.self) { try restarted.open() }
+            #expect(error?.message.contains("sluice cluster epoch") == true)
+            let head = try first.appendAll([1])
+            #expect(try PostgresCluster.beginEpoch(database.url) == 1)
+            #expect(throws: JournalHistoryChanged.self) { try first.append(JournalRecord(2, after: head), after: head) }
+            let again = try database.node("third") { $0.reconnectMin = .milliseconds(1) }
+            again.remember(in: folder)
+            _ = try again.open()
+            #expect(HistoryFile(path: folder + "/server.history").read() == present)
+            // Something else in the file is nothing that counts.
+            try Data("12 monkeys".utf8).write(to: URL(filePath: folder + "/server.history"))
+            let puzzled = try database.node("third")
+            puzzled.remember(in: folder)
+            _ = try puzzled.open()
+        }
+        let unknown = #expect(throws: StorageError.self) {
+            try PostgresCluster.beginEpoch(database.url, database: "boats")
+        }
+        #expect(unknown?.code == .notFound)
     }
 
     @Test func `a server that is another cluster meanwhile is refused`() throws {

@@ -19,6 +19,9 @@ enum JournalStatements {
                   || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8
                 """))
 
+    /// The same as ``append`` for a node that must have a duty: `$8` its name, `$9` the node's run, `$10` the term.
+    static let appendHolding = PostgresStatement("appendHolding", append(if: DutyStatements.isHeld(name: 8)))
+
     private static func append(if condition: String) -> String {
         """
         WITH turn AS (SELECT 1 FROM sluice.database WHERE id = $1 AND history = $7 AND \(condition) FOR NO KEY UPDATE)
@@ -63,9 +66,19 @@ enum JournalStatements {
         WHERE before < $4
         """)
 
+    /// Whether the group at a position has a chain, or was trimmed. `$1` the database, `$2` the position, `$3` the chain.
+    static let contains = PostgresStatement(
+        "contains",
+        """
+        SELECT coalesce((SELECT chain = $3 FROM sluice.journal WHERE database = $1 AND position = $2),
+          (SELECT position > $2 FROM sluice.journal WHERE database = $1 ORDER BY position LIMIT 1), false)
+        """)
+
     static let history = PostgresStatement("history", "SELECT history FROM sluice.database WHERE id = $1")
 
-    static let find = PostgresStatement("find", "SELECT id, identity FROM sluice.database WHERE name = $1")
+    static let find = PostgresStatement("find", "SELECT id, identity, history FROM sluice.database WHERE name = $1")
+
+    static let names = PostgresStatement(nil, "SELECT name FROM sluice.database ORDER BY name")
 
     /// Makes a database with the row before its first group, unless there is one of the name. `$1` the name, `$2` the
     /// identity, `$3` the history, `$4` the first chain, `$5` the node.

@@ -80,7 +80,8 @@ final class ConnectionPool: Sendable {
         do throws(PostgresFailure) {
             let connection = try PostgresConnection(to: address ?? self.address, timeouts: timeouts, stop: stop)
             let greeting = try Greeting(connection, timeouts: timeouts)
-            try identity.accept(greeting, clusterID: try PostgresCluster.check(connection))
+            let cluster = try PostgresCluster.check(connection)
+            try identity.accept(greeting, clusterID: cluster.id, accepted: cluster.accepted)
             backoff.noteSuccess()
             return AcceptedConnection(connection: connection, greeting: greeting)
         } catch {

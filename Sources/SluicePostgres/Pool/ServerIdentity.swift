@@ -9,6 +9,8 @@ final class ServerIdentity: Sendable {
         var history: PostgresHistory?
         var clusterID: [UInt8]?
         var clockOffset: Int64 = 0
+        /// Where the history is kept over restarts; nil for nowhere.
+        var memory: HistoryFile?
     }
 
     private let state: Mutex<State>
@@ -19,6 +21,15 @@ final class ServerIdentity: Sendable {
     init(remembering history: PostgresHistory?, log: LogSink?) {
         state = Mutex(State(history: history))
         self.log = log
+    }
+
+    /// Remembers what a file has, and keeps in it what comes.
+    func remember(_ memory: HistoryFile) {
+        let history = memory.read()
+        state.withLock { state in
+            state.memory = memory
+            state.history = state.history ?? history
+        }
     }
 
     /// The history of the newest connection.
@@ -32,23 +43,30 @@ final class ServerIdentity: Sendable {
 
     /// Judges a new connection.
     ///
+    /// - Parameter accepted: the history that an administrator has accepted, whatever this node has seen; nil for none.
     /// - Throws: ``PostgresFailure/unsuitable(_:)`` if it leads to an old primary, or to another cluster.
-    func accept(_ greeting: Greeting, clusterID: [UInt8]) throws(PostgresFailure) {
+    func accept(
+        _ greeting: Greeting, clusterID: [UInt8], accepted: PostgresHistory?
+    ) throws(PostgresFailure) {
         let before = state.withLock { $0 }
         if let known = before.history, known.system == greeting.history.system,
-            greeting.history.timeline < known.timeline
+            greeting.history.timeline < known.timeline, greeting.history != accepted
         {
             throw .unsuitable(
                 "is an old primary: it is on timeline \(greeting.history.timeline), and this node has seen "
-                    + "\(known.timeline). Stop it; if it shall be the primary again, restart this node")
+                    + "\(known.timeline). Stop it; if it shall be the primary again, run `sluice cluster epoch` with its "
+                    + "address")
         }
         if let known = before.clusterID, known != clusterID {
             throw .unsuitable("has another cluster than the one that this node serves; restart the node to change over")
         }
         state.withLock { state in
-            state = State(history: greeting.history, clusterID: clusterID, clockOffset: greeting.clockOffset)
+            state = State(
+                history: greeting.history, clusterID: clusterID, clockOffset: greeting.clockOffset,
+                memory: before.memory)
         }
         if before.history != greeting.history {
+            before.memory?.write(greeting.history)
             log?(
                 .info, "the journal's server is connected",
                 [("version", greeting.version), ("history", "\(greeting.history)")])

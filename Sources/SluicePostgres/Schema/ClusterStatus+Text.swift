@@ -14,6 +14,8 @@ extension ClusterStatus {
             let lags = nodes.compactMap { node in lag(of: node, in: database).map { "\(node.name) lacks \($0)" } }
             lines.append(
                 "database \(database.name): position \(database.position), quiet for \(Int(database.quiet)) s"
+                    + (database.snapshot.map { ", snapshot at \($0)" } ?? "")
+                    + database.duties.sorted { $0.key < $1.key }.map { ", \($0.value) has the duty \($0.key)" }.joined()
                     + lags.map { ", \($0)" }.joined())
         }
         return lines.joined(separator: "\n") + "\n"

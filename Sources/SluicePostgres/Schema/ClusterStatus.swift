@@ -36,6 +36,10 @@ public struct ClusterStatus: Sendable, Hashable, Codable {
         public var start: UInt64
         /// For how many seconds nobody has appended.
         public var quiet: Double
+        /// The last group of the newest snapshot that was proved; nil if there is none.
+        public var snapshot: UInt64?
+        /// Which node has each duty now, by the duty's name.
+        public var duties: [String: String]
     }
 
     /// The version of the tables.
@@ -70,7 +74,10 @@ extension PostgresCluster {
         nil,
         """
         SELECT d.name, d.id, last.position, (extract(epoch FROM clock_timestamp() - last.at) * 1000)::int8,
-          (SELECT position FROM sluice.journal WHERE database = d.id ORDER BY position LIMIT 1)
+          (SELECT position FROM sluice.journal WHERE database = d.id ORDER BY position LIMIT 1),
+          (SELECT max(position) FROM sluice.snapshot WHERE database = d.id AND state = 2),
+          coalesce((SELECT string_agg(name || E'\\n' || node, E'\\n' ORDER BY name) FROM sluice.duty
+            WHERE database = d.id AND until > clock_timestamp()), '')
         FROM sluice.database AS d CROSS JOIN LATERAL
           (SELECT position, at FROM sluice.journal WHERE database = d.id ORDER BY position DESC LIMIT 1) AS last
         ORDER BY d.name
@@ -95,7 +102,9 @@ extension PostgresCluster {
                 return ClusterStatus.Database(
                     name: databases.text(0, row: row), position: UInt64(clamping: databases.integer(2, row: row)),
                     start: UInt64(clamping: databases.integer(4, row: row)),
-                    quiet: Double(databases.integer(3, row: row)) / 1_000)
+                    quiet: Double(databases.integer(3, row: row)) / 1_000,
+                    snapshot: databases.isNull(5, row: row) ? nil : UInt64(clamping: databases.integer(5, row: row)),
+                    duties: duties(databases.text(6, row: row)))
             }
             let nodes = try connection.execute(nodesQuestion)
             return ClusterStatus(
@@ -104,6 +113,12 @@ extension PostgresCluster {
         } catch {
             throw error.storageError("the status of the cluster could not be read", address)
         }
+    }
+
+    /// Names of duties and nodes by turns, a line each.
+    private static func duties(_ text: String) -> [String: String] {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        return stride(from: 0, to: lines.count - 1, by: 2).reduce(into: [:]) { $0[lines[$1]] = lines[$1 + 1] }
     }
 
     private static func node(_ result: PostgresResult, _ row: Int, _ names: [Int64: String]) -> ClusterStatus.Node {

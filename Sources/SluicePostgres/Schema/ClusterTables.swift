@@ -10,7 +10,7 @@ enum ClusterTables {
         """
         CREATE SCHEMA IF NOT EXISTS sluice;
         CREATE TABLE sluice.cluster (
-          one boolean PRIMARY KEY DEFAULT true CHECK (one), id bytea NOT NULL, tables int NOT NULL);
+          one boolean PRIMARY KEY DEFAULT true CHECK (one), id bytea NOT NULL, tables int NOT NULL, accepted text);
         CREATE TABLE sluice.database (
           id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE, identity bytea NOT NULL,
           history text NOT NULL);
@@ -29,6 +29,12 @@ enum ClusterTables {
         CREATE TABLE sluice.duty (
           database bigint NOT NULL, name text NOT NULL, node text NOT NULL, run bytea NOT NULL, term bigint NOT NULL,
           until timestamptz NOT NULL, PRIMARY KEY (database, name));
+        CREATE TABLE sluice.request (
+          database bigint NOT NULL, name text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp(),
+          PRIMARY KEY (database, name));
+        CREATE TABLE sluice.digest (
+          database bigint NOT NULL, position bigint NOT NULL, node text NOT NULL, digest bytea NOT NULL,
+          at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (database, position, node));
         CREATE UNLOGGED TABLE sluice.message (
           id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, database bigint NOT NULL, node text NOT NULL,
           bytes bytea NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
@@ -65,16 +71,16 @@ enum ClusterTables {
         return """
             GRANT USAGE ON SCHEMA sluice TO \(name);
             GRANT SELECT ON ALL TABLES IN SCHEMA sluice TO \(name);
-            GRANT INSERT, UPDATE ON sluice.database, sluice.node, sluice.duty, sluice.snapshot TO \(name);
-            GRANT INSERT, DELETE ON sluice.journal, sluice.part, sluice.message TO \(name);
-            GRANT DELETE ON sluice.node, sluice.duty, sluice.snapshot TO \(name);
+            GRANT INSERT, UPDATE ON sluice.database, sluice.node, sluice.duty, sluice.snapshot, sluice.digest TO \(name);
+            GRANT INSERT, DELETE ON sluice.journal, sluice.part, sluice.message, sluice.request TO \(name);
+            GRANT DELETE ON sluice.node, sluice.duty, sluice.snapshot, sluice.digest TO \(name);
             GRANT INSERT, UPDATE, DELETE ON sluice.users, sluice.logins, sluice.revocations, sluice.leads TO \(name);
             GRANT UPDATE ON sluice.changes TO \(name);
             """
     }
 
     /// Asks for the version of the tables.
-    static let versionQuestion = PostgresStatement(nil, "SELECT tables::int8, id FROM sluice.cluster")
+    static let versionQuestion = PostgresStatement(nil, "SELECT tables::int8, id, accepted FROM sluice.cluster")
 
     /// Asks whether the present role has what ``grants(to:)`` gives.
     static let rightsQuestion = PostgresStatement(
@@ -83,7 +89,9 @@ enum ClusterTables {
         SELECT coalesce(string_agg(needed.r || ' on ' || needed.t, ', '), '') FROM (VALUES
           ('sluice.database', 'INSERT'), ('sluice.database', 'UPDATE'), ('sluice.journal', 'SELECT'),
           ('sluice.journal', 'INSERT'), ('sluice.journal', 'DELETE'), ('sluice.node', 'INSERT'),
-          ('sluice.node', 'UPDATE'), ('sluice.message', 'INSERT'), ('sluice.message', 'DELETE'),
+          ('sluice.node', 'UPDATE'), ('sluice.duty', 'UPDATE'), ('sluice.snapshot', 'UPDATE'),
+          ('sluice.part', 'INSERT'), ('sluice.digest', 'INSERT'), ('sluice.request', 'DELETE'),
+          ('sluice.message', 'INSERT'), ('sluice.message', 'DELETE'),
           ('sluice.users', 'INSERT'), ('sluice.users', 'UPDATE'), ('sluice.users', 'DELETE'),
           ('sluice.logins', 'INSERT'), ('sluice.logins', 'UPDATE'), ('sluice.logins', 'DELETE'),
           ('sluice.revocations', 'INSERT'), ('sluice.revocations', 'UPDATE'), ('sluice.leads', 'INSERT'),

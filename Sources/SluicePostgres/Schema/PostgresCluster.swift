@@ -56,9 +56,11 @@ public enum PostgresCluster {
 
     /// Checks that a node can use the tables as this connection's role.
     ///
-    /// - Returns: the cluster's id.
+    /// - Returns: the cluster's id, and the history that an administrator has accepted; nil for none.
     /// - Throws: ``PostgresFailure/unsuitable(_:)`` with what somebody has to do.
-    static func check(_ connection: PostgresConnection) throws(PostgresFailure) -> [UInt8] {
+    static func check(
+        _ connection: PostgresConnection
+    ) throws(PostgresFailure) -> (id: [UInt8], accepted: PostgresHistory?) {
         let cluster: PostgresResult
         do { cluster = try connection.execute(ClusterTables.versionQuestion) } catch {
             switch error.state {
@@ -78,7 +80,7 @@ public enum PostgresCluster {
         }
         let missing = try connection.execute(ClusterTables.rightsQuestion).text(0)
         guard missing.isEmpty else { throw .unsuitable("\(noRights) (missing: \(missing))") }
-        return cluster.bytes(1)
+        return (cluster.bytes(1), cluster.isNull(2) ? nil : PostgresHistory(cluster.text(2)))
     }
 
     private static let noRights =

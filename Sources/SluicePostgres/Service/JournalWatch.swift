@@ -22,7 +22,7 @@ final class JournalWatch: Sendable {
     let users = UserNews()
     let messages: MessageInbox
     private let log: LogSink?
-    private let hear = Mutex<(@Sendable (String) -> Void)?>(nil)
+    private let hear = Mutex<(@Sendable (JournalNews) -> Void)?>(nil)
 
     init(
         pool: ConnectionPool, places: JournalPlaces, bell: JournalBell, messages: MessageInbox, listening: Listening,
@@ -37,7 +37,7 @@ final class JournalWatch: Sendable {
     }
 
     /// - Parameter hear: see ``JournalService/watch(_:)``.
-    func begin(_ hear: @escaping @Sendable (String) -> Void) { self.hear.withLock { $0 = hear } }
+    func begin(_ hear: @escaping @Sendable (JournalNews) -> Void) { self.hear.withLock { $0 = hear } }
 
     /// Does the work until the service is stopped.
     func run() {
@@ -101,16 +101,19 @@ final class JournalWatch: Sendable {
         }
     }
 
-    /// Heeds a bell: the number of a database and a position, or what else has happened.
+    /// Heeds a bell: the number of a database, and a position or what is asked for; or what else has happened.
     private func heed(_ payload: String) {
-        if let blank = payload.firstIndex(of: " ") {
-            switch payload[..<blank] {
-            case UserNews.kind: return users.heed(payload[blank...].dropFirst())
-            case MessageInbox.kind: return messages.heed(payload[blank...].dropFirst())
-            default: break
-            }
+        let words = payload.split(separator: " ")
+        if let kind = words.first {
+            let rest = payload[kind.endIndex...].dropFirst()
+            if kind == UserNews.kind { return users.heed(rest) }
+            if kind == MessageInbox.kind { return messages.heed(rest) }
         }
-        let numbers = payload.split(separator: " ").compactMap { UInt64($0) }
+        if words.count == 2, words[1] == JournalBell.upkeep, let id = Int64(words[0]) {
+            if let place = places[id] { tell(.upkeepRequested(database: place.name)) }
+            return
+        }
+        let numbers = words.compactMap { UInt64($0) }
         guard numbers.count == 2, let place = places[Int64(clamping: numbers[0])] else { return }
         if place.noteAppend(of: numbers[1]) { say(place) }
     }
@@ -124,7 +127,9 @@ final class JournalWatch: Sendable {
         }
     }
 
-    private func say(_ place: JournalPlace) { hear.withLock { $0 }?(place.name) }
+    private func say(_ place: JournalPlace) { tell(.grew(database: place.name)) }
+
+    private func tell(_ news: JournalNews) { hear.withLock { $0 }?(news) }
 }
 
 #endif

@@ -20,7 +20,7 @@ final class NodeRow: Sendable {
     let name: String
     private let url: String?
     /// The random number of this run.
-    private let run: [UInt8]
+    let run: [UInt8]
     private let places: JournalPlaces
     private let log: LogSink?
     /// Since when another run has had the name; nil if none has.

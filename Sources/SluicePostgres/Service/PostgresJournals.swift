@@ -16,6 +16,8 @@ public final class PostgresJournals: JournalService {
     private let bell: JournalBell
     private let watcher: JournalWatch
     private let identity: ServerIdentity
+    private let dutyRows: PostgresDuties
+    private let snapshotRows: PostgresSnapshots
     private let stopSignal = StopSignal()
     private let isWatching = Atomic(false)
 
@@ -56,6 +58,8 @@ public final class PostgresJournals: JournalService {
         watcher = JournalWatch(
             pool: pool, places: places, bell: bell, messages: MessageInbox(node: row.name, places: places),
             listening: listening, log: log)
+        dutyRows = PostgresDuties(pool: pool, row: row)
+        snapshotRows = PostgresSnapshots(pool: pool, row: row, places: places)
     }
 
     deinit { stop() }
@@ -75,6 +79,8 @@ public final class PostgresJournals: JournalService {
 
     // MARK: JournalService
 
+    package func remember(in folder: String) { identity.remember(HistoryFile(path: folder + "/server.history")) }
+
     package var clusterID: String {
         get throws {
             do throws(PostgresFailure) {
@@ -92,42 +98,84 @@ public final class PostgresJournals: JournalService {
     }
 
     package func journal(ofDatabase name: String) throws -> any Journal {
+        let found: DatabaseRow
         do throws(PostgresFailure) {
-            let (id, databaseID) = try pool.withConnection { accepted throws(PostgresFailure) in
-                if let found = try find(name, accepted.connection) { return found }
+            found = try pool.withConnection { accepted throws(PostgresFailure) in
+                if let found = try DatabaseRow.find(name, accepted.connection) { return found }
                 try make(name, accepted)
-                if let made = try find(name, accepted.connection) { return made }
+                if let made = try DatabaseRow.find(name, accepted.connection) { return made }
                 throw .lost("a new database is not there")
             }
-            // The service ends with its last journal.
-            return PostgresJournal(
-                databaseID: databaseID, place: places.place(id: id, name: name), pool: pool, node: row.name
-            ) { [self] in bell.ring(id, $0) }
         } catch {
             throw error.storageError("the journal of '\(name)' could not be opened", pool.address)
         }
-    }
-
-    private func find(_ name: String, _ connection: PostgresConnection) throws(PostgresFailure) -> (Int64, ObjectID)? {
-        let found = try connection.execute(JournalStatements.find, .text(name))
-        guard found.rowCount == 1 else { return nil }
-        let identity = found.bytes(1)
-        guard identity.count == 16 else { throw .unsuitable("has a database without an identity of 16 bytes") }
-        let words = [identity[..<8], identity[8...]].map { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
-        return (found.integer(0), ObjectID(high: words[0], low: words[1]))
+        switch found.phase {
+        case nil, .adopted: return journal(of: found, name)
+        case .adopting: throw StorageError(.busy, "the database '\(name)' is being adopted by the cluster")
+        case .sealed:
+            throw StorageError(
+                .journal, "the database '\(name)' was detached from the cluster; the server that has it now serves it")
+        }
     }
 
     /// Of two nodes that make one database, one does, and both find it.
     private func make(_ name: String, _ accepted: AcceptedConnection) throws(PostgresFailure) {
         let id = ObjectID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
-        let identity = [id.high, id.low].flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } }
         try accepted.connection.execute(
-            JournalStatements.make, .text(name), .bytes(identity), .text(accepted.greeting.history.description),
-            .bytes(JournalHead(of: id).chain), .text(row.name))
+            JournalStatements.make, .text(name), .bytes(DatabaseRow.bytes(id)),
+            .text(accepted.greeting.history.description), .bytes(JournalHead(of: id).chain), .text(row.name))
     }
 
-    package func watch(_ hear: @escaping @Sendable (_ database: String) -> Void) {
-        watcher.begin(hear)
+    package var databaseNames: [String] {
+        get throws {
+            do throws(PostgresFailure) {
+                let found = try pool.withConnection { accepted throws(PostgresFailure) in
+                    try accepted.connection.execute(JournalStatements.names)
+                }
+                return (0..<found.rowCount).map { found.text(0, row: $0) }
+            } catch { throw error.storageError("the databases could not be listed", pool.address) }
+        }
+    }
+
+    package func adopt(_ name: String, id: ObjectID, at head: JournalHead, file path: String) throws {
+        try adoption.adopt(name, id: id, at: head, file: path)
+    }
+
+    package func seal(_ name: String) throws -> JournalHead { try adoption.seal(name) }
+
+    package func existingJournal(ofDatabase name: String) throws -> any Journal {
+        let found: DatabaseRow?
+        do throws(PostgresFailure) {
+            found = try pool.withConnection { accepted throws(PostgresFailure) in
+                try DatabaseRow.find(name, accepted.connection)
+            }
+        } catch {
+            throw error.storageError("the journal of '\(name)' could not be opened", pool.address)
+        }
+        guard let found, found.phase != .adopting else {
+            throw StorageError(.notFound, "the cluster has no database '\(name)'")
+        }
+        return journal(of: found, name)
+    }
+
+    private func journal(of row: DatabaseRow, _ name: String) -> PostgresJournal {
+        // The service ends with its last journal.
+        PostgresJournal(
+            databaseID: row.identity, place: places.place(id: row.id, name: name), pool: pool, row: self.row
+        ) { [self] in bell.ring(row.id, $0) }
+    }
+
+    private var adoption: DatabaseAdoption { DatabaseAdoption(pool: pool, row: row) }
+
+    package var duties: any DutyService { dutyRows }
+
+    package var snapshots: any SnapshotService { snapshotRows }
+
+    package func watch(_ hear: @escaping @Sendable (JournalNews) -> Void) {
+        watcher.begin { [snapshotRows] news in
+            if case .upkeepRequested = news { snapshotRows.noteRequest() }
+            hear(news)
+        }
         guard !isWatching.exchange(true, ordering: .relaxed) else { return }
         // Each has a thread of its own for as long as it blocks.
         DispatchQueue(label: "sluice.journal.watch").async { [watcher] in watcher.run() }

@@ -44,17 +44,20 @@ final class DataFolder: Sendable {
     private static func hasDatabases(_ path: String) -> Bool { databaseCount(path) > 0 }
 
     /// How many databases have files in a folder; 0 if it cannot be read. O(n) for the files.
-    static func databaseCount(_ path: String) -> Int {
-        guard let folder = opendir(path) else { return 0 }
+    static func databaseCount(_ path: String) -> Int { databaseNames(path).count }
+
+    /// The databases that have files in a folder, sorted; none if it cannot be read. O(n log n) for the files.
+    static func databaseNames(_ path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
-        var count = 0
+        var names: [String] = []
         while let entry = readdir(folder) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if name.hasSuffix(".sluicedb") { count += 1 }
+            if name.hasSuffix(DatabaseFile.suffix) { names.append(String(name.dropLast(DatabaseFile.suffix.count))) }
         }
-        return count
+        return names.sorted()
     }
 
     /// Checks that the folder is still the one that was locked.

@@ -25,6 +25,8 @@ final class DatabaseDirectory: Sendable {
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
     /// The data folder, locked until the databases are closed; nil for a server in memory.
     private let folder: Mutex<DataFolder?>
+    /// What is done for replicas now and then; nil for databases that are none.
+    private let upkeep = Mutex<ReplicaUpkeep?>(nil)
 
     /// - Parameters:
     ///   - idleTime: how long a database stays open without sessions, in microseconds.
@@ -33,7 +35,8 @@ final class DatabaseDirectory: Sendable {
     /// - Throws: ``ServerError`` when the opener's folder cannot be created or used.
     init(
         _ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp,
-        schedule: @escaping Schedule, carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
+        schedule: @escaping Schedule, replicas: ReplicaPolicy,
+        carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
     ) throws {
         self.schedule = schedule
         self.carryOut = carryOut
@@ -41,12 +44,43 @@ final class DatabaseDirectory: Sendable {
         self.opener = opener
         self.now = now
         let folder = try opener.folder.map { try DataFolder($0) }
-        if let path = opener.folder { try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals)) }
+        if let path = opener.folder {
+            opener.journals?.remember(in: path)
+            try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals))
+        }
         self.folder = Mutex(folder)
         opener.journals?.messages.receive { [weak self] in self?.known($1)?.hear($0) }
-        opener.journals?.watch { [weak self] in self?.known($0)?.journalGrew() }
+        beginUpkeep(policy: replicas)
         guard let obstacle = folder?.obstacle else { return }
         opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])
+    }
+
+    /// Begins to heed the journals, if the databases are replicas.
+    private func beginUpkeep(policy: ReplicaPolicy) {
+        guard let journals = opener.journals else { return }
+        if let path = opener.folder {
+            let upkeep = ReplicaUpkeep(journals, policy: policy, log: opener.log, schedule: schedule) { [weak self] in
+                self?.replicas(in: path) ?? []
+            }
+            upkeep.begin()
+            self.upkeep.withLock { $0 = upkeep }
+        }
+        journals.watch { [weak self] news in
+            guard let self else { return }
+            switch news {
+            case .grew(let database): known(database)?.journalGrew()
+            case .upkeepRequested(let database): upkeep.withLock { $0 }?.heed(database)
+            }
+        }
+    }
+
+    /// The replicas that are open.
+    private func replicas(in path: String) -> [ReplicaUpkeep.Target] {
+        workers.withLock { Array($0.values) }.filter(\.isOpen).map { worker in
+            ReplicaUpkeep.Target(name: worker.name, path: "\(path)/\(DatabaseFile.name(of: worker.name))") {
+                try worker.performAndWait { engine, _ in try engine.compareReplicas() }
+            }
+        }
     }
 
     /// The cluster whose journals a server uses; nil if each database has its own.
@@ -161,6 +195,8 @@ final class DatabaseDirectory: Sendable {
             }
             if !isQuiet { return false }
         }
+        await upkeep.withLock { $0 }?.flush()
+        await opener.comparison?.flush()
         return true
     }
 
@@ -172,6 +208,8 @@ final class DatabaseDirectory: Sendable {
     /// - Parameter isKilled: whether to leave what waits unstored, as a process that is killed.
     func stop(isKilled: Bool) {
         isStopped.store(true, ordering: .relaxed)
+        upkeep.withLock { $0 }?.stop()
+        opener.comparison?.stop()
         for worker in workers.withLock({ Array($0.values) }) { worker.stop(isKilled: isKilled) }
         opener.journals?.stop()
         folder.withLock { $0 = nil }

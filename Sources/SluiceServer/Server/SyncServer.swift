@@ -18,6 +18,8 @@ public final class SyncServer: Sendable {
     private let connections = OpenConnections()
     private let ledger: QuotaLedger
     private let logins: LoginChecks
+    /// Gives duties to tasks of this process.
+    package let duties: DutyDesk
     private let door: WebSocketDoor
     /// The users; nil in development.
     private let directory: UserDirectory?
@@ -48,7 +50,11 @@ public final class SyncServer: Sendable {
             random: configuration.random, log: configuration.log?.about(.database),
             rules: try LoginSetup.rules(configuration),
             policies: policies, metrics: configuration.metrics,
-            databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals)
+            databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals,
+            replicas: configuration.replicas)
+        duties = DutyDesk(
+            configuration.journals?.duties ?? LocalDuties(now: configuration.now()),
+            log: configuration.log?.about(.database), schedule: configuration.schedule)
         let log = configuration.log?.about(.network)
         ledger = QuotaLedger(configuration.quotas)
         let fanOut = FanOut(
@@ -56,7 +62,7 @@ public final class SyncServer: Sendable {
             now: configuration.now, log: log, metrics: configuration.metrics)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
-            carryOut: fanOut.carryOut)
+            replicas: configuration.replicas, carryOut: fanOut.carryOut)
         let login: any Login
         if configuration.isDevelopment {
             directory = nil
@@ -180,6 +186,7 @@ public final class SyncServer: Sendable {
             group.stop()
         }
         logins.stopWatching()
+        duties.stop()
         databases.stop(isKilled: isKilled)
         directory?.close()
         switch was {
@@ -283,7 +290,7 @@ public final class SyncServer: Sendable {
     /// - Returns: whether they have nothing more to do.
     package func isQuiet() async -> Bool {
         await logins.flush()
-        return await databases.isQuiet()
+        return await databases.isQuiet() && duties.isQuiet
     }
 
     /// Ends the sessions whose proofs are over, as happens every quarter of a second.

@@ -41,6 +41,12 @@ package struct JournalRecord: Hashable, Sendable {
         self.bytes = bytes
     }
 
+    /// Whether the group begins an epoch. O(bytes).
+    package var beginsEpoch: Bool {
+        guard let group = try? JournalGroup.decode(bytes, wantsValues: false) else { return false }
+        return group.steps.contains { if case .epoch = $0 { true } else { false } }
+    }
+
     /// The record of a group that is appended after a head.
     package init(_ group: JournalGroup, after head: JournalHead) {
         bytes = group.encoded()

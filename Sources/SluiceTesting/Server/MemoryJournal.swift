@@ -41,6 +41,11 @@ package final class MemoryJournal: Journal, Sendable {
     /// Makes a journal without groups.
     package convenience init(databaseID: ObjectID) { self.init(SharedRecords(databaseID: databaseID)) }
 
+    /// Makes a journal that begins after a group.
+    convenience init(databaseID: ObjectID, base: JournalHead) {
+        self.init(SharedRecords(databaseID: databaseID, base: base))
+    }
+
     private init(_ shared: SharedRecords, onAppend: @escaping @Sendable () -> Void = {}) {
         self.shared = shared
         self.onAppend = onAppend
@@ -60,6 +65,14 @@ package final class MemoryJournal: Journal, Sendable {
 
     package var databaseID: ObjectID { shared.databaseID }
 
+    /// Whether nothing is appended any more.
+    var isSealed: Bool { shared.isSealed }
+
+    /// Lets nothing be appended any more.
+    ///
+    /// - Returns: the last group.
+    func seal() -> JournalHead { shared.seal() }
+
     /// What happens to the next appends, one after the other.
     package var faults: [Fault] {
         get { state.withLock { $0.faults } }
@@ -73,27 +86,32 @@ package final class MemoryJournal: Journal, Sendable {
 
     package var head: JournalHead { shared.head }
 
-    package func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
+    package func append(
+        _ record: JournalRecord, after head: JournalHead, holding duty: HeldDuty?
+    ) throws -> JournalOutcome {
+        if let duty, !duty.isHeld { throw DutyLost() }
         switch state.withLock({ $0.takeFault() }) {
         case .losesAnswer?:
-            _ = take(record, after: head)
+            _ = try take(record, after: head)
             return .unknown
         case .losesGroup?, .silent?: return .unknown
         case .fails?: throw StorageError(.io, "the journal cannot be reached")
         case .isOvertaken(let body)?:
             guard shared.hasTurn(engine) else {
                 try body()
-                return take(record, after: head)
+                return try take(record, after: head)
             }
             // The other one waits for the turn to end.
-            let outcome = take(record, after: head)
+            let outcome = try take(record, after: head)
             try body()
             return outcome
-        case nil: return take(record, after: head)
+        case nil: return try take(record, after: head)
         }
     }
 
-    private func take(_ record: JournalRecord, after head: JournalHead) -> JournalOutcome {
+    private func take(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
+        guard !shared.isSealed else { throw StorageError(.journal, "the database was detached from the cluster") }
+        if shared.mustBeginEpoch(before: record) { throw JournalHistoryChanged() }
         let outcome = shared.append(record, after: head, by: engine)
         if outcome == .appended { onAppend() }
         return outcome
@@ -107,8 +125,19 @@ package final class MemoryJournal: Journal, Sendable {
 
     package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
         try checkItAnswers()
-        return shared.records(after: position, countMax: countMax)
+        return try shared.records(after: position, countMax: countMax)
     }
+
+    package func continues(_ head: JournalHead) throws -> Bool {
+        try checkItAnswers()
+        return shared.continues(head)
+    }
+
+    /// Removes the groups before a position, and keeps that one.
+    ///
+    /// - Returns: their number.
+    @discardableResult
+    package func trim(before position: UInt64) -> Int { shared.trim(before: position) }
 
     package func takeTurn() throws {
         try checkItAnswers()

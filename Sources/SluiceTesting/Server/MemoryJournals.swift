@@ -1,4 +1,4 @@
-internal import SluiceModel
+package import SluiceModel
 package import SluiceStorage
 internal import Synchronization
 
@@ -16,7 +16,7 @@ package final class MemoryJournals: JournalService {
         var phase = Phase.answers
         /// What the server has opened, by database; a database may be opened again.
         var journals: [String: [WeakJournal]] = [:]
-        var hear: (@Sendable (String) -> Void)?
+        var hear: (@Sendable (JournalNews) -> Void)?
         /// What the server does when another one has changed the users, or passes messages on.
         var usersChanged: (@Sendable () -> Void)?
         var hearMessages: (@Sendable ([[UInt8]], String) -> Void)?
@@ -27,17 +27,22 @@ package final class MemoryJournals: JournalService {
     }
 
     private let shared: SharedJournals
+    private let number: UInt64
     private let state = Mutex(State())
 
     /// Makes journals for a first server.
     ///
-    /// - Parameter random: makes random numbers for the ids of databases and epochs.
-    package convenience init(random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }) throws {
-        self.init(try SharedJournals(random: random))
-    }
+    /// - Parameters:
+    ///   - now: the clock of duties; one that stands still lets nobody lose any.
+    ///   - random: makes random numbers for the ids of databases and epochs.
+    package convenience init(
+        now: @escaping @Sendable () -> Timestamp = { Timestamp(microseconds: 0) },
+        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+    ) throws { self.init(try SharedJournals(now: now, random: random)) }
 
     private init(_ shared: SharedJournals) {
         self.shared = shared
+        number = shared.nextNumber()
         shared.add(self)
     }
 
@@ -46,14 +51,14 @@ package final class MemoryJournals: JournalService {
 
     package var clusterID: String { shared.clusterID }
 
+    // What servers share ends with the process.
+    package func remember(in folder: String) {}
+
     package var clockOffset: Int64 { 0 }
 
     package var users: any UserStore { MemoryUsers(self, shared.users) }
 
     package var messages: any MessageRelay { MemoryRelay(self) }
-
-    /// Whether the server gets answers to what it asks.
-    var answers: Bool { state.withLock { $0.phase == .answers } }
 
     /// - Parameter usersChanged: called when another server has changed the users; nil ends that.
     func watchUsers(_ usersChanged: (@Sendable () -> Void)?) { state.withLock { $0.usersChanged = usersChanged } }
@@ -63,7 +68,10 @@ package final class MemoryJournals: JournalService {
 
     package func journal(ofDatabase name: String) throws -> any Journal {
         let root = shared.journal(ofDatabase: name)
-        let journal = root.another { [weak self, shared] in shared.ring(name, besides: self) }
+        guard !root.isSealed else {
+            throw StorageError(.journal, "the database '\(name)' was detached from the cluster")
+        }
+        let journal = root.another { [weak self, shared] in shared.tell(.grew(database: name), besides: self) }
         return try state.withLock { state in
             guard state.phase == .answers else { throw StorageError(.busy, "the journal does not answer") }
             state.journals[name, default: []].removeAll { $0.journal == nil }
@@ -72,7 +80,65 @@ package final class MemoryJournals: JournalService {
         }
     }
 
-    package func watch(_ hear: @escaping @Sendable (String) -> Void) { state.withLock { $0.hear = hear } }
+    package var databaseNames: [String] {
+        get throws {
+            try checkItAnswers()
+            return shared.names
+        }
+    }
+
+    package func adopt(_ name: String, id: ObjectID, at head: JournalHead, file path: String) throws {
+        try checkItAnswers()
+        try shared.adopt(name, id: id, at: head)
+        let duty = HeldDuty(Duty("adoption", ofDatabase: name), term: 0) { true }
+        let snapshot = try snapshots.store(path, at: head, holding: duty)
+        try snapshots.noteProof(of: snapshot, holding: duty)
+    }
+
+    package func seal(_ name: String) throws -> JournalHead {
+        try checkItAnswers()
+        return try shared.existing(name).seal()
+    }
+
+    package func existingJournal(ofDatabase name: String) throws -> any Journal {
+        try checkItAnswers()
+        return try shared.existing(name).another()
+    }
+
+    package var duties: any DutyService {
+        MemoryDuties(shared.duties, server: number) { [weak self] in self?.answers ?? false }
+    }
+
+    package var snapshots: any SnapshotService { MemorySnapshots(shared.snapshots, server: name, journals: self) }
+
+    var answers: Bool { state.withLock { $0.phase == .answers } }
+
+    /// - Throws: ``StorageError/Code/busy`` while nothing is answered.
+    func checkItAnswers() throws {
+        guard answers else { throw StorageError(.busy, "the journal does not answer") }
+    }
+
+    /// The journal of a database as nobody in particular reaches it.
+    package func root(ofDatabase name: String) -> MemoryJournal { shared.journal(ofDatabase: name) }
+
+    /// The servers that have a database open and reach the journals.
+    func servers(ofDatabase name: String) -> Set<String> { shared.servers(ofDatabase: name) }
+
+    /// Changes a byte of a snapshot.
+    package func damage(_ snapshot: Snapshot) { shared.snapshots.damage(snapshot) }
+
+    /// Tells all servers that an upkeep of a database is asked for.
+    func tellOfRequest(ofDatabase name: String) { shared.tell(.upkeepRequested(database: name), besides: nil) }
+
+    fileprivate var name: String { "server-\(number)" }
+
+    fileprivate func hasOpen(_ database: String) -> Bool {
+        state.withLock { state in
+            state.phase == .answers && state.journals[database]?.contains { $0.journal != nil } ?? false
+        }
+    }
+
+    package func watch(_ hear: @escaping @Sendable (JournalNews) -> Void) { state.withLock { $0.hear = hear } }
 
     package func stop() {
         state.withLock { state in
@@ -92,7 +158,7 @@ package final class MemoryJournals: JournalService {
         }
         guard isConnected else { return }
         // As a watch that is connected again.
-        for name in shared.names { ring(name) }
+        for name in shared.names { tell(.grew(database: name)) }
         hearOfUsers()
     }
 
@@ -109,10 +175,9 @@ package final class MemoryJournals: JournalService {
     /// Begins another history in each journal, see ``MemoryJournal/fork(losing:epoch:)``.
     package func fork(losing count: Int) throws { try shared.fork(losing: count) }
 
-    /// Tells the server that a journal has grown.
-    fileprivate func ring(_ name: String) {
+    fileprivate func tell(_ news: JournalNews) {
         let hear = state.withLock { $0.phase == .answers ? $0.hear : nil }
-        hear?(name)
+        hear?(news)
     }
 
     /// Tells the server that users have changed.
@@ -142,6 +207,7 @@ private final class SharedJournals: Sendable {
     private struct State {
         var journals: [String: MemoryJournal] = [:]
         var services: [WeakService] = []
+        var count: UInt64 = 0
     }
 
     private struct WeakService {
@@ -150,10 +216,13 @@ private final class SharedJournals: Sendable {
 
     let clusterID: String
     let users: UserFile
+    let duties: SharedDuties
+    let snapshots = SharedSnapshots()
     private let random: @Sendable () -> UInt64
     private let state = Mutex(State())
 
-    init(random: @escaping @Sendable () -> UInt64) throws {
+    init(now: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64) throws {
+        duties = SharedDuties(now: now)
         self.random = random
         users = try UserFile(nil)
         clusterID = "\(ObjectID(high: random(), low: random()))"
@@ -179,14 +248,43 @@ private final class SharedJournals: Sendable {
         }
     }
 
-    func ring(_ name: String, besides author: MemoryJournals?) {
-        for service in services where service !== author { service.ring(name) }
+    /// - Throws: ``StorageError/Code/notFound``.
+    func existing(_ name: String) throws -> MemoryJournal {
+        guard let journal = state.withLock({ $0.journals[name] }) else {
+            throw StorageError(.notFound, "the cluster has no database '\(name)'")
+        }
+        return journal
+    }
+
+    /// - Throws: ``StorageError/Code/exists`` if there is one that was not sealed, or is another.
+    func adopt(_ name: String, id: ObjectID, at head: JournalHead) throws {
+        try state.withLock { state in
+            guard state.journals[name].map({ $0.isSealed && $0.databaseID == id }) ?? true else {
+                throw StorageError(.exists, "the cluster has a database '\(name)' already")
+            }
+            state.journals[name] = MemoryJournal(databaseID: id, base: head)
+        }
+    }
+
+    func nextNumber() -> UInt64 {
+        state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+    }
+
+    func tell(_ news: JournalNews, besides author: MemoryJournals?) {
+        for service in services where service !== author { service.tell(news) }
+    }
+
+    func servers(ofDatabase name: String) -> Set<String> {
+        Set(services.filter { $0.hasOpen(name) }.map(\.name))
     }
 
     func fork(losing count: Int) throws {
         for (name, journal) in state.withLock({ $0.journals }).sorted(by: { $0.key < $1.key }) {
             if !journal.records.isEmpty { try journal.fork(losing: count, epoch: random()) }
-            ring(name, besides: nil)
+            tell(.grew(database: name), besides: nil)
         }
     }
 }

@@ -6,7 +6,12 @@ internal import Synchronization
 /// The records of a journal in memory, and whose turn it is to append.
 final class SharedRecords: Sendable {
     private struct State {
+        /// The group before the first that is still there.
+        var base: JournalHead
         var records: [JournalRecord] = []
+        var isSealed = false
+        /// Whether the next group has to begin an epoch.
+        var needsEpoch: Bool
         /// Who has the turn.
         var holder: ObjectIdentifier?
         /// Those who wait for the end of the turn.
@@ -23,21 +28,69 @@ final class SharedRecords: Sendable {
     private static let turnTimeMax = DispatchTimeInterval.seconds(5)
 
     let databaseID: ObjectID
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(databaseID: ObjectID) { self.databaseID = databaseID }
+    /// - Parameter base: the group after which the journal begins, with an epoch; nil for the beginning.
+    init(databaseID: ObjectID, base: JournalHead? = nil) {
+        self.databaseID = databaseID
+        state = Mutex(State(base: base ?? JournalHead(of: databaseID), needsEpoch: base != nil))
+    }
+
+    var isSealed: Bool { state.withLock { $0.isSealed } }
+
+    /// Lets nothing be appended any more.
+    ///
+    /// - Returns: the last group.
+    func seal() -> JournalHead {
+        state.withLock { state in
+            state.isSealed = true
+            return head(of: state)
+        }
+    }
 
     var records: [JournalRecord] { state.withLock { $0.records } }
 
     var head: JournalHead { state.withLock { head(of: $0) } }
 
-    private func head(of state: State) -> JournalHead { state.records.last?.head ?? JournalHead(of: databaseID) }
+    private func head(of state: State) -> JournalHead { state.records.last?.head ?? state.base }
 
-    func records(after position: UInt64, countMax: Int) -> [JournalRecord] {
-        state.withLock { state in
-            let start = Int(clamping: position)
+    /// - Throws: ``StorageError/Code/logTrimmed``.
+    func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
+        try state.withLock { state in
+            guard position >= state.base.position else {
+                throw StorageError(.logTrimmed, "the journal no longer has the group after position \(position)")
+            }
+            let start = Int(clamping: position - state.base.position)
             return start < state.records.count ? Array(state.records[start...].prefix(countMax)) : []
         }
+    }
+
+    /// Whether a group is in the journal. One that is trimmed counts as there.
+    func continues(_ head: JournalHead) -> Bool {
+        state.withLock { state in
+            guard head.position >= state.base.position else { return true }
+            if head.position == state.base.position { return head == state.base }
+            let index = Int(clamping: head.position - state.base.position - 1)
+            return index < state.records.count && state.records[index].head == head
+        }
+    }
+
+    /// Removes the groups before a position, and keeps that one.
+    ///
+    /// - Returns: their number.
+    func trim(before position: UInt64) -> Int {
+        state.withLock { state in
+            let count = state.records.prefix { $0.head.position < position }.count
+            guard count > 0 else { return 0 }
+            state.base = state.records[count - 1].head
+            state.records.removeFirst(count)
+            return count
+        }
+    }
+
+    /// Whether a group may not be appended, since one with an epoch has to come first.
+    func mustBeginEpoch(before record: JournalRecord) -> Bool {
+        state.withLock { $0.needsEpoch } && !record.beginsEpoch
     }
 
     /// Appends a group, if it fits, once no other engine has the turn. The engine's own turn ends.
@@ -48,6 +101,7 @@ final class SharedRecords: Sendable {
             if state.records.last == record { return .appended }
             guard self.head(of: state) == head else { return .conflict }
             state.records.append(record)
+            state.needsEpoch = false
             return .appended
         }
     }

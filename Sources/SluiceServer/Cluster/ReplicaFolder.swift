@@ -29,14 +29,24 @@ enum ReplicaFolder {
             guard DataFolder.databaseCount(path) == 0 else {
                 throw refusal(
                     path, "has databases that are no replicas",
-                    "name an empty folder; 'sluice export' and 'sluice import' bring objects into the cluster")
+                    "name an empty folder, or make them the cluster's with 'sluice cluster adopt'")
             }
             try mark(path, cluster)
         }
     }
 
+    /// Names the cluster in a folder whose databases it has adopted.
+    static func adopt(_ path: String, by cluster: String) throws(ServerError) { try mark(path, cluster) }
+
+    /// Makes the folder one of a server alone.
+    static func release(_ path: String) throws(ServerError) {
+        guard unlink(path + name) == 0 || errno == ENOENT else {
+            throw refusal(path, "keeps its file server.cluster", "let this user remove it")
+        }
+    }
+
     /// The cluster that the folder names; nil for none.
-    private static func marked(_ path: String) throws(ServerError) -> String? {
+    static func marked(_ path: String) throws(ServerError) -> String? {
         let file = open(path + name, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
             if errno == ENOENT { return nil }

@@ -1,0 +1,110 @@
+internal import SluiceServer
+
+#if PostgreSQL
+    internal import SluicePostgres
+#endif
+
+/// What `sluice cluster` does, with all that it needs for that.
+enum ClusterAction {
+    case printSQL(role: String?)
+    case initialize(String)
+    case status(String, ClusterCommand.Format)
+    case adopt(String, folder: String)
+    /// - journal: nil to do without.
+    case detach(String?, folder: String, names: [String]?, target: String?)
+    case verify(String, String)
+    case snapshot(String, String)
+    case epoch(String, names: [String]?)
+
+    init(_ action: ClusterCommand.Action, _ arguments: ParsedArguments) throws(CommandError) {
+        let journal = arguments.value("journal") ?? ""
+        let name = arguments.positionals.count > 1 ? arguments.positionals[1] : nil
+        let names = name?.split(separator: ",").map(String.init)
+        if let wrong = names?.first(where: { !DatabaseName.isValid($0) }) {
+            throw .usage("'\(DisplayText.shortened(wrong))' is no name of a database")
+        }
+        switch action {
+        case .initialize where arguments.flag("print"): self = .printSQL(role: arguments.value("role"))
+        case .initialize: self = .initialize(journal)
+        case .status: self = .status(journal, try arguments.choice("format", as: ClusterCommand.Format.self) ?? .text)
+        case .adopt: self = .adopt(journal, folder: try Self.folder(arguments))
+        case .detach:
+            self = .detach(
+                arguments.value("journal"), folder: try Self.folder(arguments), names: names,
+                target: arguments.value("to"))
+        case .verify: self = .verify(journal, try Self.one(names, action))
+        case .snapshot: self = .snapshot(journal, try Self.one(names, action))
+        case .epoch: self = .epoch(journal, names: names)
+        }
+    }
+
+    private static func folder(_ arguments: ParsedArguments) throws(CommandError) -> String {
+        guard let folder = arguments.value("data") else {
+            throw .usage("--data=DIR is missing: the data folder of the server, which does not run")
+        }
+        return folder
+    }
+
+    private static func one(_ names: [String]?, _ action: ClusterCommand.Action) throws(CommandError) -> String {
+        guard let names, names.count == 1 else {
+            throw .usage("name one database: sluice cluster \(action.rawValue) NAME --journal=URL")
+        }
+        return names[0]
+    }
+
+    func run() throws {
+        if case .detach(nil, let folder, let names, let target) = self {
+            try ClusterMigration(folder).detachOffline(names, to: target) { Self.say($0, "is a server's alone") }
+            return
+        }
+        #if PostgreSQL
+            try runOnPostgreSQL()
+        #else
+            throw CommandError.failure(JournalOptions.missingTrait)
+        #endif
+    }
+
+    private static func say(_ moved: ClusterMigration.Moved, _ what: String) {
+        StandardOutput.shared.write(line: "database \(moved.name): \(what), with \(moved.position) groups")
+    }
+
+    #if PostgreSQL
+        private func runOnPostgreSQL() throws {
+            let output = StandardOutput.shared
+            switch self {
+            case .printSQL(let role): output.write(line: PostgresCluster.sql(role: role).dropLast())
+            case .initialize(let url):
+                let script = try PostgresCluster.initialize(url)
+                output.write(line: script.isEmpty ? "the cluster's tables are there" : "the cluster's tables were made")
+            case .status(let url, let format):
+                let status = try PostgresCluster.status(url)
+                output.write(line: (format == .json ? status.json : status.text).dropLast())
+            case .adopt(let url, let folder):
+                let migration = try ClusterMigration(folder)
+                let journals = try PostgresJournals(url: url)
+                defer { journals.stop() }
+                try migration.adopt(into: journals) { Self.say($0, "is the cluster's") }
+            case .detach(let url, let folder, let names, let target):
+                let migration = try ClusterMigration(folder)
+                let journals = try PostgresJournals(url: url ?? "")
+                defer { journals.stop() }
+                try migration.detach(names, to: target, from: journals) { Self.say($0, "is a server's alone") }
+            case .verify(let url, let name):
+                let comparison = try PostgresCluster.verify(url, database: name)
+                output.write(line: comparison.text.dropLast())
+                guard comparison.agrees else { throw CommandError.failure("the replicas of '\(name)' do not agree") }
+            case .snapshot(let url, let name):
+                let position = try PostgresCluster.snapshot(url, database: name)
+                output.write(line: "database \(name): a snapshot with \(position) groups is proved")
+            case .epoch(let url, nil):
+                let count = try PostgresCluster.beginEpoch(url)
+                output.write(line: "an epoch begins in \(count) databases")
+            case .epoch(let url, let names?):
+                for name in names {
+                    _ = try PostgresCluster.beginEpoch(url, database: name)
+                    output.write(line: "database \(name): an epoch begins")
+                }
+            }
+        }
+    #endif
+}

@@ -1,0 +1,183 @@
+internal import Glibc
+internal import SluiceModel
+package import SluiceStorage
+
+/// Brings the databases of a server alone into a cluster, and back. The server does not run meanwhile.
+package struct ClusterMigration {
+    /// A database that was brought over.
+    package struct Moved: Sendable {
+        package var name: String
+        /// The last group that it has.
+        package var position: UInt64
+    }
+
+    /// The number of groups that are followed at a time.
+    private static let recordCountMax = 64
+
+    private let path: String
+    /// Locked, so that no server runs there.
+    private let folder: DataFolder
+
+    /// - Parameter path: the data folder of a server.
+    /// - Throws: ``ServerError/Code/dataFolder`` if there is no such folder, or a server uses it.
+    package init(_ path: String) throws {
+        guard access(path, F_OK) == 0 else {
+            throw ServerError(.dataFolder, "the data folder '\(path)' does not exist; name that of the server")
+        }
+        folder = try DataFolder(path)
+        self.path = path
+    }
+
+    // MARK: Into a cluster
+
+    /// Makes all databases of the folder the cluster's, and the folder that of a node. What was brought over before an
+    /// error stays, and is left out when this is done again. O(n).
+    ///
+    /// - Parameter report: called after each database.
+    /// - Throws: ``ServerError``; ``StorageError``.
+    package func adopt(into service: any JournalService, report: (Moved) -> Void) throws {
+        let cluster = try service.clusterID
+        switch try ReplicaFolder.marked(path) {
+        case nil: break
+        case cluster?: throw refusal("is a node's of this cluster already", "start the node")
+        case _?: throw refusal("has replicas of another cluster", "detach it from that one first")
+        }
+        let names = DataFolder.databaseNames(path)
+        guard !names.isEmpty else {
+            throw refusal("has no databases", "start a node with it; there is nothing to adopt")
+        }
+        for name in names { report(Moved(name: name, position: try adopt(name, into: service).position)) }
+        try ReplicaFolder.adopt(path, by: cluster)
+    }
+
+    private func adopt(_ name: String, into service: any JournalService) throws -> JournalHead {
+        let storage = try SQLiteServerStorage.open(.file(file(name)), databaseID: ObjectID(high: 0, low: 0))
+        defer { storage.close() }
+        if let damage = storage.damage ?? storage.obstacle { throw damage }
+        let copy = file(name) + "-snapshot"
+        defer { ReplicaFile.remove(copy) }
+        let head = try ReplicaFile.copy(file(name), to: copy)
+        do { try service.adopt(name, id: storage.databaseID, at: head, file: copy) } catch let error as StorageError
+            where error.code == .exists
+        {
+            // Perhaps an attempt before this one has brought it over.
+            let journal = try service.existingJournal(ofDatabase: name)
+            guard try journal.databaseID == storage.databaseID, try journal.continues(head) else { throw error }
+        }
+        return head
+    }
+
+    // MARK: Out of a cluster
+
+    /// Makes databases of the cluster those of a server alone: their journals are sealed, so that no node appends to them
+    /// any more, and their files have all that the journals had. What was done before an error stays, and is left out
+    /// when this is done again. O(n).
+    ///
+    /// - Parameters:
+    ///   - names: the databases; nil for all of the cluster, after which the folder is a server's alone.
+    ///   - target: the folder where the files go; nil for the node's own, which needs all databases.
+    ///   - report: called after each database.
+    /// - Throws: ``ServerError``; ``StorageError``.
+    package func detach(
+        _ names: [String]?, to target: String?, from service: any JournalService, report: (Moved) -> Void
+    ) throws {
+        let cluster = try service.clusterID
+        guard try ReplicaFolder.marked(path) == cluster else {
+            throw refusal("is none of a node of this cluster", "name that of a node, or the journal of its cluster")
+        }
+        guard target != nil || names == nil else {
+            throw refusal(
+                "is a node's as a whole, so a part of it cannot be detached in place", "name a folder for the files")
+        }
+        for name in try names ?? service.databaseNames {
+            let head = try bringUp(name, service)
+            if let target { try copy(name, to: target) }
+            report(Moved(name: name, position: head.position))
+        }
+        if target == nil { try ReplicaFolder.release(path) }
+    }
+
+    /// Makes the folder of a node that of a server alone, from its replicas as they are: for the case that the journals
+    /// are lost. What the node had not followed is missing.
+    ///
+    /// - Parameters:
+    ///   - names: see ``detach(_:to:from:report:)``.
+    ///   - target: see ``detach(_:to:from:report:)``.
+    package func detachOffline(_ names: [String]?, to target: String?, report: (Moved) -> Void) throws {
+        guard try ReplicaFolder.marked(path) != nil else {
+            throw refusal("is none of a cluster's node", "start a server with it as it is")
+        }
+        guard target != nil || names == nil else {
+            throw refusal(
+                "is a node's as a whole, so a part of it cannot be detached in place", "name a folder for the files")
+        }
+        for name in names ?? DataFolder.databaseNames(path) {
+            guard SQLiteServerStorage.isTaken(file(name)) else {
+                throw refusal("has no database '\(name)'", "check the name")
+            }
+            let storage = try SQLiteServerStorage.open(.file(file(name)), databaseID: ObjectID(high: 0, low: 0))
+            let (head, damage) = (storage.head, storage.damage)
+            storage.close()
+            if let damage { throw damage }
+            if let target { try copy(name, to: target) }
+            report(Moved(name: name, position: head.position))
+        }
+        if target == nil { try ReplicaFolder.release(path) }
+    }
+
+    /// Brings the replica of a database to the end of its journal, which is sealed.
+    private func bringUp(_ name: String, _ service: any JournalService) throws -> JournalHead {
+        let journal = try service.existingJournal(ofDatabase: name)
+        let loader = ReplicaLoader(service.snapshots, policy: ReplicaPolicy(), log: nil)
+        if !SQLiteServerStorage.isTaken(file(name)), try loader.reason(position: 0, ofDatabase: name) != nil {
+            try loader.load(name, into: file(name))
+        }
+        var replica = try SQLiteServerStorage.open(.file(file(name)), databaseID: journal.databaseID)
+        defer { replica.close() }
+        if let damage = replica.damage { throw damage }
+        guard replica.databaseID == (try journal.databaseID), try journal.continues(replica.head) else {
+            throw refusal(
+                "has a replica of '\(name)' with another history than the journal",
+                "remove \(DatabaseFile.name(of: name)) there; it is made anew")
+        }
+        if try loader.reason(position: replica.head.position, ofDatabase: name) != nil {
+            replica.close()
+            _ = try SQLiteServerStorage.setAside(file(name))
+            try loader.load(name, into: file(name))
+            replica = try SQLiteServerStorage.open(.file(file(name)), databaseID: journal.databaseID)
+        }
+        // Most of it before the end, so that nodes go on as long as possible.
+        try follow(replica, journal)
+        let head = try service.seal(name)
+        try follow(replica, journal)
+        guard replica.head == head else {
+            throw StorageError(
+                .journal,
+                "the replica of '\(name)' ends with group \(replica.head.position), and the journal with "
+                    + "\(head.position)")
+        }
+        return head
+    }
+
+    private func follow(_ replica: SQLiteServerStorage, _ journal: any Journal) throws {
+        while true {
+            let records = try journal.records(after: replica.head.position, countMax: Self.recordCountMax)
+            if records.isEmpty { return }
+            for record in records { _ = try replica.transaction { try replica.apply(record) } }
+        }
+    }
+
+    private func copy(_ name: String, to target: String) throws {
+        let destination = target + "/" + DatabaseFile.name(of: name)
+        guard access(target, F_OK) == 0 || mkdir(target, 0o700) == 0 else {
+            throw ServerError(.dataFolder, "the folder '\(target)' cannot be made; name another")
+        }
+        try ReplicaFile.receive(destination) { draft in _ = try ReplicaFile.copy(file(name), to: draft) }
+    }
+
+    private func file(_ name: String) -> String { path + "/" + DatabaseFile.name(of: name) }
+
+    private func refusal(_ what: String, _ remedy: String) -> ServerError {
+        ServerError(.dataFolder, "the data folder '\(path)' \(what); \(remedy)")
+    }
+}
