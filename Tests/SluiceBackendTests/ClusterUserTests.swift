@@ -52,7 +52,7 @@ struct ClusterUserTests {
         try await cluster.settled()
         try nodes.servers.withLock { $0[0] }.revoke(user: "ada")
         try await cluster.settled()
-        #expect(nodes.lines.withLock { $0.count { $0.contains("a session ended") && $0.contains("user=ada") } } == 2)
+        #expect(nodes.lines.withLock { $0.count { $0.contains("a session ended") && $0.contains("user: ada") } } == 2)
         #expect(stores.map { $0.session?.status.state } == [.needsCredentials, .needsCredentials, .active])
         #expect((1...3).map { cluster[$0].connectionCount } == [0, 0, 1])
     }
@@ -65,14 +65,14 @@ struct ClusterUserTests {
         try nodes.servers.withLock { $0[0] }.revoke(user: "ada")
         try await cluster.settled()
         // Nobody knows there, so the session goes on.
-        #expect(!nodes.logged("a session ended", "user=ada"))
+        #expect(!nodes.logged("a session ended", "user: ada"))
         let outside = try await cluster.open(models, on: 2, user: "ben") { $0.sync?.urls.removeLast(2) }
         try await cluster.settled()
         #expect(nodes.logged("a login was refused", "cannot check logins at the moment"))
         #expect(outside.session?.status.state != .needsCredentials)
         cluster.mend(2)
         try await cluster.settled()
-        #expect(nodes.logged("a session ended", "user=ada") && nodes.logged("closing a connection", "revoked"))
+        #expect(nodes.logged("a session ended", "user: ada") && nodes.logged("closing a connection", "revoked"))
         try await cluster.advance(by: .seconds(60))
         try await outside.connected()
     }
