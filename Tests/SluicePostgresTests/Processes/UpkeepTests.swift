@@ -59,8 +59,10 @@ struct UpkeepTests {
             try await writers.whileWriting {
                 for kill in NodeCluster.kills(3) {
                     try await writers.getOn()
-                    async let asked = Tool.run(
-                        "cluster", "snapshot", NodeCluster.databaseName, "--journal=\(cluster.database.url)")
+                    let command = [
+                        "cluster", "snapshot", NodeCluster.databaseName, "--journal=\(cluster.database.url)",
+                    ]
+                    async let asked = Tool.run(command)
                     try await wait(for: "somebody to begin") {
                         try cluster.database.number(
                             "SELECT count(*) FROM sluice.duty WHERE until > clock_timestamp() OR term > \(kill)") > 0
