@@ -176,6 +176,10 @@ let package = Package(
         // What several test targets need: generated values, and programs that run.
         .target(
             name: "TestSupport", dependencies: ["SluiceModel"], path: "Tests/Support", swiftSettings: settings),
+        // What every store of users has to do; each kind is tried by the tests of its target.
+        .target(
+            name: "UserTrials", dependencies: ["SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceStorage"],
+            path: "Tests/UserTrials", swiftSettings: settings),
         // The whole system on one thread, from a seed, beside the oracles that judge it.
         .target(
             name: "SluiceSimulation",
@@ -220,11 +224,14 @@ let package = Package(
                 "SluiceWire", "TestSupport",
             ]),
         tests("SluiceCLI", ["Sluice", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules", "TestSupport"]),
-        tests("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "TestSupport"]),
+        tests("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "TestSupport", "UserTrials"]),
         // Against a real PostgreSQL, with the trait: `make test-cluster`.
         tests(
             "SluicePostgres",
-            ["CSQLite", "Sluice", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceWire", "TestSupport"]),
+            [
+                "CSQLite", "Sluice", "SluiceAccess", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceWire",
+                "TestSupport", "UserTrials",
+            ]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(
             name: "FuzzTargets",

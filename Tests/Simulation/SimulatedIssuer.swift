@@ -88,5 +88,5 @@ struct DeferredLogin: Login {
         completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
     ) {}
 
-    func standing(of user: User) -> LoginStanding { .unchanged }
+    func standings(of users: [User]) -> [LoginStanding] { users.map { _ in .unchanged } }
 }

@@ -324,7 +324,7 @@ extension DatabaseEvent {
     fileprivate var session: SessionID? {
         switch self {
         case .open(let id, _, _, _), .renewed(let id, _), .messages(let id, _), .closed(let id): id
-        case .prepared, .journalGrew, .journalAsked, .follow: nil
+        case .prepared, .journalGrew, .journalAsked, .relayed, .follow: nil
         }
     }
 }

@@ -35,13 +35,12 @@ struct AuthenticatorTests {
             methods.allowsAnonymous = true
             methods.sharedSecret = SharedSecret(Array("0123456789abcdef0123456789abcdef".utf8))
             methods.hasUsers = true
-            methods.directory = try UserDirectory(
-                nil, parameters: .init(costExponent: 4, blockSize: 8, parallelism: 1), now: { [clock] in clock.now })
-            let hash = try #require(
-                PasswordHash(
-                    of: Array("correct horse".utf8), parameters: .init(costExponent: 4, blockSize: 8, parallelism: 1)))
-            _ = try methods.directory?.access {
-                try $0.add(UserRecord(name: "ada", password: hash.text, createdAt: 0))
+            let store = try UserFile(nil)
+            let parameters = PasswordHash.Parameters(costExponent: 4, blockSize: 8, parallelism: 1)
+            methods.directory = UserDirectory(store, parameters: parameters, now: { [clock] in clock.now })
+            let hash = try #require(PasswordHash(of: Array("correct horse".utf8), parameters: parameters))
+            try store.write(about: "ada") {
+                _ = try $0.add(UserRecord(name: "ada", password: hash.text, createdAt: 0))
             }
             methods.issuers = [.init(fixtures.rules, KeySource(try KeySet(Array(fixtures.keySet.utf8))))]
             return methods

@@ -27,15 +27,6 @@ struct WatchTests {
 
     init() async throws { database = try await PostgresServer.shared.value.database() }
 
-    private func waitForListener(count: Int64 = 1) async throws {
-        // What a connection has said last: LISTEN, or the first question after it.
-        let listening = """
-            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle'
-              AND (query LIKE 'LISTEN%' OR query LIKE '%unnest($1) AS id')
-            """
-        try await wait(for: "a listener") { try database.number(listening) >= count }
-    }
-
     /// Makes questions so rare that only a bell can be the reason.
     private static func asksNever(_ timeouts: inout PostgresTimeouts) {
         timeouts.pollActive = .seconds(1_000)
@@ -49,7 +40,7 @@ struct WatchTests {
         let (planes, boats) = (try reader.open(), try reader.open("boats"))
         reader.watch(ear.hear)
         writer.watch { _ in }
-        try await waitForListener(count: 2)
+        try await database.waitForListeners(2)
         let other = try writer.open()
         let head = try other.appendAll([1])
         try await ear.waitFor("planes")
@@ -69,7 +60,7 @@ struct WatchTests {
         do { _ = try reader.open() }
         reader.watch(ear.hear)
         writer.watch { _ in }
-        try await waitForListener(count: 2)
+        try await database.waitForListeners(2)
         try writer.open().appendAll([1])
         try writer.open("boats").appendAll([1])
         try await ear.waitFor("boats")
@@ -108,7 +99,7 @@ struct WatchTests {
         }
         let planes = try reader.open()
         reader.watch(ear.hear)
-        try await waitForListener()
+        try await database.waitForListeners(1)
         proxy.mode = .refuses
         proxy.cut()
         let head = try writer.open().appendAll([1])

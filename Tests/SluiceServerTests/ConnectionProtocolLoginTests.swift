@@ -15,7 +15,7 @@ struct ConnectionProtocolLoginTests {
             completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
         ) {}
 
-        func standing(of user: User) -> LoginStanding { .unchanged }
+        func standings(of users: [User]) -> [LoginStanding] { users.map { _ in .unchanged } }
     }
 
     private static func time(_ seconds: Int64) -> Timestamp { Timestamp(microseconds: seconds * 1_000_000) }

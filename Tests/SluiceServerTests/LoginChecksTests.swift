@@ -13,7 +13,8 @@ import Testing
         typealias Completion = @Sendable (Result<LoginOutcome, LoginError>) -> Void
 
         let waiting = Mutex<[Completion]>([])
-        let standing = Mutex(LoginStanding.unchanged)
+        /// Nil while nobody knows.
+        let standing = Mutex<LoginStanding?>(.unchanged)
 
         func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>? { nil }
 
@@ -21,7 +22,10 @@ import Testing
             waiting.withLock { $0.append(completion) }
         }
 
-        func standing(of user: User) -> LoginStanding { standing.withLock { $0 } }
+        func standings(of users: [User]) throws -> [LoginStanding] {
+            guard let standing = standing.withLock({ $0 }) else { throw CancellationError() }
+            return users.map { _ in standing }
+        }
 
         func answer() {
             let waiting = waiting.withLock { $0 }
@@ -34,7 +38,28 @@ import Testing
 
     private final class Recorder: Sendable {
         let lines = Mutex<[String]>([])
-        func note(_ line: String) { lines.withLock { $0.append(line) } }
+        private let waiting = Mutex<[(line: String, continuation: CheckedContinuation<Void, Never>)]>([])
+
+        func note(_ line: String) {
+            lines.withLock { $0.append(line) }
+            let heard = waiting.withLock { waiting in
+                defer { waiting.removeAll { $0.line == line } }
+                return waiting.filter { $0.line == line }
+            }
+            for entry in heard { entry.continuation.resume() }
+        }
+
+        /// Waits for the next such line, unless there is one.
+        func wait(for line: String) async {
+            await withCheckedContinuation { continuation in
+                let isThere = lines.withLock { lines in
+                    if lines.contains(line) { return true }
+                    waiting.withLock { $0.append((line, continuation)) }
+                    return false
+                }
+                if isThere { continuation.resume() }
+            }
+        }
     }
 
     private func checks() -> LoginChecks {
@@ -83,6 +108,20 @@ import Testing
         login.answer()
         await checks.flush()
         #expect(events.lines.withLock { $0.sorted() } == ["ada false", "adopt 1", LoginError.revoked])
+    }
+
+    @Test func whoseStandingCannotBeFoundOutIsToldToComeAgain() async {
+        let checks = checks()
+        begin(checks)
+        login.standing.withLock { $0 = nil }
+        checks.checkAll()
+        login.answer()
+        await checks.flush()
+        #expect(events.lines.withLock { $0.sorted() } == ["ada false", LoginError.unavailable.message])
+        #expect(LoginError.unavailable.retryAfter == 1_000)
+        // Open sessions go on, and are looked at once it can be found out.
+        login.standing.withLock { $0 = .over }
+        await events.wait(for: "adopt 1")
     }
 
     @Test func proofsEndAtTheTimeOfTheClock() {

@@ -33,7 +33,7 @@ struct SessionPlaceTests {
             completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
         ) {}
 
-        func standing(of user: User) -> LoginStanding { .unchanged }
+        func standings(of users: [User]) -> [LoginStanding] { users.map { _ in .unchanged } }
     }
 
     /// A connection whose actions are carried out as the door does it, with a plain count of its open sessions.

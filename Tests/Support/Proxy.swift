@@ -8,6 +8,8 @@ package final class Proxy: @unchecked Sendable {
         case forwards
         /// Nothing is lost, and nothing passes.
         case holds
+        /// The same, and neither side hears that the other has closed its connection: it is half-open.
+        case vanishes
         /// What the server says is lost, and what clients say passes.
         case dropsReplies
         /// New connections are closed at once; those that are there go on.
@@ -163,7 +165,11 @@ package final class Proxy: @unchecked Sendable {
         while true {
             let count = recv(source, &buffer, buffer.count, 0)
             if count < 0, errno == EINTR { continue }
-            guard count > 0, passes(isReply: isReply, source) else { break }
+            guard count > 0 else {
+                if mode == .vanishes { _ = passes(isReply: isReply) }
+                break
+            }
+            guard passes(isReply: isReply) else { break }
             guard !(isReply && mode == .dropsReplies) else {
                 locked { droppedCount += 1 }
                 continue
@@ -181,14 +187,14 @@ package final class Proxy: @unchecked Sendable {
     /// Waits while the proxy holds.
     ///
     /// - Returns: false if the proxy was stopped meanwhile.
-    private func passes(isReply: Bool, _ source: Int32) -> Bool {
+    private func passes(isReply: Bool) -> Bool {
         condition.lock()
         defer { condition.unlock() }
         if currentMode == .holds, !isReply {
             heldCount += 1
             condition.broadcast()
         }
-        while currentMode == .holds, !isStopped { condition.wait() }
+        while currentMode == .holds || currentMode == .vanishes, !isStopped { condition.wait() }
         return !isStopped
     }
 }

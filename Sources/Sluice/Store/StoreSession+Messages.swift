@@ -9,7 +9,8 @@ extension StoreSession {
     ///   - payload: what is sent; at most 16,384 bytes. A store may send 100 messages in a second.
     ///   - topic: the name of the topic, 1 to 256 bytes of UTF-8.
     ///   - timeout: the longest wait for the server's answer; nil waits without limit.
-    /// - Returns: how many stores the server has passed the message to. That they get it is not certain.
+    /// - Returns: how many stores the server has passed the message to, without those at other servers of a cluster. That
+    ///   they get it is not certain.
     /// - Throws: ``SyncError`` when there is no session, when the server's rules do not give the user the right
     ///   `messages`, when a limit is exceeded, or when no answer comes in time; `CancellationError`.
     @discardableResult
@@ -23,7 +24,7 @@ extension StoreSession {
     ///   - text: what is sent; at most 16,384 bytes of UTF-8.
     ///   - topic: the name of the topic, 1 to 256 bytes of UTF-8.
     ///   - timeout: the longest wait for the server's answer; nil waits without limit.
-    /// - Returns: how many stores the server has passed the message to. That they get it is not certain.
+    /// - Returns: as ``send(_:to:timeout:)``.
     /// - Throws: as ``send(_:to:timeout:)``.
     @discardableResult
     public func send(_ text: String, to topic: String, timeout: Duration? = nil) async throws -> Int {

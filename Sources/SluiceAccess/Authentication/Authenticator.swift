@@ -142,7 +142,7 @@ package final class Authenticator: Sendable {
         }
     }
 
-    /// Lets in an identity that somebody else than the file of users has proved, unless its user was revoked.
+    /// Lets in an identity that somebody else than the store of users has proved, unless its user was revoked.
     private func admit(
         _ identity: LoginIdentity, _ completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
@@ -152,9 +152,10 @@ package final class Authenticator: Sendable {
         directory.admit(identity, completion: completion)
     }
 
-    /// What has become of an identity that was proved earlier. It reads the file of users.
-    package func standing(of identity: LoginIdentity) -> LoginStanding {
-        // A file that cannot be read at the moment ends no sessions.
-        (try? methods.directory?.standing(of: identity)) ?? .unchanged
+    /// What has become of identities that were proved earlier, in their order. It reads the store of users.
+    ///
+    /// - Throws: `StorageError` when that cannot be read at the moment.
+    package func standings(of identities: [LoginIdentity]) throws -> [LoginStanding] {
+        try methods.directory?.standings(of: identities) ?? identities.map { _ in .unchanged }
     }
 }

@@ -4,7 +4,7 @@ package import SluiceModel
 package import SluiceStorage
 internal import Synchronization
 
-/// Checks the passwords and session tokens of built-in users, and who was revoked, against the file of users.
+/// Checks the passwords and session tokens of built-in users, and who was revoked, against the store of users.
 package final class UserDirectory: Sendable {
     /// How long a session token holds without being used, in microseconds.
     package static let idleTime: Int64 = 30 * 86_400_000_000
@@ -12,30 +12,28 @@ package final class UserDirectory: Sendable {
     static let rotationTime: Int64 = 7 * 86_400_000_000
     /// How exactly the last use of a token is known.
     private static let useTime: Int64 = 86_400_000_000
-    /// How often the file is looked at for what other processes have changed.
-    private static let watchTime = DispatchTimeInterval.milliseconds(250)
 
-    private let file: Mutex<UserFile>
+    private let store: any UserStore
     private let throttle: Mutex<PasswordThrottle>
     private let workers: PasswordWorkers
     private let parameters: PasswordHash.Parameters
     private let now: @Sendable () -> Timestamp
-    /// For what reads the file, so that no event loop does.
+    /// For what reads the store, so that no event loop does.
     private let queue = DispatchQueue(label: "sluice.users")
     /// What the password of an unknown user is compared with, so that both take the same time.
     private let nobody: PasswordHash?
-    private let isClosed = Mutex(false)
+    /// Called when a login has ended that sessions may still use.
+    private let didChange = Mutex<@Sendable () -> Void>({})
 
     /// - Parameters:
-    ///   - path: the file, made if it is missing; nil for memory.
+    ///   - store: closed by ``close()``.
     ///   - parameters: how new passwords are hashed.
-    /// - Throws: `StorageError` when the file cannot be opened.
     package init(
-        _ path: String?, parameters: PasswordHash.Parameters = .standard,
+        _ store: any UserStore, parameters: PasswordHash.Parameters = .standard,
         throttle: PasswordThrottle = PasswordThrottle(), workers: PasswordWorkers = PasswordWorkers(),
         now: @escaping @Sendable () -> Timestamp
-    ) throws {
-        file = Mutex(try UserFile(path))
+    ) {
+        self.store = store
         self.throttle = Mutex(throttle)
         self.workers = workers
         self.parameters = parameters
@@ -45,14 +43,16 @@ package final class UserDirectory: Sendable {
                 + "AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
     }
 
-    /// Reads and writes the file, on the caller's thread.
-    package func access<Result: Sendable>(_ body: (UserFile) throws -> Result) throws -> Result {
-        try file.withLock { try body($0) }
+    package func close() {
+        store.close()
+        didChange.withLock { $0 = {} }
     }
 
-    package func close() {
-        isClosed.withLock { $0 = true }
-        file.withLock { $0.close() }
+    /// Calls back, on any thread, soon after another process has changed the users, or a stolen token has ended a login,
+    /// until ``close()``.
+    package func watch(_ didChange: @escaping @Sendable () -> Void) {
+        self.didChange.withLock { $0 = didChange }
+        store.watch(didChange)
     }
 
     // MARK: Passwords
@@ -80,7 +80,7 @@ package final class UserDirectory: Sendable {
         queue.async { [self] in
             let user: UserRecord?
             do {
-                user = UserName.problem(with: name) == nil ? try file.withLock { try $0.user(name) } : nil
+                user = UserName.problem(with: name) == nil ? try store.read { try $0.user(name) } : nil
             } catch { return later(.unavailable) }
             let hash = user.flatMap { PasswordHash($0.password) }
             workers.add(
@@ -113,14 +113,12 @@ package final class UserDirectory: Sendable {
         let renewed = hash.parameters == parameters ? nil : PasswordHash(of: password, parameters: parameters)
         let token = SessionToken()
         let time = now().microseconds
-        let login = try file.withLock { file -> Int64? in
-            try file.write {
-                // It may have been removed or changed during the computation.
-                guard try file.user(name)?.generation == user.generation else { return nil }
-                if let renewed { try file.replaceHash(renewed.text, of: name, generation: user.generation) }
-                try file.removeLogins(unusedSince: time - Self.idleTime)
-                return try file.addLogin(of: name, hash: token.hash, now: time)
-            }
+        let login = try store.write(about: name) { records -> Int64? in
+            // It may have been removed or changed during the computation.
+            guard try records.user(name)?.generation == user.generation else { return nil }
+            if let renewed { try records.replaceHash(renewed.text, of: name, generation: user.generation) }
+            try records.removeLogins(unusedSince: time - Self.idleTime)
+            return try records.addLogin(of: name, hash: token.hash, now: time)
         }
         guard let login else { return nil }
         return Admission(identity(of: user, .password, login), sessionToken: token.text)
@@ -146,42 +144,66 @@ package final class UserDirectory: Sendable {
     ) {
         guard let hash = SessionToken.hash(of: token) else { return completion(.failure(.refused)) }
         queue.async { [self] in
-            let result = Result { try file.withLock { file in try file.write { try admit(hash, file) } } }
-            switch result {
-            case .success(let admission?): completion(.success(admission))
-            case .success(nil): completion(.failure(.refused))
-            case .failure: completion(.failure(.later(milliseconds: 1_000, reason: .unavailable)))
-            }
+            do {
+                completion(try admit(hash).map { .success($0) } ?? .failure(.refused))
+            } catch { completion(.failure(.later(milliseconds: 1_000, reason: .unavailable))) }
         }
     }
 
-    private func admit(_ hash: [UInt8], _ file: UserFile) throws -> Admission? {
+    /// What becomes of a login whose token was presented.
+    private enum Presented {
+        /// Nothing has to be stored.
+        case holds
+        /// The login is to be stored so, and the client gets another token, perhaps.
+        case changes(LoginRecord, SessionToken?)
+        /// The login is over, and why.
+        case over(isStolen: Bool)
+    }
+
+    private func admit(_ hash: [UInt8]) throws -> Admission? {
         let time = now().microseconds
-        guard var login = try file.login(hash: hash) else { return nil }
-        guard let user = try file.user(login.userName), time - login.usedAt < Self.idleTime else {
-            try file.removeLogin(id: login.id)
-            return nil
+        guard let known = try store.read({ try $0.login(hash: hash) }) else { return nil }
+        // A token that was used today is the case of every day, and writes nothing.
+        if case .holds = Self.presented(hash, known.login, now: time) {
+            return Admission(identity(of: known.user, .session, known.login.id))
         }
-        if let previous = login.previousHash, Secrets.equal(previous, hash) {
-            // The token that followed this one was used, so somebody has both: perhaps a thief.
-            try file.removeLogin(id: login.id)
-            return nil
+        let (admission, isStolen) = try store.write(about: known.user.name) { records -> (Admission?, Bool) in
+            guard let known = try records.login(hash: hash) else { return (nil, false) }
+            let identity = identity(of: known.user, .session, known.login.id)
+            switch Self.presented(hash, known.login, now: time) {
+            case .holds: return (Admission(identity), false)
+            case .changes(let login, let token):
+                try records.update(login)
+                return (Admission(identity, sessionToken: token?.text), false)
+            case .over(let isStolen):
+                try records.removeLogin(id: known.login.id)
+                return (nil, isStolen)
+            }
         }
-        var token: SessionToken?
+        if isStolen { didChange.withLock { $0 }() }
+        return admission
+    }
+
+    private static func presented(_ hash: [UInt8], _ login: LoginRecord, now time: Int64) -> Presented {
+        guard time - login.usedAt < idleTime else { return .over(isStolen: false) }
+        // The token that followed this one was used, so somebody has both: perhaps a thief.
+        if let previous = login.previousHash, Secrets.equal(previous, hash) { return .over(isStolen: true) }
+        var changed = login
+        changed.usedAt = time
         if let next = login.nextHash, Secrets.equal(next, hash) {
-            login.previousHash = login.hash
-            login.hash = next
-            login.nextHash = nil
-            login.madeAt = time
-        } else if time - login.madeAt >= Self.rotationTime {
+            changed.previousHash = login.hash
+            changed.hash = next
+            changed.nextHash = nil
+            changed.madeAt = time
+            return .changes(changed, nil)
+        }
+        if time - login.madeAt >= rotationTime {
             // The client may never receive what follows, so this one holds until that is used.
             let next = SessionToken()
-            login.nextHash = next.hash
-            token = next
+            changed.nextHash = next.hash
+            return .changes(changed, next)
         }
-        login.usedAt = time
-        try file.update(login)
-        return Admission(identity(of: user, .session, login.id), sessionToken: token?.text)
+        return time - login.usedAt < useTime ? .holds : .changes(changed, nil)
     }
 
     // MARK: Revocation
@@ -190,78 +212,83 @@ package final class UserDirectory: Sendable {
     /// have been: the clock of who has made it may be ahead.
     ///
     /// - Parameter completion: called once, on another thread.
-    func admit(
+    package func admit(
         _ identity: LoginIdentity, completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         queue.async { [self] in
-            let result = Result { try file.withLock { file in try admitted(identity, file) } }
-            switch result {
-            case .success(let identity?): completion(.success(Admission(identity)))
-            case .success(nil): completion(.failure(.refused))
-            case .failure: completion(.failure(.later(milliseconds: 1_000, reason: .unavailable)))
-            }
+            do {
+                completion(try admitted(identity).map { .success(Admission($0)) } ?? .failure(.refused))
+            } catch { completion(.failure(.later(milliseconds: 1_000, reason: .unavailable))) }
         }
     }
 
-    private func admitted(_ identity: LoginIdentity, _ file: UserFile) throws -> LoginIdentity? {
+    private func admitted(_ identity: LoginIdentity) throws -> LoginIdentity? {
         guard let name = identity.userID else { return identity }
-        var identity = identity
-        identity.generation = try file.revocation(of: name)
-        let (time, madeAt) = (now().microseconds, identity.issuedAt?.microseconds)
-        if let revokedAt = identity.generation {
-            guard let madeAt, madeAt > revokedAt || identity.method == .custom && madeAt == revokedAt else {
-                return nil
-            }
-            // Of a token from the future nobody knows when it was made.
-            guard madeAt <= time || madeAt - TokenRules.leadMax > revokedAt else { return nil }
-        }
+        let time = now().microseconds
         // A revocation that comes later must end this token too, also when its time has come.
-        if identity.method == .token, let madeAt, madeAt > time {
-            try file.noteLead(of: name, until: madeAt, now: time)
+        if identity.method == .token, let madeAt = identity.issuedAt?.microseconds, madeAt > time {
+            return try store.write(about: name) { records in
+                let admitted = Self.admitted(identity, revokedAt: try records.revocation(of: name), now: time)
+                if admitted != nil { try records.noteLead(of: name, until: madeAt, now: time) }
+                return admitted
+            }
         }
+        return Self.admitted(identity, revokedAt: try store.read { try $0.revocation(of: name) }, now: time)
+    }
+
+    private static func admitted(_ identity: LoginIdentity, revokedAt: Int64?, now time: Int64) -> LoginIdentity? {
+        var identity = identity
+        identity.generation = revokedAt
+        guard let revokedAt else { return identity }
+        guard let madeAt = identity.issuedAt?.microseconds,
+            madeAt > revokedAt || identity.method == .custom && madeAt == revokedAt
+        else { return nil }
+        // Of a token from the future nobody knows when it was made.
+        guard madeAt <= time || madeAt - TokenRules.leadMax > revokedAt else { return nil }
         return identity
     }
 
-    /// What has become of an identity that was proved earlier. It notes that the identity's session token is in use.
+    /// What has become of identities that were proved earlier, in their order. It notes that their session tokens are in
+    /// use.
     ///
-    /// Whether the user was revoked since is not a question of clocks: revocations are counted.
-    package func standing(of identity: LoginIdentity) throws -> LoginStanding {
-        try file.withLock { file in
-            guard let id = identity.loginID else {
-                let revokedAt = try identity.userID.flatMap { try file.revocation(of: $0) }
-                return revokedAt == identity.generation ? .unchanged : .over
-            }
-            guard var login = try file.login(id: id), let user = try file.user(login.userName),
-                user.generation == identity.generation
-            else { return .over }
-            let time = now().microseconds
-            if time - login.usedAt >= Self.useTime {
-                login.usedAt = time
-                try file.update(login)
-            }
-            let claims = Self.claims(of: user)
-            return claims == identity.claims ? .unchanged : .changed(claims: claims)
+    /// Whether a user was revoked since is not a question of clocks: revocations are counted.
+    ///
+    /// - Throws: `StorageError` when the store cannot be read at the moment.
+    package func standings(of identities: [LoginIdentity]) throws -> [LoginStanding] {
+        let ids = identities.compactMap(\.loginID)
+        let names = identities.compactMap { $0.loginID == nil ? $0.userID : nil }
+        let time = now().microseconds
+        let (found, revoked) = try store.read { records in
+            let logins = ids.isEmpty ? [] : try records.logins(ids)
+            let used = logins.compactMap { $0 }.filter { time - $0.login.usedAt >= Self.useTime }.map(\.login.id)
+            if !used.isEmpty { try records.noteUse(of: used, at: time) }
+            return (logins, names.isEmpty ? [] : try records.revocations(of: names))
         }
+        var (logins, revocations) = (found.makeIterator(), revoked.makeIterator())
+        return identities.map { identity in
+            guard identity.loginID == nil else { return Self.standing(of: identity, logins.next() ?? nil) }
+            let revokedAt = identity.userID == nil ? nil : revocations.next() ?? nil
+            return revokedAt == identity.generation ? .unchanged : .over
+        }
+    }
+
+    private static func standing(of identity: LoginIdentity, _ login: KnownLogin?) -> LoginStanding {
+        guard let user = login?.user, user.generation == identity.generation else { return .over }
+        let claims = claims(of: user)
+        return claims == identity.claims ? .unchanged : .changed(claims: claims)
     }
 
     /// Ends all logins of a user.
-    package func revoke(_ name: String) throws { try file.withLock { try $0.revoke(name, now: now().microseconds) } }
+    package func revoke(_ name: String) throws {
+        try store.write(about: name) { try $0.revoke(name, now: now().microseconds) }
+    }
 
     /// Ends the login that a session token proves.
     package func revoke(token: String) throws {
-        guard let hash = SessionToken.hash(of: Array(token.utf8)) else { return }
-        try file.withLock { file in
-            if let login = try file.login(hash: hash) { try file.removeLogin(id: login.id) }
-        }
-    }
-
-    /// Calls back, on a thread of its own, soon after another process has changed the file, until ``close()``.
-    package func watch(_ didChange: @escaping @Sendable () -> Void) {
-        queue.asyncAfter(deadline: .now() + Self.watchTime) { [weak self] in
-            guard let self, !isClosed.withLock({ $0 }) else { return }
-            if (try? file.withLock { try $0.hasChanged() }) ?? false { didChange() }
-            watch(didChange)
-        }
+        guard let hash = SessionToken.hash(of: Array(token.utf8)),
+            let known = try store.read({ try $0.login(hash: hash) })
+        else { return }
+        try store.write(about: known.user.name) { try $0.removeLogin(id: known.login.id) }
     }
 }
 

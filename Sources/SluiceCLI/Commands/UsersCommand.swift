@@ -1,13 +1,11 @@
-internal import FoundationEssentials
-internal import Glibc
 internal import SluiceAccess
 internal import SluiceJSON
 internal import SluiceStorage
 
-/// `sluice users`: manages the users of a server, while it runs or not.
+/// `sluice users`: manages the users of a server or a cluster, while it runs or not.
 struct UsersCommand: Command {
     static let description = CommandDescription(
-        "users", "Manage the users of a server: add, passwd, claims, remove, revoke, list.",
+        "users", "Manage the users of a server or a cluster: add, passwd, claims, remove, revoke, list.",
         arguments: [
             ArgumentDescription(
                 "ACTION", "add, passwd, claims, remove, revoke or list",
@@ -15,6 +13,7 @@ struct UsersCommand: Command {
         ],
         options: [
             .value("data", "DIR", "the folder of the server's databases", completion: .directories),
+            .value("journal", "URL", "in place of --data: the journal of the cluster whose users they are"),
             .value("name", "NAME", "the user; all actions but list need it"),
             .value(
                 "password-file", "FILE", "a file with the password (add, passwd); else SLUICE_PASSWORD or the terminal",
@@ -22,11 +21,12 @@ struct UsersCommand: Command {
             .value("claims", "JSON", "what rules may know about the user: a JSON object (add, claims)"),
         ],
         notes: [
-            "The server may run meanwhile. passwd, remove and revoke end the user's sessions at once, and claims changes what they may do. revoke also refuses the tokens that an issuer has given the user so far; NAME is then the id of any user."
+            "Servers may run meanwhile. passwd, remove and revoke end the user's sessions at once, and claims changes what they may do. revoke also refuses the tokens that an issuer has given the user so far; NAME is then the id of any user."
         ],
         examples: [
             "sluice users add --data=./data --name=ada",
             "sluice users revoke --data=./data --name=ada",
+            "sluice users list --journal=postgres://sluice@db.example/sluice",
         ])
 
     private enum Action: String, CaseIterable {
@@ -34,7 +34,7 @@ struct UsersCommand: Command {
     }
 
     private let action: Action
-    private let folder: String
+    private let place: UsersPlace
     private let name: String
     private let claims: String?
     private let passwordFile: String?
@@ -45,12 +45,9 @@ struct UsersCommand: Command {
                 "the action is one of add, passwd, claims, remove, revoke and list, and not "
                     + "'\(DisplayText.shortened(arguments.positionals[0]))'")
         }
-        guard let folder = arguments.value("data") else {
-            throw .usage("--data=DIR is missing: the folder of the server's databases")
-        }
+        place = try UsersPlace(arguments)
         guard action == .list || arguments.has("name") else { throw .usage("--name=NAME is missing: the user") }
         self.action = action
-        self.folder = folder
         name = arguments.value("name") ?? ""
         claims = arguments.value("claims")
         passwordFile = arguments.value("password-file")
@@ -64,28 +61,23 @@ struct UsersCommand: Command {
     }
 
     func run() async throws {
-        let path = folder + "/server.users"
-        if action == .add { mkdir(folder, 0o700) }
-        var status = stat()
-        guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw CommandError.failure("'\(folder)' is no folder; name the one of the server's databases")
-        }
-        let file = try UserFile(path)
-        defer { file.close() }
-        let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
+        let users = try place.open(isMaking: action == .add)
+        defer { users.close() }
+        let hash = action == .add || action == .passwd ? try hash() : ""
+        let now = users.now
         switch action {
         case .add:
-            let user = UserRecord(name: name, password: try hash(), claims: claims ?? "{}", createdAt: now)
-            guard try file.add(user) else {
+            let user = UserRecord(name: name, password: hash, claims: claims ?? "{}", createdAt: now)
+            guard try users.store.write(about: name, { try $0.add(user) }) else {
                 throw CommandError.failure(
                     "there is a user '\(name)' already; 'sluice users passwd' sets another password")
             }
-        case .passwd: try known(try file.setPassword(try hash(), of: name))
-        case .claims: try known(try file.setClaims(claims ?? "{}", of: name))
-        case .remove: try known(try file.remove(name, now: now))
-        case .revoke: try file.revoke(name, now: now)
+        case .passwd: try known(try users.store.write(about: name) { try $0.setPassword(hash, of: name) })
+        case .claims: try known(try users.store.write(about: name) { try $0.setClaims(claims ?? "{}", of: name) })
+        case .remove: try known(try users.store.write(about: name) { try $0.remove(name, now: now) })
+        case .revoke: try users.store.write(about: name) { try $0.revoke(name, now: now) }
         case .list:
-            for (user, loginCount) in try file.users() {
+            for (user, loginCount) in try users.store.read({ try $0.users() }) {
                 StandardOutput.shared.write(line: "\(DisplayText.harmless(user.name))\t\(loginCount) logins")
             }
         }

@@ -91,6 +91,12 @@ final class PostgresConnection: @unchecked Sendable {
     @discardableResult
     func execute(
         _ statement: PostgresStatement, _ parameters: PostgresParameter...
+    ) throws(PostgresFailure) -> PostgresResult { try execute(statement, parameters) }
+
+    /// Runs a statement to its end.
+    @discardableResult
+    func execute(
+        _ statement: PostgresStatement, _ parameters: [PostgresParameter]
     ) throws(PostgresFailure) -> PostgresResult {
         try send(statement, parameters)
         return try lastResult()

@@ -25,12 +25,15 @@ enum PostgresFailure: Error, Hashable {
     /// Whether the failure is that of a login or of rights, which does not pass by itself.
     var isOfAccess: Bool { state.map { $0.hasPrefix("28") || $0 == "42501" || $0 == "3D000" } ?? false }
 
+    /// Whether PostgreSQL has ended the transaction because of others, by a deadlock or a serialization failure.
+    var isOfConcurrency: Bool { if case .refused(let state, _) = self { state.hasPrefix("40") } else { false } }
+
     /// Whether the same statement has to be sent again to know, or to succeed: the answer is missing, or there was a
     /// deadlock or a serialization failure.
     var isRepeatable: Bool {
         switch self {
         case .lost: true
-        case .refused(let state, _): state.hasPrefix("40")
+        case .refused: isOfConcurrency
         case .unsuitable, .stopped: false
         }
     }

@@ -10,6 +10,8 @@ enum PostgresParameter {
     case texts([String])
     case optionalText(String?)
     case bytes([UInt8])
+    case optionalBytes([UInt8]?)
+    case byteArrays([[UInt8]])
 
     /// The object id of the type, from `pg_type.dat` of PostgreSQL.
     var type: Oid {
@@ -18,7 +20,8 @@ enum PostgresParameter {
         case .integers: 1016
         case .text, .optionalText: 25
         case .texts: 1009
-        case .bytes: 17
+        case .bytes, .optionalBytes: 17
+        case .byteArrays: 1001
         }
     }
 
@@ -31,6 +34,8 @@ enum PostgresParameter {
         case .optionalText(let text): text.map { Array($0.utf8) }
         case .texts(let texts): Self.array(texts.map { Array($0.utf8) }, elementType: 25)
         case .bytes(let bytes): bytes
+        case .optionalBytes(let bytes): bytes
+        case .byteArrays(let arrays): Self.array(arrays, elementType: 17)
         }
     }
 

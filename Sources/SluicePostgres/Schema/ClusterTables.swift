@@ -38,6 +38,19 @@ enum ClusterTables {
         CREATE UNLOGGED TABLE sluice.message (
           id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, database bigint NOT NULL, node text NOT NULL,
           bytes bytea NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
+        CREATE TABLE sluice.users (
+          name text COLLATE "C" PRIMARY KEY, password text NOT NULL, generation bigint NOT NULL, claims text NOT NULL,
+          created bigint NOT NULL);
+        CREATE TABLE sluice.logins (
+          id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL,
+          hash bytea NOT NULL UNIQUE, next bytea UNIQUE, previous bytea UNIQUE, made bigint NOT NULL,
+          used bigint NOT NULL);
+        CREATE INDEX logins_name ON sluice.logins (name);
+        CREATE INDEX logins_used ON sluice.logins (used);
+        CREATE TABLE sluice.revocations (name text COLLATE "C" PRIMARY KEY, at bigint NOT NULL);
+        CREATE TABLE sluice.leads (name text COLLATE "C" PRIMARY KEY, until bigint NOT NULL);
+        CREATE TABLE sluice.changes (what text PRIMARY KEY, number bigint NOT NULL);
+        INSERT INTO sluice.changes (what, number) VALUES ('users', 0);
         ALTER TABLE sluice.journal ALTER record SET STORAGE EXTERNAL;
         ALTER TABLE sluice.part ALTER bytes SET STORAGE EXTERNAL;
         INSERT INTO sluice.cluster (id, tables) VALUES (uuid_send(gen_random_uuid()), 0);
@@ -61,6 +74,8 @@ enum ClusterTables {
             GRANT INSERT, UPDATE ON sluice.database, sluice.node, sluice.duty, sluice.snapshot, sluice.digest TO \(name);
             GRANT INSERT, DELETE ON sluice.journal, sluice.part, sluice.message, sluice.request TO \(name);
             GRANT DELETE ON sluice.node, sluice.duty, sluice.snapshot, sluice.digest TO \(name);
+            GRANT INSERT, UPDATE, DELETE ON sluice.users, sluice.logins, sluice.revocations, sluice.leads TO \(name);
+            GRANT UPDATE ON sluice.changes TO \(name);
             """
     }
 
@@ -75,7 +90,12 @@ enum ClusterTables {
           ('sluice.database', 'INSERT'), ('sluice.database', 'UPDATE'), ('sluice.journal', 'SELECT'),
           ('sluice.journal', 'INSERT'), ('sluice.journal', 'DELETE'), ('sluice.node', 'INSERT'),
           ('sluice.node', 'UPDATE'), ('sluice.duty', 'UPDATE'), ('sluice.snapshot', 'UPDATE'),
-          ('sluice.part', 'INSERT'), ('sluice.digest', 'INSERT'), ('sluice.request', 'DELETE')) AS needed (t, r)
+          ('sluice.part', 'INSERT'), ('sluice.digest', 'INSERT'), ('sluice.request', 'DELETE'),
+          ('sluice.message', 'INSERT'), ('sluice.message', 'DELETE'),
+          ('sluice.users', 'INSERT'), ('sluice.users', 'UPDATE'), ('sluice.users', 'DELETE'),
+          ('sluice.logins', 'INSERT'), ('sluice.logins', 'UPDATE'), ('sluice.logins', 'DELETE'),
+          ('sluice.revocations', 'INSERT'), ('sluice.revocations', 'UPDATE'), ('sluice.leads', 'INSERT'),
+          ('sluice.leads', 'UPDATE'), ('sluice.leads', 'DELETE'), ('sluice.changes', 'UPDATE')) AS needed (t, r)
         WHERE NOT has_table_privilege(needed.t, needed.r)
         """)
 }

@@ -3,8 +3,9 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Tells the other nodes of appends by NOTIFY, and that this node is alive by its row: the work of one connection on one
-/// thread. A notification inside an append would make appends of all databases wait for each other.
+/// Tells the other nodes of appends by NOTIFY, sends them the ephemeral messages of this node's clients, and says by its
+/// row that this node is alive: the work of one connection on one thread. A notification inside an append would make
+/// appends of all databases wait for each other.
 ///
 /// While one notification is under way, those that come are one: the last position of each database counts. Nothing is
 /// lost if none arrives, since everyone also asks (``JournalWatch``).
@@ -19,6 +20,7 @@ final class JournalBell: Sendable {
 
     private let pool: ConnectionPool
     private let row: NodeRow
+    private let messages: MessageOutbox
     private let waiting = Mutex<[Int64: Int64]>([:])
     private let wake = DispatchSemaphore(value: 0)
     /// Whether the row of the node is to be written before its time.
@@ -29,6 +31,7 @@ final class JournalBell: Sendable {
     init(pool: ConnectionPool, row: NodeRow) {
         self.pool = pool
         self.row = row
+        messages = MessageOutbox(node: row.name)
     }
 
     /// Whether a notification was sent by this node.
@@ -49,6 +52,11 @@ final class JournalBell: Sendable {
         wake.signal()
     }
 
+    /// Sends ephemeral messages for the clients of a database to the other nodes, soon. Any thread may call it.
+    func send(_ frames: [[UInt8]], for database: Int64) {
+        if messages.add(frames, for: database) { wake.signal() }
+    }
+
     /// Ends ``run()``, after ``StopSignal/give()``.
     func stop() { wake.signal() }
 
@@ -63,6 +71,7 @@ final class JournalBell: Sendable {
                 if isNews.exchange(false, ordering: .relaxed) || .now >= heartbeat {
                     heartbeat = .now + pool.timeouts.heartbeat
                     try row.store(by: accepted.connection)
+                    try messages.forgetOld(by: accepted.connection)
                 }
                 let positions = waiting.withLock { waiting in
                     defer { waiting = [:] }
@@ -73,6 +82,7 @@ final class JournalBell: Sendable {
                     try accepted.connection.execute(Self.notify, .texts(payloads))
                     continue
                 }
+                if try messages.send(by: accepted.connection) { continue }
                 let left = ContinuousClock.now.duration(to: heartbeat)
                 _ = wake.wait(timeout: .now() + .milliseconds(Int(left.milliseconds)))
             } catch {
@@ -80,6 +90,7 @@ final class JournalBell: Sendable {
                 sender.store(0, ordering: .relaxed)
                 // A bell for what was appended before is of no use any more.
                 waiting.withLock { $0 = [:] }
+                messages.drop()
                 heartbeat = .now
                 _ = pool.stop.wait(until: pool.backoff.next)
             }

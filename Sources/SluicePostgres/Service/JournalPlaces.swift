@@ -21,6 +21,11 @@ final class JournalPlaces: Sendable {
 
     subscript(id: Int64) -> JournalPlace? { references.withLock { $0[id]?.place } }
 
+    /// The number of an open database. O(open databases).
+    func id(ofDatabase name: String) -> Int64? {
+        references.withLock { $0.values.lazy.compactMap(\.place).first { $0.name == name }?.id }
+    }
+
     var all: [JournalPlace] { references.withLock { $0.values.compactMap(\.place) } }
 }
 

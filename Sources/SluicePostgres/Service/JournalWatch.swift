@@ -19,13 +19,19 @@ final class JournalWatch: Sendable {
     private let places: JournalPlaces
     private let bell: JournalBell
     private let listening: Listening
+    let users = UserNews()
+    let messages: MessageInbox
     private let log: LogSink?
     private let hear = Mutex<(@Sendable (JournalNews) -> Void)?>(nil)
 
-    init(pool: ConnectionPool, places: JournalPlaces, bell: JournalBell, listening: Listening, log: LogSink?) {
+    init(
+        pool: ConnectionPool, places: JournalPlaces, bell: JournalBell, messages: MessageInbox, listening: Listening,
+        log: LogSink?
+    ) {
         self.pool = pool
         self.places = places
         self.bell = bell
+        self.messages = messages
         self.listening = listening
         self.log = log
     }
@@ -38,11 +44,11 @@ final class JournalWatch: Sendable {
         var said: PostgresFailure?
         while !pool.stop.isGiven {
             do throws(PostgresFailure) {
-                let connection = try connect()
+                let (connection, isListening) = try connect()
                 defer { connection.close() }
                 if said != nil { log?(.info, "the journal's server answers again") }
                 said = nil
-                try attend(connection)
+                try attend(connection, isListening: isListening)
             } catch {
                 guard error != .stopped else { return }
                 if said == nil {
@@ -56,42 +62,53 @@ final class JournalWatch: Sendable {
         }
     }
 
-    private func connect() throws(PostgresFailure) -> PostgresConnection {
-        guard case .to(let address) = listening else { return try pool.connect().connection }
+    /// - Returns: a connection, and whether bells arrive there.
+    private func connect() throws(PostgresFailure) -> (PostgresConnection, isListening: Bool) {
+        guard case .to(let address) = listening else { return (try pool.connect().connection, false) }
         let accepted = try pool.connect(to: address)
         guard !accepted.greeting.isPooled else {
             log?(
                 .warning,
                 "the journal's address is that of a pooler, which keeps notifications to itself; name PostgreSQL's own "
                     + "address with --journal-listen, or none")
-            return accepted.connection
+            return (accepted.connection, false)
         }
         try accepted.connection.execute(script: "LISTEN \(JournalBell.channel)")
-        return accepted.connection
+        return (accepted.connection, true)
     }
 
     /// Listens and asks for as long as the connection lasts. It ends by an error.
-    private func attend(_ connection: PostgresConnection) throws(PostgresFailure) {
+    private func attend(_ connection: PostgresConnection, isListening: Bool) throws(PostgresFailure) {
+        try messages.begin(by: connection)
         // What came before LISTEN was not heard.
+        users.noteGap()
         var nextActive = ContinuousClock.now
         var nextQuiet = nextActive
         while true {
             for (payload, processID) in connection.notifications() where !bell.isOwn(processID) { heed(payload) }
+            try messages.readRung(by: connection)
             let now = ContinuousClock.now
             if now >= nextActive {
                 let isQuietDue = now >= nextQuiet
                 if isQuietDue { nextQuiet = now + pool.timeouts.pollQuiet }
+                if isQuietDue || !isListening { try users.ask(connection) }
+                if !isListening { try messages.readNew(by: connection) }
                 try ask(connection, places.all.filter { isQuietDue || $0.isActive })
                 nextActive = .now + pool.timeouts.pollActive
             } else {
-                _ = try connection.waitForInput(until: places.all.isEmpty ? nextQuiet : nextActive)
+                _ = try connection.waitForInput(until: isListening && places.all.isEmpty ? nextQuiet : nextActive)
             }
         }
     }
 
-    /// Heeds a bell: the number of a database, and a position or what is asked for.
+    /// Heeds a bell: the number of a database, and a position or what is asked for; or what else has happened.
     private func heed(_ payload: String) {
         let words = payload.split(separator: " ")
+        if let kind = words.first {
+            let rest = payload[kind.endIndex...].dropFirst()
+            if kind == UserNews.kind { return users.heed(rest) }
+            if kind == MessageInbox.kind { return messages.heed(rest) }
+        }
         if words.count == 2, words[1] == JournalBell.upkeep, let id = Int64(words[0]) {
             if let place = places[id] { tell(.upkeepRequested(database: place.name)) }
             return

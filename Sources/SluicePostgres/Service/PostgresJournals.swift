@@ -55,7 +55,9 @@ public final class PostgresJournals: JournalService {
         pool = ConnectionPool(address: address, timeouts: timeouts, identity: identity, stop: stopSignal)
         row = NodeRow(name: node ?? Self.machineName, url: nodeURL, places: places, log: log)
         bell = JournalBell(pool: pool, row: row)
-        watcher = JournalWatch(pool: pool, places: places, bell: bell, listening: listening, log: log)
+        watcher = JournalWatch(
+            pool: pool, places: places, bell: bell, messages: MessageInbox(node: row.name, places: places),
+            listening: listening, log: log)
         dutyRows = PostgresDuties(pool: pool, row: row)
         snapshotRows = PostgresSnapshots(pool: pool, row: row, places: places)
     }
@@ -87,6 +89,12 @@ public final class PostgresJournals: JournalService {
                 throw error.storageError("the journal's server cannot be used", pool.address)
             }
         }
+    }
+
+    package var users: any UserStore { PostgresUsers(pool: pool, news: watcher.users) }
+
+    package var messages: any MessageRelay {
+        PostgresMessages(places: places, bell: bell, inbox: watcher.messages)
     }
 
     package func journal(ofDatabase name: String) throws -> any Journal {

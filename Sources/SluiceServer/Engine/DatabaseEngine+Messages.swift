@@ -33,21 +33,32 @@ extension DatabaseEngine {
         }
         // Who may not receive messages any more listens in vain.
         let listeners = topics.listeners(of: message.topic, except: session.id).filter(mayExchangeMessages)
-        let audiences = Dictionary(grouping: listeners) { mayKnow(session.user.id, $0) }
-        offer(message, by: session.user.id, to: audiences[true] ?? [], now: now)
-        offer(message, by: nil, to: audiences[false] ?? [], now: now)
+        let passed = ServerMessage.Message(
+            session: 0, topic: message.topic, userID: session.user.id, sentAt: now, payload: message.payload)
+        offer(passed, to: listeners)
+        relay(passed)
         return .report(
             session: session.id.session, request: message.request,
             json: Array(JSONText.object([("sessions", .number(UInt64(listeners.count)))]).text.utf8))
     }
 
-    private func offer(
-        _ message: ClientMessage.Message, by userID: String?, to listeners: [SessionID], now: Timestamp
-    ) {
-        for (number, sessions) in Dictionary(grouping: listeners, by: \.session).sorted(by: { $0.key < $1.key }) {
-            let passed = ServerMessage.Message(
-                session: number, topic: message.topic, userID: userID, sentAt: now, payload: message.payload)
-            output.append([.offer(Frame.encode(ServerMessage.message(passed)), to: sessions.map(\.connection))])
+    /// Passes a message of another server's client on to whoever listens to its topic here and may hear it. That server
+    /// has judged whether its client may send it.
+    func deliver(_ frame: [UInt8]) {
+        guard case .message(let message)? = try? Frame.decode(frame, as: ServerMessage.self).first else { return }
+        offer(message, to: topics.listeners(of: message.topic).filter(mayExchangeMessages))
+    }
+
+    /// Offers a message to sessions, without its author's id to those that may not know it.
+    private func offer(_ message: ServerMessage.Message, to listeners: [SessionID]) {
+        let audiences = Dictionary(grouping: listeners) { mayKnow(message.userID, $0) }
+        for (userID, listeners) in [(message.userID, audiences[true] ?? []), (nil, audiences[false] ?? [])] {
+            for (number, sessions) in Dictionary(grouping: listeners, by: \.session).sorted(by: { $0.key < $1.key }) {
+                var offered = message
+                offered.session = number
+                offered.userID = userID
+                output.append([.offer(Frame.encode(ServerMessage.message(offered)), to: sessions.map(\.connection))])
+            }
         }
     }
 

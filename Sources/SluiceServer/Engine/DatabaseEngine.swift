@@ -41,6 +41,8 @@ package final class DatabaseEngine {
     var output = TurnOutput()
     /// Who listens to ephemeral messages.
     var topics = MessageTopics()
+    /// What clients have sent that the other servers of the cluster have not been told.
+    private(set) var unrelayed: [[UInt8]] = []
     /// The sessions that are to be opened together, in order.
     var arrivals: [Arrival] = []
     /// Whether the journal may have more than was applied.
@@ -112,6 +114,7 @@ package final class DatabaseEngine {
                 commit(now: now)
                 if database.silence != nil { database.hastenRetry() } else { followSome() }
             case .journalAsked(let retry): if database.note(retry) { followSome() }
+            case .relayed(let frames): for frame in frames { deliver(frame) }
             case .follow(let records):
                 commit(now: now)
                 follow(records)
@@ -148,6 +151,17 @@ package final class DatabaseEngine {
     /// Returns a question to a journal that does not answer, to be asked beside the database's queue after its delay, and
     /// then to be given back with ``DatabaseEvent/journalAsked(_:)``; nil if there is none, or if it was taken already.
     package func takeRetry() -> JournalRetry? { database.takeRetry() }
+
+    /// Returns the ephemeral messages of clients since the last call, as frames for the other servers of the cluster.
+    package func takeMessages() -> [[UInt8]] {
+        defer { unrelayed = [] }
+        return unrelayed
+    }
+
+    /// Notes a message for the other servers, if there may be any.
+    func relay(_ message: @autoclosure () -> ServerMessage.Message) {
+        if database.journal != nil { unrelayed.append(Frame.encode(ServerMessage.message(message()))) }
+    }
 
     private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
         var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)

@@ -18,6 +18,8 @@ package enum DatabaseEvent: Sendable {
     case journalGrew
     /// A journal that had not answered was asked again.
     case journalAsked(JournalRetry)
+    /// Other servers of the cluster pass on ephemeral messages of their clients, as frames.
+    case relayed([[UInt8]])
     /// The journal has further records, appended by other engines; ascending.
     case follow([JournalRecord])
 }

@@ -49,6 +49,7 @@ final class DatabaseDirectory: Sendable {
             try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals))
         }
         self.folder = Mutex(folder)
+        opener.journals?.messages.receive { [weak self] in self?.known($1)?.hear($0) }
         beginUpkeep(policy: replicas)
         guard let obstacle = folder?.obstacle else { return }
         opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])
@@ -102,7 +103,9 @@ final class DatabaseDirectory: Sendable {
                 makeEngine: { [opener, weak folder] in
                     try opener.open(name) { [weak folder] in try folder?.check() }
                 },
-                makeRoom: { [weak self] in self?.closeIdle(besides: name, then: $0) }, carryOut: carryOut)
+                makeRoom: { [weak self] in self?.closeIdle(besides: name, then: $0) },
+                relay: { [messages = opener.journals?.messages] in messages?.send($0, inDatabase: name) },
+                carryOut: carryOut)
             workers[name] = worker
             return (worker, workers.count)
         }

@@ -38,6 +38,8 @@ final class DatabaseWorker: Sendable {
         var mailbox = Mailbox()
         /// Whether the journal may have more. One note stands for all that came since the last turn.
         var journalHasGrown = false
+        /// Messages that other servers of the cluster pass on.
+        var relayed = RelayedMessages()
         var isScheduled = false
         var phase = Phase.open
         var isStopping: Bool { phase == .stopping }
@@ -66,6 +68,7 @@ final class DatabaseWorker: Sendable {
     private let metrics: (any ServerMetrics)?
     private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
+    private let relay: @Sendable ([[UInt8]]) -> Void
     private let schedule: Schedule
     private let isOnQueue = DispatchSpecificKey<Bool>()
 
@@ -74,12 +77,14 @@ final class DatabaseWorker: Sendable {
     ///     again with the next after it failed or the database was closed.
     ///   - makeRoom: closes other databases without sessions, and then calls back.
     ///   - schedule: calls back after a time.
+    ///   - relay: tells the other servers of the cluster what clients have sent.
     ///   - carryOut: called on the database's queue with the actions to carry out.
     init(
         _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?, metrics: (any ServerMetrics)? = nil,
         schedule: @escaping Schedule = scheduleInTime,
         makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
         makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        relay: @escaping @Sendable ([[UInt8]]) -> Void = { _ in },
         carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
     ) {
         self.name = name
@@ -92,6 +97,7 @@ final class DatabaseWorker: Sendable {
         self.metrics = metrics
         self.schedule = schedule
         self.makeRoom = makeRoom
+        self.relay = relay
         self.carryOut = carryOut
         queue.setSpecific(key: isOnQueue, value: true)
     }
@@ -135,6 +141,13 @@ final class DatabaseWorker: Sendable {
         wake()
     }
 
+    /// Passes messages of other servers' clients on to those that listen here, if the database is open. Any thread may
+    /// call it; it returns at once. What comes faster than it can be passed on is lost.
+    func hear(_ messages: [[UInt8]]) {
+        waiting.withLock { $0.relayed.add(messages) }
+        wake()
+    }
+
     /// Whether another worker takes what comes for the database.
     var isRetired: Bool { waiting.withLock { $0.phase == .retired } }
 
@@ -149,11 +162,11 @@ final class DatabaseWorker: Sendable {
     }
 
     private func drain() {
-        let (taken, heldBack, hasGrown) = waiting.withLock {
-            waiting -> ([DatabaseEvent], [any MessageConnection], Bool) in
+        let (taken, heldBack, hasGrown, relayed) = waiting.withLock {
+            waiting -> ([DatabaseEvent], [any MessageConnection], Bool, [[UInt8]]) in
             let events = waiting.mailbox.takeTurn()
             defer { waiting.journalHasGrown = false }
-            return (events, waiting.takeReleased(), waiting.journalHasGrown)
+            return (events, waiting.takeReleased(), waiting.journalHasGrown, waiting.relayed.take())
         }
         for connection in heldBack { connection.resumeReceiving() }
         let events = confined.postponed + taken
@@ -162,11 +175,14 @@ final class DatabaseWorker: Sendable {
         if let engine {
             // Before the uploads, which are then merged once.
             if hasGrown { carryOut(engine.handle([.journalGrew], now: now())) }
+            if !relayed.isEmpty { carryOut(engine.handle([.relayed(relayed)], now: now())) }
             if !events.isEmpty {
                 confined.usedAt = now()
                 let start = ContinuousClock.now
                 carryOut(engine.handle(events, now: now()))
                 metrics?.databaseTurn(eventCount: events.count, of: name, took: ContinuousClock.now - start)
+                let messages = engine.takeMessages()
+                if !messages.isEmpty { relay(messages) }
             }
             if engine.hasWork { carryOut(engine.step(now: now())) }
             run(engine.takePreparation(), on: aside)
@@ -179,7 +195,7 @@ final class DatabaseWorker: Sendable {
         let goesOn = waiting.withLock { waiting in
             guard !waiting.isStopping else { return false }
             waiting.isScheduled =
-                !waiting.mailbox.isEmpty || waiting.journalHasGrown
+                !waiting.mailbox.isEmpty || waiting.journalHasGrown || !waiting.relayed.isEmpty
                 || confined.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
             return waiting.isScheduled
         }

@@ -160,7 +160,7 @@ extension DatabaseEvent {
         switch self {
         case .open(let id, _, _, _), .renewed(let id, _), .messages(let id, _), .closed(let id): id
         // They wait behind nobody's uploads.
-        case .prepared, .journalGrew, .journalAsked, .follow: .server
+        case .prepared, .journalGrew, .journalAsked, .relayed, .follow: .server
         }
     }
 

@@ -28,15 +28,14 @@ package struct AccessLogin: Login {
                         LoginOutcome(
                             User(admission.identity, mayExtendSchema: mayExtendSchema),
                             credential: admission.sessionToken.map { Credentials(.session, Array($0.utf8)) })))
-            case .failure(let refusal):
-                var retryAfter: UInt64?
-                if case .later(let milliseconds, _) = refusal { retryAfter = UInt64(max(0, milliseconds)) }
-                completion(.failure(LoginError(message: refusal.message, retryAfter: retryAfter)))
+            case .failure(let refusal): completion(.failure(LoginError(refusal)))
             }
         }
     }
 
-    package func standing(of user: User) -> LoginStanding { authenticator.standing(of: user.identity) }
+    package func standings(of users: [User]) throws -> [LoginStanding] {
+        try authenticator.standings(of: users.map(\.identity))
+    }
 }
 
 extension Credential {

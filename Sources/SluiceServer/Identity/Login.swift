@@ -13,8 +13,10 @@ package protocol Login: Sendable {
         _ credentials: [Credentials], of peer: LoginPeer,
         completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void)
 
-    /// What has become of the login of a user who logged in earlier. It may read a file.
-    func standing(of user: User) -> LoginStanding
+    /// What has become of the logins of users who logged in earlier, in their order. It may block.
+    ///
+    /// - Throws: where that cannot be found out at the moment.
+    func standings(of users: [User]) throws -> [LoginStanding]
 }
 
 /// What is known about a client before it logs in.
@@ -57,6 +59,14 @@ package struct LoginError: Error, Hashable, Sendable {
 
     /// What the client of a session is told whose user was revoked.
     static let revoked = "the login of the session was revoked"
+
+    /// What a client is told whose login cannot be checked at the moment.
+    static var unavailable: LoginError { LoginError(.later(milliseconds: 1_000, reason: .unavailable)) }
+
+    init(_ refusal: LoginRefusal) {
+        self.init(message: refusal.message)
+        if case .later(let milliseconds, _) = refusal { retryAfter = UInt64(max(0, milliseconds)) }
+    }
 }
 
 /// The login of development servers: everybody is the anonymous user, and may add to the schema and give rules to a
@@ -81,5 +91,5 @@ package struct DevelopmentLogin: Login {
         if let decision = decide(credentials) { completion(decision) }
     }
 
-    package func standing(of user: User) -> LoginStanding { .unchanged }
+    package func standings(of users: [User]) -> [LoginStanding] { users.map { _ in .unchanged } }
 }

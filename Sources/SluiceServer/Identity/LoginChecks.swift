@@ -26,11 +26,15 @@ final class LoginChecks: Sendable {
     private let metrics: (any ServerMetrics)?
     /// How often something changed about users. A login that was checked before a change is looked at again.
     private let changeCount = Atomic<UInt64>(0)
+    /// Whether a check of all sessions waits for its turn.
+    private let isCheckDue = Atomic(false)
     private let checking = DispatchQueue(label: "sluice.logins", qos: .utility)
     private let isStopped = Atomic<Bool>(false)
 
     /// How often sessions are looked for whose proof is over.
     private static let expiryTime = DispatchTimeInterval.milliseconds(250)
+    /// When a check that failed is made again.
+    private static let retryTime = DispatchTimeInterval.seconds(1)
     /// After how many rounds of ``expiryTime`` logins are looked at again: an hour.
     private static let roundCount = 14_400
 
@@ -79,24 +83,42 @@ final class LoginChecks: Sendable {
         guard !take(result, { changeCount.load(ordering: .sequentiallyConsistent) == count }) else { return }
         checking.async { [self] in
             let count = changeCount.load(ordering: .sequentiallyConsistent)
-            let user = outcome.user.after(login.standing(of: outcome.user))
-            let verdict: Result<LoginOutcome, LoginError> =
-                user.map { .success(LoginOutcome($0, credential: outcome.credential)) }
-                ?? .failure(LoginError(message: LoginError.revoked))
-            decide(verdict, checkedAt: count, take)
+            decide(lookAgain(at: outcome), checkedAt: count, take)
         }
+    }
+
+    private func lookAgain(at outcome: LoginOutcome) -> Result<LoginOutcome, LoginError> {
+        guard let standing = try? login.standings(of: [outcome.user]).first else { return .failure(.unavailable) }
+        let user = outcome.user.after(standing)
+        return user.map { .success(LoginOutcome($0, credential: outcome.credential)) }
+            ?? .failure(LoginError(message: LoginError.revoked))
     }
 
     // MARK: Looking after
 
     /// Brings all sessions to what is known about their users now, soon: ends the connections of those whose logins no
-    /// longer hold, and gives the others the rights that they have now.
+    /// longer hold, and gives the others the rights that they have now. Where that cannot be found out, sessions go on,
+    /// and it is tried again until it can.
     func checkAll() {
         changeCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        checking.async { [self] in
-            var standings: [User: LoginStanding] = [:]
-            for user in sessions.users() where standings[user] == nil { standings[user] = login.standing(of: user) }
-            sessions.adopt(standings)
+        // One check sees all changes before it.
+        guard !isCheckDue.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        checking.async { [self] in checkNow() }
+    }
+
+    private func checkNow() {
+        isCheckDue.store(false, ordering: .sequentiallyConsistent)
+        let users = Array(Set(sessions.users()))
+        do {
+            let standings = try login.standings(of: users)
+            sessions.adopt(Dictionary(uniqueKeysWithValues: zip(users, standings)))
+        } catch {
+            log?(.warning, "open sessions could not be checked, and will be", [("reason", "\(error)")])
+            guard !isCheckDue.exchange(true, ordering: .sequentiallyConsistent) else { return }
+            checking.asyncAfter(deadline: .now() + Self.retryTime) { [weak self] in
+                guard let self, !isStopped.load(ordering: .relaxed) else { return }
+                checkNow()
+            }
         }
     }
 

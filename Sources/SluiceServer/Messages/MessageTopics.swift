@@ -40,8 +40,8 @@ struct MessageTopics {
         return count <= MessageLimits.rateMax
     }
 
-    /// The sessions that listen to a topic, ascending, except one.
-    func listeners(of topic: String, except id: SessionID) -> [SessionID] {
+    /// The sessions that listen to a topic, ascending, except one if it is given.
+    func listeners(of topic: String, except id: SessionID? = nil) -> [SessionID] {
         (listeners[topic] ?? []).filter { $0 != id }.sorted()
     }
 }

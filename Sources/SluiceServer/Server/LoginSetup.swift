@@ -4,6 +4,7 @@ internal import SluiceAccess
 internal import SluiceJSON
 internal import SluiceModel
 internal import SluiceRules
+internal import SluiceStorage
 internal import SluiceTransport
 
 /// Makes what checks logins, as a configuration says.
@@ -102,15 +103,27 @@ enum LoginSetup {
         methods.allowsAnonymous = configuration.logins.allowsAnonymous
         methods.sharedSecret = configuration.logins.sharedSecret.flatMap { SharedSecret($0) }
         methods.hasUsers = configuration.logins.hasUsers
-        do {
-            methods.directory = try UserDirectory(
-                configuration.dataFolder.map { $0 + "/" + usersFile }, now: configuration.now)
-        } catch {
-            throw ServerError(.dataFolder, "the file of users cannot be used: \(error)", cause: error)
-        }
+        methods.directory = UserDirectory(try users(configuration), now: configuration.now)
         methods.issuers = try configuration.logins.issuers.map { try issuer($0, configuration) }
         methods.custom = configuration.logins.custom.map { custom($0, now: configuration.now) }
         return methods
+    }
+
+    /// The users of a server: those of its cluster, or those in its data folder.
+    private static func users(_ configuration: ServerConfiguration) throws -> any UserStore {
+        let path = configuration.dataFolder.map { $0 + "/" + usersFile }
+        guard let journals = configuration.journals else {
+            do { return try UserFile(path) } catch {
+                throw ServerError(.dataFolder, "the file of users cannot be used: \(error)", cause: error)
+            }
+        }
+        if let path, access(path, F_OK) == 0 {
+            configuration.log?.about(.login)(
+                .warning,
+                "the data folder's file of users is not used, since the users are the cluster's; add them with "
+                    + "'sluice users add --journal=URL', and remove the file", [("file", path)])
+        }
+        return journals.users
     }
 
     private static func issuer(

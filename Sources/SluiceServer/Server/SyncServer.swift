@@ -234,17 +234,19 @@ public final class SyncServer: Sendable {
         door.handOver(to: "\(endpoint.usesTLS ? "wss" : "ws")://\(endpoint.authority)")
     }
 
-    /// Ends all sessions of a user at once, also those of other processes' making, and refuses the session tokens and
-    /// the tokens of issuers that the user has so far. A password is not changed by this.
+    /// Ends all sessions of a user at once, those at other nodes of a cluster within a second, and refuses the session
+    /// tokens and the tokens of issuers that the user has so far. A password is not changed by this. Blocks until it is
+    /// stored.
     ///
     /// - Parameter user: the user's id.
-    /// - Throws: ``ServerError`` when the server is for development, or when the file of users cannot be written.
+    /// - Throws: ``ServerError`` when the server is for development, or when the users cannot be changed at the moment.
     public func revoke(user: String) throws { try revoke { try $0.revoke(user) } }
 
-    /// Ends the sessions that a session token has opened, and refuses the token.
+    /// Ends the sessions that a session token has opened, at all nodes of a cluster, and refuses the token. Blocks until
+    /// it is stored.
     ///
     /// - Parameter sessionToken: the token as the client has it. One that is over changes nothing.
-    /// - Throws: ``ServerError`` when the server is for development, or when the file of users cannot be written.
+    /// - Throws: ``ServerError`` when the server is for development, or when the users cannot be changed at the moment.
     public func revoke(sessionToken: String) throws { try revoke { try $0.revoke(token: sessionToken) } }
 
     private func revoke(_ body: (UserDirectory) throws -> Void) throws {
@@ -252,7 +254,8 @@ public final class SyncServer: Sendable {
             throw ServerError(.invalidConfiguration, "a development server knows no users, so it can revoke none")
         }
         do { try body(directory) } catch {
-            throw ServerError(.dataFolder, "the file of users cannot be written: \(error)", cause: error)
+            let code: ServerError.Code = configuration.journals == nil ? .dataFolder : .database
+            throw ServerError(code, "the users cannot be changed: \(error)", cause: error)
         }
         logins.checkAll()
     }

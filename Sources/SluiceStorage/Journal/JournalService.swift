@@ -15,6 +15,12 @@ package protocol JournalService: Sendable {
     /// How far the clock of the journals, which counts for all servers, is ahead of this machine's, in microseconds.
     var clockOffset: Int64 { get }
 
+    /// The users of the cluster, whom its servers share.
+    var users: any UserStore { get }
+
+    /// Carries ephemeral messages to the cluster's other servers.
+    var messages: any MessageRelay { get }
+
     /// The journal of a database, which is made if there is none. Blocks; any thread may call it.
     ///
     /// - Throws: ``StorageError/Code/journal`` if the service refuses the server, ``StorageError/Code/busy`` if it does

@@ -1,12 +1,16 @@
-internal import CSQLite
+internal import Dispatch
 internal import Glibc
+internal import Synchronization
 
-/// The file of a server's users: their passwords' hashes, the hashes of their session tokens, and what was revoked. An
-/// SQLite database that the server and the command `sluice users` open at the same time. Used on one thread at a time.
-package final class UserFile {
-    private let connection: SQLiteConnection
-    /// What the file was like when ``hasChanged()`` looked last.
-    private var seenVersion: Int64 = -1
+/// The users of one server, in a file: an SQLite database that the server and the command `sluice users` open at the same
+/// time.
+package final class UserFile: UserStore {
+    /// How often the file is looked at for what other processes have changed.
+    private static let watchTime = DispatchTimeInterval.milliseconds(250)
+
+    private let tables: Mutex<UserTables>
+    private let isClosed = Atomic(false)
+    private let watching = DispatchQueue(label: "sluice.users.watch", qos: .utility)
 
     /// Opens the file, and makes it, for its owner alone, if it is missing.
     ///
@@ -21,305 +25,43 @@ package final class UserFile {
                     "the file of users '\(path)' cannot be opened: \(String(cString: strerror(errno)))")
             }
             Glibc.close(file)
-            connection = try SQLiteConnection(path: path, access: .write)
-        } else {
-            connection = try SQLiteConnection(location: ":memory:", name: "users", access: .write)
         }
-        try connection.execute("PRAGMA synchronous = FULL")
-        try connection.execute("PRAGMA secure_delete = ON")
-        try prepare(path ?? "users")
+        tables = Mutex(try UserTables(path))
     }
 
-    /// Marks the file as one of users.
-    private static let applicationID: Int64 = 0x534C_5553
-    /// The format that this library writes, and the highest that it reads.
-    private static let formatVersion: Int64 = 1
+    package func read<Result: Sendable>(_ body: (any UserRecords) throws -> Result) throws -> Result {
+        try tables.withLock { try body($0) }
+    }
 
-    private func prepare(_ path: String) throws {
-        let mark = try connection.integer("PRAGMA application_id") ?? 0
-        let hasTables = try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0
-        guard mark == Self.applicationID || mark == 0 && hasTables == 0 else {
-            throw StorageError(.foreignFile, "'\(path)' is no file of users; it was left as it is")
-        }
-        if mark == Self.applicationID {
-            let version = try connection.integer("PRAGMA user_version") ?? 0
-            guard version <= Self.formatVersion else {
-                throw StorageError(
-                    .newerFormat,
-                    "'\(path)' has format \(version), and this version reads up to \(Self.formatVersion); "
-                        + "it was left as it is. Update this program")
+    package func write<Result: Sendable>(
+        about name: String, _ body: (any UserRecords) throws -> Result
+    ) throws -> Result {
+        try tables.withLock { tables in
+            try tables.begin()
+            do {
+                let result = try body(tables)
+                try tables.commit()
+                return result
+            } catch {
+                tables.rollback()
+                throw error
             }
-            return
-        }
-        try write {
-            try connection.execute("PRAGMA application_id = \(Self.applicationID)")
-            try connection.execute("PRAGMA user_version = \(Self.formatVersion)")
-            try connection.execute(
-                """
-                CREATE TABLE users (name TEXT PRIMARY KEY, password TEXT NOT NULL,
-                generation INTEGER NOT NULL, claims TEXT NOT NULL, created INTEGER NOT NULL) WITHOUT ROWID
-                """)
-            // Ids are never given twice: a session that was removed must not come back as another.
-            try connection.execute(
-                """
-                CREATE TABLE logins (id INTEGER PRIMARY KEY AUTOINCREMENT, user TEXT NOT NULL,
-                hash BLOB NOT NULL UNIQUE, next BLOB UNIQUE, previous BLOB UNIQUE, made INTEGER NOT NULL,
-                used INTEGER NOT NULL)
-                """)
-            try connection.execute("CREATE INDEX loginsOfUser ON logins (user)")
-            try connection.execute(
-                """
-                CREATE TABLE revocations (user TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID
-                """)
-            try connection.execute(
-                """
-                CREATE TABLE leads (user TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID
-                """)
-        }
-    }
-
-    /// Does several writes as one.
-    package func write<Result>(_ body: () throws -> Result) throws -> Result {
-        try connection.begin()
-        do {
-            let result = try body()
-            try connection.commit()
-            return result
-        } catch {
-            connection.rollback()
-            throw error
         }
     }
 
     /// Whether another process has changed the file since the last call.
-    package func hasChanged() throws -> Bool {
-        let version = try connection.integer("PRAGMA data_version") ?? 0
-        defer { seenVersion = version }
-        return version != seenVersion
-    }
+    package func hasChanged() throws -> Bool { try tables.withLock { try $0.hasChanged() } }
 
-    private func time(_ column: Int32, of statement: Statement) throws -> Int64 {
-        try statement.number(column, in: StoredNumber.times, file: connection.name, what: "a time")
-    }
-
-    // MARK: Users
-
-    package func user(_ name: String) throws -> UserRecord? {
-        try connection.withStatement("SELECT password, generation, claims, created FROM users WHERE name = ?1") {
-            statement in
-            statement.bind(1, name)
-            guard try statement.step() else { return nil }
-            return UserRecord(
-                name: name, password: statement.string(0), generation: statement.int(1), claims: statement.string(2),
-                createdAt: try time(3, of: statement))
+    package func watch(_ didChange: @escaping @Sendable () -> Void) {
+        watching.asyncAfter(deadline: .now() + Self.watchTime) { [weak self] in
+            guard let self, !isClosed.load(ordering: .relaxed) else { return }
+            if (try? hasChanged()) ?? false { didChange() }
+            watch(didChange)
         }
     }
 
-    /// All users by name, and how many logins each has.
-    package func users() throws -> [(user: UserRecord, loginCount: Int)] {
-        let sql =
-            """
-            SELECT name, password, generation, claims, created,
-            (SELECT count(*) FROM logins WHERE user = users.name) FROM users ORDER BY name
-            """
-        return try connection.withStatement(sql) { statement in
-            var users: [(user: UserRecord, loginCount: Int)] = []
-            while try statement.step() {
-                let user = UserRecord(
-                    name: statement.string(0), password: statement.string(1), generation: statement.int(2),
-                    claims: statement.string(3), createdAt: try time(4, of: statement))
-                users.append((user, Int(statement.int(5))))
-            }
-            return users
-        }
+    package func close() {
+        isClosed.store(true, ordering: .relaxed)
+        tables.withLock { $0.close() }
     }
-
-    /// Adds a user.
-    ///
-    /// - Returns: false if there is one of that name.
-    package func add(_ user: UserRecord) throws -> Bool {
-        let sql =
-            "INSERT INTO users (name, password, generation, claims, created) VALUES (?1, ?2, ?3, ?4, ?5) "
-            + "ON CONFLICT DO NOTHING"
-        return try connection.withStatement(sql) { statement in
-            statement.bind(1, user.name)
-            statement.bind(2, user.password)
-            statement.bind(3, user.generation)
-            statement.bind(4, user.claims)
-            statement.bind(5, user.createdAt)
-            try statement.run()
-            return connection.changeCount == 1
-        }
-    }
-
-    /// Gives a user another password, and ends all logins of the old one.
-    ///
-    /// - Returns: false if there is no such user.
-    package func setPassword(_ password: String, of name: String) throws -> Bool {
-        try write {
-            let isKnown = try change("UPDATE users SET password = ?2, generation = generation + 1 WHERE name = ?1") {
-                $0.bind(1, name)
-                $0.bind(2, password)
-            }
-            try removeLogins(of: name)
-            return isKnown
-        }
-    }
-
-    /// Stores the same password with other parameters. It ends no login.
-    package func replaceHash(_ password: String, of name: String, generation: Int64) throws {
-        _ = try change("UPDATE users SET password = ?2 WHERE name = ?1 AND generation = ?3") {
-            $0.bind(1, name)
-            $0.bind(2, password)
-            $0.bind(3, generation)
-        }
-    }
-
-    /// Sets what rules may know about a user; a JSON object.
-    ///
-    /// - Returns: false if there is no such user.
-    package func setClaims(_ claims: String, of name: String) throws -> Bool {
-        try change("UPDATE users SET claims = ?2 WHERE name = ?1") {
-            $0.bind(1, name)
-            $0.bind(2, claims)
-        }
-    }
-
-    /// Removes a user and the user's logins.
-    ///
-    /// - Returns: false if there is no such user.
-    package func remove(_ name: String, now: Int64) throws -> Bool {
-        try write {
-            let isKnown = try change("DELETE FROM users WHERE name = ?1") { $0.bind(1, name) }
-            if isKnown { try noteRevocation(of: name, now: now) }
-            return isKnown
-        }
-    }
-
-    // MARK: Revocation
-
-    /// Ends all logins of a user, also of one that only tokens of an issuer know.
-    package func revoke(_ name: String, now: Int64) throws {
-        try write {
-            _ = try change("UPDATE users SET generation = generation + 1 WHERE name = ?1") { $0.bind(1, name) }
-            try noteRevocation(of: name, now: now)
-        }
-    }
-
-    private func noteRevocation(of name: String, now: Int64) throws {
-        try removeLogins(of: name)
-        let sql =
-            """
-            INSERT INTO revocations (user, at)
-            VALUES (?1, max(?2, coalesce((SELECT until FROM leads WHERE user = ?1), ?2)))
-            ON CONFLICT DO UPDATE SET at = max(at + 1, excluded.at)
-            """
-        _ = try change(sql) {
-            $0.bind(1, name)
-            $0.bind(2, now)
-        }
-    }
-
-    /// Notes that a token of a user was accepted that is dated ahead of the server's clock: a revocation ends what is
-    /// dated up to then.
-    ///
-    /// - Parameter time: the token's date, in microseconds since 1970, as `now`.
-    package func noteLead(of name: String, until time: Int64, now: Int64) throws {
-        try write {
-            // What is past says no more than the time of a revocation.
-            _ = try change("DELETE FROM leads WHERE until <= ?1") { $0.bind(1, now) }
-            _ = try change(
-                "INSERT INTO leads (user, until) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET until = max(until, ?2)"
-            ) {
-                $0.bind(1, name)
-                $0.bind(2, time)
-            }
-        }
-    }
-
-    /// The date up to which tokens of a user are over, in microseconds since 1970: that of the last revocation, or a
-    /// later one that an accepted token had. It ascends with each revocation. nil if the user was never revoked.
-    package func revocation(of name: String) throws -> Int64? {
-        try connection.withStatement("SELECT at FROM revocations WHERE user = ?1") { statement in
-            statement.bind(1, name)
-            return try statement.step() ? statement.int(0) : nil
-        }
-    }
-
-    // MARK: Logins
-
-    /// Adds a login.
-    ///
-    /// - Returns: its id.
-    package func addLogin(of name: String, hash: [UInt8], now: Int64) throws -> Int64 {
-        try connection.withStatement(
-            "INSERT INTO logins (user, hash, made, used) VALUES (?1, ?2, ?3, ?3) RETURNING id"
-        ) { statement in
-            statement.bind(1, name)
-            statement.bind(2, hash)
-            statement.bind(3, now)
-            guard try statement.step() else { throw StorageError(.misuse, "a login got no id") }
-            let id = statement.int(0)
-            _ = try statement.step()
-            return id
-        }
-    }
-
-    /// The login that has a token with this hash, whichever of the three it is.
-    package func login(hash: [UInt8]) throws -> LoginRecord? {
-        try login("hash = ?1 OR next = ?1 OR previous = ?1") { $0.bind(1, hash) }
-    }
-
-    package func login(id: Int64) throws -> LoginRecord? { try login("id = ?1") { $0.bind(1, id) } }
-
-    private func login(_ condition: String, _ bind: (Statement) -> Void) throws -> LoginRecord? {
-        try connection.withStatement(
-            "SELECT id, user, hash, next, previous, made, used FROM logins WHERE \(condition)"
-        ) { statement in
-            bind(statement)
-            guard try statement.step() else { return nil }
-            return LoginRecord(
-                id: statement.int(0), userName: statement.string(1), hash: statement.blob(2),
-                nextHash: statement.isNull(3) ? nil : statement.blob(3),
-                previousHash: statement.isNull(4) ? nil : statement.blob(4), madeAt: try time(5, of: statement),
-                usedAt: try time(6, of: statement))
-        }
-    }
-
-    /// Stores the tokens and times of a login.
-    package func update(_ login: LoginRecord) throws {
-        _ = try change(
-            "UPDATE logins SET hash = ?2, next = ?3, previous = ?4, made = ?5, used = ?6 WHERE id = ?1"
-        ) { statement in
-            statement.bind(1, login.id)
-            statement.bind(2, login.hash)
-            if let next = login.nextHash { statement.bind(3, next) } else { statement.bindNull(3) }
-            if let previous = login.previousHash { statement.bind(4, previous) } else { statement.bindNull(4) }
-            statement.bind(5, login.madeAt)
-            statement.bind(6, login.usedAt)
-        }
-    }
-
-    package func removeLogin(id: Int64) throws {
-        _ = try change("DELETE FROM logins WHERE id = ?1") { $0.bind(1, id) }
-    }
-
-    /// Removes logins that were not used since a time, in microseconds since 1970.
-    package func removeLogins(unusedSince time: Int64) throws {
-        _ = try change("DELETE FROM logins WHERE used < ?1") { $0.bind(1, time) }
-    }
-
-    private func removeLogins(of name: String) throws {
-        _ = try change("DELETE FROM logins WHERE user = ?1") { $0.bind(1, name) }
-    }
-
-    private func change(_ sql: String, _ bind: (Statement) -> Void) throws -> Bool {
-        try connection.withStatement(sql) { statement in
-            bind(statement)
-            try statement.run()
-            return connection.changeCount > 0
-        }
-    }
-
-    package func close() { connection.close() }
 }

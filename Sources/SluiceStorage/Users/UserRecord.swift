@@ -31,4 +31,28 @@ package struct LoginRecord: Hashable, Sendable {
     /// When the token in use was made, and when it was last presented; in microseconds since 1970.
     package var madeAt: Int64
     package var usedAt: Int64
+
+    package init(
+        id: Int64, userName: String, hash: [UInt8], nextHash: [UInt8]?, previousHash: [UInt8]?, madeAt: Int64,
+        usedAt: Int64
+    ) {
+        self.id = id
+        self.userName = userName
+        self.hash = hash
+        self.nextHash = nextHash
+        self.previousHash = previousHash
+        self.madeAt = madeAt
+        self.usedAt = usedAt
+    }
+}
+
+/// A login, and the user whose it is, as they are at one moment.
+package struct KnownLogin: Hashable, Sendable {
+    package var login: LoginRecord
+    package var user: UserRecord
+
+    package init(login: LoginRecord, user: UserRecord) {
+        self.login = login
+        self.user = user
+    }
 }

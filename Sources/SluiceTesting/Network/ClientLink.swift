@@ -28,6 +28,8 @@ final class ClientLink: Sendable {
         /// The server to which all connections lead; nil if it is that of the store's URL.
         var destination: String?
         var current: LinkConnection?
+        /// Connections that the store has lost and their servers have not.
+        var halfOpen: [LinkConnection] = []
         /// The server of ``current``.
         var host = ""
         var conditions = NetworkConditions()
@@ -108,12 +110,16 @@ final class ClientLink: Sendable {
     func restore(to host: String) { state.withLock { _ = $0.cutHosts.remove(host) } }
 
     /// Breaks the connection, and leads further ones to a server; nil leads them by the store's URLs.
-    func route(to host: String?) {
+    ///
+    /// - Parameter isNoticed: whether the server notices that the connection is broken.
+    func route(to host: String?, isNoticed: Bool = true) {
         let current = state.withLock { state in
             state.destination = host
-            return state.takeCurrent()
+            guard let current = state.takeCurrent() else { return nil as LinkConnection? }
+            if !isNoticed { state.halfOpen.append(current) }
+            return current
         }
-        current?.lose()
+        current?.lose(isNoticed: isNoticed)
     }
 
     func set(_ conditions: NetworkConditions) {

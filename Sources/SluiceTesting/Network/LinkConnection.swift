@@ -52,7 +52,9 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
     // MARK: The end that a test brings about
 
     /// Breaks the connection; what is in transit is lost.
-    func lose() {
+    ///
+    /// - Parameter isNoticed: whether the server notices; if not, the connection is half-open from then on.
+    func lose(isNoticed: Bool = true) {
         telling.withLock { _ in
             let inner: (any MessageConnection)? = state.withLock { state in
                 guard !state.isOver else { return nil }
@@ -62,7 +64,7 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
             guard let inner else { return }
             delegate.connection(
                 self, didCloseWith: TransportError(.connectionLost, "the test has cut the network", outlook: .passing))
-            inner.abort()
+            if isNoticed { inner.abort() }
         }
     }
 

@@ -17,6 +17,9 @@ package final class MemoryJournals: JournalService {
         /// What the server has opened, by database; a database may be opened again.
         var journals: [String: [WeakJournal]] = [:]
         var hear: (@Sendable (JournalNews) -> Void)?
+        /// What the server does when another one has changed the users, or passes messages on.
+        var usersChanged: (@Sendable () -> Void)?
+        var hearMessages: (@Sendable ([[UInt8]], String) -> Void)?
 
         func set(_ faults: [MemoryJournal.Fault]) {
             for journal in journals.values.joined() { journal.journal?.faults = faults }
@@ -35,7 +38,7 @@ package final class MemoryJournals: JournalService {
     package convenience init(
         now: @escaping @Sendable () -> Timestamp = { Timestamp(microseconds: 0) },
         random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
-    ) { self.init(SharedJournals(now: now, random: random)) }
+    ) throws { self.init(try SharedJournals(now: now, random: random)) }
 
     private init(_ shared: SharedJournals) {
         self.shared = shared
@@ -52,6 +55,16 @@ package final class MemoryJournals: JournalService {
     package func remember(in folder: String) {}
 
     package var clockOffset: Int64 { 0 }
+
+    package var users: any UserStore { MemoryUsers(self, shared.users) }
+
+    package var messages: any MessageRelay { MemoryRelay(self) }
+
+    /// - Parameter usersChanged: called when another server has changed the users; nil ends that.
+    func watchUsers(_ usersChanged: (@Sendable () -> Void)?) { state.withLock { $0.usersChanged = usersChanged } }
+
+    /// - Parameter hear: called with what other servers send.
+    func receive(_ hear: @escaping @Sendable ([[UInt8]], String) -> Void) { state.withLock { $0.hearMessages = hear } }
 
     package func journal(ofDatabase name: String) throws -> any Journal {
         let root = shared.journal(ofDatabase: name)
@@ -98,7 +111,7 @@ package final class MemoryJournals: JournalService {
 
     package var snapshots: any SnapshotService { MemorySnapshots(shared.snapshots, server: name, journals: self) }
 
-    private var answers: Bool { state.withLock { $0.phase == .answers } }
+    var answers: Bool { state.withLock { $0.phase == .answers } }
 
     /// - Throws: ``StorageError/Code/busy`` while nothing is answered.
     func checkItAnswers() throws {
@@ -130,21 +143,23 @@ package final class MemoryJournals: JournalService {
     package func stop() {
         state.withLock { state in
             state.phase = .stopped
-            state.hear = nil
+            (state.hear, state.usersChanged, state.hearMessages) = (nil, nil, nil)
             state.set([.silent])
         }
     }
 
     /// Makes the journals answer this server, or not.
     package func setAnswers(_ answers: Bool) {
-        let hear = state.withLock { state in
-            guard state.phase != .stopped else { return nil as (@Sendable (JournalNews) -> Void)? }
+        let isConnected = state.withLock { state in
+            guard state.phase != .stopped else { return false }
             state.phase = answers ? .answers : .silent
             state.set(answers ? [] : [.silent])
-            return answers ? state.hear : nil
+            return answers
         }
+        guard isConnected else { return }
         // As a watch that is connected again.
-        if let hear { for name in shared.names { hear(.grew(database: name)) } }
+        for name in shared.names { tell(.grew(database: name)) }
+        hearOfUsers()
     }
 
     /// Loses the answer to the next append of this server to a database, which the journal takes, and answers nothing
@@ -164,6 +179,21 @@ package final class MemoryJournals: JournalService {
         let hear = state.withLock { $0.phase == .answers ? $0.hear : nil }
         hear?(news)
     }
+
+    /// Tells the server that users have changed.
+    func hearOfUsers() {
+        let usersChanged = state.withLock { $0.phase == .answers ? $0.usersChanged : nil }
+        usersChanged?()
+    }
+
+    /// Passes messages on to the server.
+    func hear(_ messages: [[UInt8]], in database: String) {
+        let hear = state.withLock { $0.phase == .answers ? $0.hearMessages : nil }
+        hear?(messages, database)
+    }
+
+    /// The servers beside this one.
+    var others: [MemoryJournals] { shared.services.filter { $0 !== self } }
 }
 
 private struct WeakJournal {
@@ -185,18 +215,22 @@ private final class SharedJournals: Sendable {
     }
 
     let clusterID: String
+    let users: UserFile
     let duties: SharedDuties
     let snapshots = SharedSnapshots()
     private let random: @Sendable () -> UInt64
     private let state = Mutex(State())
 
-    init(now: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64) {
+    init(now: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64) throws {
         duties = SharedDuties(now: now)
         self.random = random
+        users = try UserFile(nil)
         clusterID = "\(ObjectID(high: random(), low: random()))"
     }
 
     var names: [String] { state.withLock { $0.journals.keys.sorted() } }
+
+    var services: [MemoryJournals] { state.withLock { $0.services.compactMap(\.service) } }
 
     func add(_ service: MemoryJournals) {
         state.withLock { state in
@@ -240,13 +274,11 @@ private final class SharedJournals: Sendable {
     }
 
     func tell(_ news: JournalNews, besides author: MemoryJournals?) {
-        for entry in state.withLock({ $0.services }) {
-            if let service = entry.service, service !== author { service.tell(news) }
-        }
+        for service in services where service !== author { service.tell(news) }
     }
 
     func servers(ofDatabase name: String) -> Set<String> {
-        Set(state.withLock { $0.services }.compactMap(\.service).filter { $0.hasOpen(name) }.map(\.name))
+        Set(services.filter { $0.hasOpen(name) }.map(\.name))
     }
 
     func fork(losing count: Int) throws {

@@ -64,7 +64,7 @@ public final class TestCluster: Sendable {
         precondition(count > 0, "a cluster has at least one node")
         let world = TestWorld(clock)
         self.world = world
-        let shared = MemoryJournals(now: { Timestamp(clock.now) })
+        let shared = try MemoryJournals(now: { Timestamp(clock.now) })
         nodes = try (1...count).map { number in
             let journals = NodeJournals(shared)
             let server = try TestServer(
@@ -130,9 +130,11 @@ public final class TestCluster: Sendable {
     /// - Parameters:
     ///   - store: the store.
     ///   - number: the node; nil leads it by its own addresses again.
-    public func route(_ store: Store, to number: Int?) {
+    ///   - isHalfOpen: whether the node that the store leaves does not notice that, as where a phone loses its network:
+    ///     the store's session there goes on until the node learns of the next.
+    public func route(_ store: Store, to number: Int?, leavingHalfOpen isHalfOpen: Bool = false) {
         guard let link = world.link(of: store) else { return }
-        link.route(to: number.map { node($0).server.host })
+        link.route(to: number.map { node($0).server.host }, isNoticed: !isHalfOpen)
         TestWorld.reconnect(store.core, link)
     }
 

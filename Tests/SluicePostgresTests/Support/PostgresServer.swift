@@ -181,6 +181,16 @@ struct TestDatabase: Sendable {
         try connect().execute(PostgresStatement(nil, "SELECT (\(sql))::int8")).integer(0)
     }
 
+    /// Waits until so many nodes listen.
+    func waitForListeners(_ count: Int64) async throws {
+        // What a connection has said last: the question behind LISTEN, or the first of its journals.
+        let listening = """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle'
+              AND (query LIKE '%max(id), 0) FROM sluice.message' OR query LIKE '%unnest($1) AS id')
+            """
+        try await wait(for: "\(count) listeners") { try number(listening) >= count }
+    }
+
     /// A node on this database.
     func node(
         _ name: String = "node", port: UInt16? = nil, listenURL: String? = nil, log: LogSink? = nil,

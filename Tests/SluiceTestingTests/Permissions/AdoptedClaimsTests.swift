@@ -16,7 +16,7 @@ struct AdoptedClaimsTests {
             completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
         ) {}
 
-        func standing(of user: User) -> LoginStanding { .unchanged }
+        func standings(of users: [User]) -> [LoginStanding] { users.map { _ in .unchanged } }
     }
 
     private static let guest = JSONValue.object([.init(name: "role", value: .string("guest"))])

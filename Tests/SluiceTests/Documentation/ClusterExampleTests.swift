@@ -67,6 +67,27 @@
             #expect(try await tablet.open.synced().count == 3)
         }
 
+        @Test func aPhoneLosesItsNetwork() async throws {
+            try await phone.store.connected()
+            cluster.route(phone.store, to: 2, leavingHalfOpen: true)
+            try await phone.add("milk", id: "1")
+            try await phone.store.uploaded()
+            try await cluster.settled()
+            #expect(cluster[1].connectionCount == 1)
+            #expect(try await tablet.open.synced().map(\.title) == ["milk"])
+        }
+
+        @Test func somebodyIsTyping() async throws {
+            let (said, heard) = AsyncStream<String>.makeStream()
+            let token = tablet.store.session?.observeMessages(to: "list") { heard.yield($0.text) }
+            try await cluster.settled()
+            let count = try await phone.store.session?.send("is typing", to: "list")
+            // Nobody listens at the phone's own node.
+            #expect(count == 0)
+            #expect(await said.first { _ in true } == "is typing")
+            token?.stop()
+        }
+
         @Test func theLastGroupIsLost() async throws {
             _ = try await tablet.open.synced()
             try await phone.add("milk", id: "1")

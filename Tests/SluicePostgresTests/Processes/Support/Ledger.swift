@@ -19,9 +19,9 @@ enum Ledger {
     /// Opens a store that notices soon that its server has gone.
     static func store(
         _ urls: [String], classes: [ClassSchema]? = nil, access: SyncConfiguration.Access = .readWrite,
-        whenReset: (@Sendable () -> Void)? = nil
+        credentials: Credentials = .anonymous, whenReset: (@Sendable () -> Void)? = nil
     ) async throws -> Store {
-        var sync = SyncConfiguration(urls: urls)
+        var sync = SyncConfiguration(urls: urls, credentials: credentials)
         sync.reconnectDelay = .milliseconds(20)
         sync.reconnectDelayMax = .milliseconds(200)
         sync.heartbeat = .milliseconds(500)

@@ -22,14 +22,19 @@ struct NodeCluster {
 
     /// Runs `body` with nodes that run, and ends them.
     ///
-    /// - Parameter server: their PostgreSQL; nil for that of all tests.
+    /// - Parameters:
+    ///   - server: their PostgreSQL; nil for that of all tests.
+    ///   - options: what their servers are told; nil for ones that are for development.
     static func with(
-        _ count: Int = 3, on server: PostgresServer? = nil, _ body: (NodeCluster) async throws -> Void
+        _ count: Int = 3, on server: PostgresServer? = nil, options: [String]? = nil,
+        _ body: (NodeCluster) async throws -> Void
     ) async throws {
         let server = if let server { server } else { try await PostgresServer.shared.value }
         let database = try server.database()
         try await withFolder { folder in
-            let nodes = try (0..<count).map { try NodeProcess(["a", "b", "c", "d"][$0], in: folder, of: database) }
+            let nodes = try (0..<count).map {
+                try NodeProcess(["a", "b", "c", "d"][$0], in: folder, of: database, options: options)
+            }
             let cluster = NodeCluster(database: database, nodes: nodes)
             do {
                 for node in nodes { try await node.start() }

@@ -15,13 +15,18 @@ final class NodeProcess {
     /// What is between the node and PostgreSQL.
     let proxy: Proxy
     private let journal: String
+    /// Options of the server; nil for one that is for development.
+    private let options: [String]?
     private let port: UInt16
     private(set) var process: ChildProcess?
     /// How often it was started.
     private(set) var startCount = 0
 
     /// Names a node, which does not run yet.
-    init(_ name: String, in folder: String, of database: TestDatabase) throws {
+    ///
+    /// - Parameter options: what its server is told beside its journal; nil for one that is for development.
+    init(_ name: String, in folder: String, of database: TestDatabase, options: [String]? = nil) throws {
+        self.options = options
         self.name = name
         self.folder = folder + "/" + name
         proxy = try Proxy(to: database.port)
@@ -34,13 +39,17 @@ final class NodeProcess {
         proxy.stop()
     }
 
+    /// Where clients connect, for a proxy of their own.
+    var clientPort: UInt16 { port }
+
     func url(_ database: String = NodeCluster.databaseName) -> String { "ws://127.0.0.1:\(port)/\(database)" }
 
     /// Starts the process, and returns once it listens.
     func start() async throws {
         startCount += 1
         process = try await ServerProcess.start(
-            folder: folder, port: port, options: ["--journal=\(journal)", "--node=\(name)"]
+            folder: folder, port: port, options: ["--journal=\(journal)", "--node=\(name)"] + (options ?? []),
+            isDevelopment: options == nil
         ).process
     }
 
