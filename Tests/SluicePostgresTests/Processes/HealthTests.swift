@@ -32,16 +32,13 @@ struct HealthTests {
     }
 
     @Test func `clients only connect again when each node that others can name ends in turn under load`() async throws {
-        try await NodeCluster.with { cluster in
-            for node in cluster.nodes {
-                try await node.kill()
-                node.tellURL()
-                try await node.start()
-            }
+        try await NodeCluster.with(haveURLs: true) { cluster in
             let writers = try await cluster.writers()
             try await writers.whileWriting {
                 for node in cluster.nodes {
                     try await writers.getOn()
+                    // The name of a node that has ended in order is free at once.
+                    try await cluster.waitForURLs()
                     try await node.stop()
                     #expect(node.process?.diagnostics.contains("sessions are handed over") == true)
                     try await writers.getOn()

@@ -22,14 +22,18 @@ struct NodeCluster {
 
     /// Runs `body` with nodes that run, and ends them.
     ///
-    /// - Parameter server: their PostgreSQL; nil for that of all tests.
+    /// - Parameters:
+    ///   - server: their PostgreSQL; nil for that of all tests.
+    ///   - haveURLs: whether each says where clients reach it.
     static func with(
-        _ count: Int = 3, on server: PostgresServer? = nil, _ body: (NodeCluster) async throws -> Void
+        _ count: Int = 3, on server: PostgresServer? = nil, haveURLs: Bool = false,
+        _ body: (NodeCluster) async throws -> Void
     ) async throws {
         let server = if let server { server } else { try await PostgresServer.shared.value }
         let database = try server.database()
         try await withFolder { folder in
             let nodes = try (0..<count).map { try NodeProcess(["a", "b", "c", "d"][$0], in: folder, of: database) }
+            if haveURLs { for node in nodes { node.tellURL() } }
             let cluster = NodeCluster(database: database, nodes: nodes)
             do {
                 for node in nodes { try await node.start() }
@@ -81,6 +85,13 @@ struct NodeCluster {
             defer { storage.close() }
             #expect(storage.damage == nil)
             #expect(try journal.continues(storage.head), "\(node.name) has a history of its own")
+        }
+    }
+
+    /// Waits until all nodes are alive and say where they are reached, as `sluice cluster status` has it.
+    func waitForURLs() async throws {
+        try await wait(for: "all nodes to say where they are") {
+            try PostgresCluster.status(database.url).nodes.count { $0.isAlive && $0.url != nil } == nodes.count
         }
     }
 
