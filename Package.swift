@@ -208,7 +208,9 @@ let package = Package(
                 "SluiceAccess", "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport",
                 "SluiceViews", "SluiceWire", "TestSupport",
             ]),
-        tests("SluiceBackend", ["Sluice", "SluiceServer", "SluiceTesting", "SluiceModel", "TestSupport"]),
+        tests(
+            "SluiceBackend",
+            ["CSQLite", "Sluice", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceTesting", "TestSupport"]),
         tests(
             "SluiceTesting",
             [

@@ -25,6 +25,8 @@ public final class ServerDatabase: Sendable {
     /// Keeps the server open as long as it is used.
     private let server: SyncServer
     let inverses: InverseNames
+    /// What the server must have when this handle writes; nil for nothing.
+    private let duty: HeldDuty?
 
     init(_ server: SyncServer, _ name: String, models: [any Model.Type]) throws {
         self.server = server
@@ -37,6 +39,16 @@ public final class ServerDatabase: Sendable {
             }
         }
         inverses = names
+        duty = nil
+    }
+
+    /// A handle that writes only while the server has a duty.
+    private init(_ other: ServerDatabase, holding duty: HeldDuty) {
+        server = other.server
+        access = other.access
+        bindings = other.bindings
+        inverses = other.inverses
+        self.duty = duty
     }
 
     /// The database's name.
@@ -135,7 +147,7 @@ public final class ServerDatabase: Sendable {
         let (bindings, limits, countMax) = (bindings, access.limits, access.operationCountMax)
         let inverses = inverses
         let ids = ObjectIDGenerator.process
-        let (result, receipt) = try await access.write(as: user) { objects, time in
+        let (result, receipt) = try await access.write(as: user, holding: duty) { objects, time in
             let writer = LocalWriter(
                 PendingObjects(objects), schema: objects.schema, limits: limits, isRecording: true
             ) {
@@ -152,6 +164,38 @@ public final class ServerDatabase: Sendable {
         }
         receipt?.settle(nil)
         return result
+    }
+
+    // MARK: Duties
+
+    /// Runs a task on one server of a cluster at a time: work with side effects, such as sending mails. Any number of
+    /// servers may call this with the same name; one of them runs its task, and the others wait. On a server alone, the
+    /// tasks of one name run one after the other.
+    ///
+    /// The server that runs the task has a lease, which it renews every three seconds and which ends ten seconds after
+    /// the last renewal. When the server is killed, another one runs its task within 15 seconds. When it loses the lease
+    /// otherwise, because PostgreSQL cannot be reached, say, its task is cancelled, and runs again from the beginning
+    /// once the server has the lease again. So a task should end when it is cancelled, and find in the database what is
+    /// done already.
+    ///
+    /// A server that was stopped for a while may go on with its task before it knows that another one has the lease. What
+    /// the task writes through ``Lease/database`` is then not stored, since the journal compares the lease. Other systems
+    /// can do so with ``Lease/term``.
+    ///
+    /// - Parameters:
+    ///   - name: says which tasks are the same, within this database.
+    ///   - body: the task.
+    /// - Returns: what the task returns.
+    /// - Throws: what the task throws while the server has the lease; `ServerError` when the server was stopped or cannot
+    ///   take leases; `CancellationError` when the calling task was cancelled.
+    public func alone<Result: Sendable>(
+        _ name: String, _ body: @escaping @Sendable (Lease) async throws -> Result
+    ) async throws -> Result {
+        // A cluster knows the databases that were opened.
+        _ = try await schema
+        return try await server.duties.alone(Duty(name, ofDatabase: self.name)) { held in
+            try await body(Lease(ServerDatabase(self, holding: held), held))
+        }
     }
 
     // MARK: The database

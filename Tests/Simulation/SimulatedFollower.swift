@@ -132,6 +132,10 @@ final class SimulatedFollower {
         if let difference = states[0].difference(from: states[1]) {
             throw SimulationFailure("the follower differs at group \(server.head.position): \(difference)")
         }
+        let digests = try [server, storage].map { try $0.digest { false } }
+        guard digests[0] == digests[1] else {
+            throw SimulationFailure("the follower's digest differs at group \(server.head.position)")
+        }
         comparedHead = server.head
         comparedVersion = server.version
     }

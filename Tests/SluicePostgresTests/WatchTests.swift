@@ -14,7 +14,9 @@ struct WatchTests {
     private final class Ear: Sendable {
         private let names = Mutex<[String]>([])
         var heard: [String] { names.withLock { $0 } }
-        var hear: @Sendable (String) -> Void { { name in self.names.withLock { $0.append(name) } } }
+        var hear: @Sendable (JournalNews) -> Void {
+            { news in if case .grew(let name) = news { self.names.withLock { $0.append(name) } } }
+        }
         func waitFor(_ name: String, count: Int = 1) async throws {
             try await wait(for: "a bell of \(name)") { heard.count { $0 == name } >= count }
         }

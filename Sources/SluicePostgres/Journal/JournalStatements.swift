@@ -19,6 +19,9 @@ enum JournalStatements {
                   || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8
                 """))
 
+    /// The same as ``append`` for a node that must have a duty: `$8` its name, `$9` the node's run, `$10` the term.
+    static let appendHolding = PostgresStatement("appendHolding", append(if: DutyStatements.isHeld(name: 8)))
+
     private static func append(if condition: String) -> String {
         """
         WITH turn AS (SELECT 1 FROM sluice.database WHERE id = $1 AND history = $7 AND \(condition) FOR NO KEY UPDATE)
@@ -61,6 +64,14 @@ enum JournalStatements {
             sum(octet_length(record)) OVER (ORDER BY position) - octet_length(record) AS before
           FROM sluice.journal WHERE database = $1 AND position > $2 ORDER BY position LIMIT $3) AS next
         WHERE before < $4
+        """)
+
+    /// Whether the group at a position has a chain, or was trimmed. `$1` the database, `$2` the position, `$3` the chain.
+    static let contains = PostgresStatement(
+        "contains",
+        """
+        SELECT coalesce((SELECT chain = $3 FROM sluice.journal WHERE database = $1 AND position = $2),
+          (SELECT position > $2 FROM sluice.journal WHERE database = $1 ORDER BY position LIMIT 1), false)
         """)
 
     static let history = PostgresStatement("history", "SELECT history FROM sluice.database WHERE id = $1")

@@ -20,7 +20,7 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
     package let databaseID: ObjectID
     private let place: JournalPlace
     private let pool: ConnectionPool
-    private let node: String
+    private let row: NodeRow
     /// Called with the position of each group that was appended.
     private let ring: (Int64) -> Void
     /// The connection whose transaction has the database's row; nil without a turn.
@@ -29,13 +29,13 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
     private var uncertain: JournalHead?
 
     init(
-        databaseID: ObjectID, place: JournalPlace, pool: ConnectionPool, node: String,
+        databaseID: ObjectID, place: JournalPlace, pool: ConnectionPool, row: NodeRow,
         ring: @escaping (Int64) -> Void
     ) {
         self.databaseID = databaseID
         self.place = place
         self.pool = pool
-        self.node = node
+        self.row = row
         self.ring = ring
     }
 
@@ -55,9 +55,11 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
     // MARK: Appending
 
     // After `stop()` an append throws as one that patience has given up: busy, and perhaps there all the same.
-    package func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
+    package func append(
+        _ record: JournalRecord, after head: JournalHead, holding duty: HeldDuty?
+    ) throws -> JournalOutcome {
         do {
-            let outcome = try attempt(record, after: head)
+            let outcome = try attempt(record, after: head, duty)
             uncertain = outcome == .unknown ? record.head : nil
             if outcome == .appended {
                 place.note(position: record.head.position)
@@ -68,14 +70,16 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
             // What an earlier try has sent may still arrive, whatever became of this one.
             if uncertain == record.head, failure != .stopped { return .unknown }
             throw failure.storageError("group \(record.head.position) of \(place) could not be appended", pool.address)
-        }
+        } catch is DutyLost where uncertain == record.head { return .unknown }
     }
 
-    private func attempt(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
+    private func attempt(
+        _ record: JournalRecord, after head: JournalHead, _ duty: HeldDuty?
+    ) throws -> JournalOutcome {
         if let turn {
             self.turn = nil
             defer { pool.give(turn) }
-            return try append(record, after: head, in: turn)
+            return try append(record, after: head, duty, in: turn)
         }
         let connection: AcceptedConnection
         do { connection = try pool.take() } catch .lost(let reason, let state) {
@@ -86,17 +90,17 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
         }
         defer { pool.give(connection) }
         do {
-            return try write(record, after: head, by: connection)
+            return try write(record, after: head, duty, by: connection)
         } catch let failure as PostgresFailure where failure.isRepeatable { return .unknown }
     }
 
     /// Appends and commits. Before the COMMIT is sent, nothing that goes wrong leaves anything behind.
     private func append(
-        _ record: JournalRecord, after head: JournalHead, in turn: AcceptedConnection
+        _ record: JournalRecord, after head: JournalHead, _ duty: HeldDuty?, in turn: AcceptedConnection
     ) throws -> JournalOutcome {
         let connection = turn.connection
         do {
-            let outcome = try write(record, after: head, by: turn)
+            let outcome = try write(record, after: head, duty, by: turn)
             guard outcome == .appended else {
                 try connection.execute(script: "ROLLBACK")
                 return outcome
@@ -113,7 +117,7 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
     }
 
     private func write(
-        _ record: JournalRecord, after head: JournalHead, by accepted: AcceptedConnection
+        _ record: JournalRecord, after head: JournalHead, _ duty: HeldDuty?, by accepted: AcceptedConnection
     ) throws -> JournalOutcome {
         let connection = accepted.connection
         let history = accepted.greeting.history.description
@@ -122,9 +126,17 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
         )
         let (chain, chainBefore) = (PostgresParameter.bytes(record.head.chain), PostgresParameter.bytes(head.chain))
         let bytes = PostgresParameter.bytes(RecordBytes.pack(record.bytes))
-        let append = accepted.greeting.isPooled ? JournalStatements.appendPooled : JournalStatements.append
-        let appended = try connection.execute(
-            append, id, position, chain, bytes, chainBefore, .text(node), .text(history))
+        let appended: PostgresResult
+        if let duty {
+            appended = try connection.execute(
+                JournalStatements.appendHolding, id, position, chain, bytes, chainBefore, .text(row.name),
+                .text(history),
+                .text(duty.duty.name), .bytes(row.run), .integer(Int64(clamping: duty.term)))
+        } else {
+            let append = accepted.greeting.isPooled ? JournalStatements.appendPooled : JournalStatements.append
+            appended = try connection.execute(
+                append, id, position, chain, bytes, chainBefore, .text(row.name), .text(history))
+        }
         if appended.affectedCount == 1 { return .appended }
 
         let found = try connection.execute(JournalStatements.inspect, id, position, chain, chainBefore)
@@ -141,13 +153,15 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
                     + "has to be made anew")
         }
         guard found.text(0) != history else {
+            if duty != nil { throw DutyLost() }
             // A pooler has led to another server than the one that was greeted.
             connection.close()
             return .unknown
         }
         guard Self.beginsEpoch(record) else { throw JournalHistoryChanged() }
         let begun = try connection.execute(
-            JournalStatements.appendEpoch, id, position, chain, bytes, chainBefore, .text(node), .text(found.text(0)),
+            JournalStatements.appendEpoch, id, position, chain, bytes, chainBefore, .text(row.name),
+            .text(found.text(0)),
             .text(history))
         return begun.affectedCount == 1 ? .appended : .conflict
     }
@@ -214,12 +228,23 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
                 rows.append(JournalRecord(head: head, bytes: row.bytes(2)))
             }
         }
-        if let first = rows.first, first.head.position != position + 1 {
+        // The first group that is there after a trim, or of a database that was adopted, may be without its bytes.
+        if let first = rows.first, first.head.position != position + 1 || first.bytes.isEmpty {
             throw StorageError(.logTrimmed, "\(place) no longer has the group after position \(position)")
         }
         for index in rows.indices { rows[index].bytes = try RecordBytes.unpack(rows[index].bytes) }
         place.note(position: rows.last?.head.position ?? position)
         return rows
+    }
+
+    package func continues(_ head: JournalHead) throws -> Bool {
+        guard head.position > 0 else { return true }
+        return try reading("\(place) could not be read") { accepted throws(PostgresFailure) in
+            try accepted.connection.execute(
+                JournalStatements.contains, .integer(place.id), .integer(Int64(clamping: head.position)),
+                .bytes(head.chain)
+            ).flag(0)
+        }
     }
 
     /// Reads with the connection that has the turn, or with any.

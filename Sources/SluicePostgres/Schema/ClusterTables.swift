@@ -29,6 +29,12 @@ enum ClusterTables {
         CREATE TABLE sluice.duty (
           database bigint NOT NULL, name text NOT NULL, node text NOT NULL, run bytea NOT NULL, term bigint NOT NULL,
           until timestamptz NOT NULL, PRIMARY KEY (database, name));
+        CREATE TABLE sluice.request (
+          database bigint NOT NULL, name text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp(),
+          PRIMARY KEY (database, name));
+        CREATE TABLE sluice.digest (
+          database bigint NOT NULL, position bigint NOT NULL, node text NOT NULL, digest bytea NOT NULL,
+          at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (database, position, node));
         CREATE UNLOGGED TABLE sluice.message (
           id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, database bigint NOT NULL, node text NOT NULL,
           bytes bytea NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
@@ -52,9 +58,9 @@ enum ClusterTables {
         return """
             GRANT USAGE ON SCHEMA sluice TO \(name);
             GRANT SELECT ON ALL TABLES IN SCHEMA sluice TO \(name);
-            GRANT INSERT, UPDATE ON sluice.database, sluice.node, sluice.duty, sluice.snapshot TO \(name);
-            GRANT INSERT, DELETE ON sluice.journal, sluice.part, sluice.message TO \(name);
-            GRANT DELETE ON sluice.node, sluice.duty, sluice.snapshot TO \(name);
+            GRANT INSERT, UPDATE ON sluice.database, sluice.node, sluice.duty, sluice.snapshot, sluice.digest TO \(name);
+            GRANT INSERT, DELETE ON sluice.journal, sluice.part, sluice.message, sluice.request TO \(name);
+            GRANT DELETE ON sluice.node, sluice.duty, sluice.snapshot, sluice.digest TO \(name);
             """
     }
 
@@ -68,7 +74,8 @@ enum ClusterTables {
         SELECT coalesce(string_agg(needed.r || ' on ' || needed.t, ', '), '') FROM (VALUES
           ('sluice.database', 'INSERT'), ('sluice.database', 'UPDATE'), ('sluice.journal', 'SELECT'),
           ('sluice.journal', 'INSERT'), ('sluice.journal', 'DELETE'), ('sluice.node', 'INSERT'),
-          ('sluice.node', 'UPDATE')) AS needed (t, r)
+          ('sluice.node', 'UPDATE'), ('sluice.duty', 'UPDATE'), ('sluice.snapshot', 'UPDATE'),
+          ('sluice.part', 'INSERT'), ('sluice.digest', 'INSERT'), ('sluice.request', 'DELETE')) AS needed (t, r)
         WHERE NOT has_table_privilege(needed.t, needed.r)
         """)
 }

@@ -11,6 +11,8 @@ internal import Synchronization
 final class JournalBell: Sendable {
     /// The channel, and the payload: the number of the database and a position.
     static let channel = "sluice"
+    /// What stands in the place of a position where an administrator asks for an upkeep.
+    static let upkeep = "upkeep"
 
     private static let notify = PostgresStatement(
         "notify", "SELECT count(pg_notify('\(channel)', payload)) FROM unnest($1) AS payload")

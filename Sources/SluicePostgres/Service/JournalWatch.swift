@@ -20,7 +20,7 @@ final class JournalWatch: Sendable {
     private let bell: JournalBell
     private let listening: Listening
     private let log: LogSink?
-    private let hear = Mutex<(@Sendable (String) -> Void)?>(nil)
+    private let hear = Mutex<(@Sendable (JournalNews) -> Void)?>(nil)
     /// When the server last answered, and whether it has failed since; nil before the watch begins.
     private let answered = Mutex<(at: ContinuousClock.Instant, hasFailed: Bool)?>(nil)
 
@@ -33,7 +33,7 @@ final class JournalWatch: Sendable {
     }
 
     /// - Parameter hear: see ``JournalService/watch(_:)``.
-    func begin(_ hear: @escaping @Sendable (String) -> Void) {
+    func begin(_ hear: @escaping @Sendable (JournalNews) -> Void) {
         self.hear.withLock { $0 = hear }
         noteAnswer()
     }
@@ -108,9 +108,14 @@ final class JournalWatch: Sendable {
         }
     }
 
-    /// Heeds a bell: the number of a database, and a position.
+    /// Heeds a bell: the number of a database, and a position or what is asked for.
     private func heed(_ payload: String) {
-        let numbers = payload.split(separator: " ").compactMap { UInt64($0) }
+        let words = payload.split(separator: " ")
+        if words.count == 2, words[1] == JournalBell.upkeep, let id = Int64(words[0]) {
+            if let place = places[id] { tell(.upkeepRequested(database: place.name)) }
+            return
+        }
+        let numbers = words.compactMap { UInt64($0) }
         guard numbers.count == 2, let place = places[Int64(clamping: numbers[0])] else { return }
         if place.noteAppend(of: numbers[1]) { say(place) }
     }
@@ -124,7 +129,9 @@ final class JournalWatch: Sendable {
         }
     }
 
-    private func say(_ place: JournalPlace) { hear.withLock { $0 }?(place.name) }
+    private func say(_ place: JournalPlace) { tell(.grew(database: place.name)) }
+
+    private func tell(_ news: JournalNews) { hear.withLock { $0 }?(news) }
 }
 
 #endif

@@ -31,7 +31,7 @@ final class NodeRow: Sendable {
     let name: String
     private let url: String?
     /// The random number of this run.
-    private let run: [UInt8]
+    let run: [UInt8]
     private let places: JournalPlaces
     private let log: LogSink?
     /// Whether the node has said that it stops, and is not alive any more.

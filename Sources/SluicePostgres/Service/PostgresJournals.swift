@@ -16,6 +16,8 @@ public final class PostgresJournals: JournalService {
     private let bell: JournalBell
     private let watcher: JournalWatch
     private let identity: ServerIdentity
+    private let dutyRows: PostgresDuties
+    private let snapshotRows: PostgresSnapshots
     private let stopSignal = StopSignal()
     private let log: LogSink?
     private let isWatching = Atomic(false)
@@ -56,6 +58,8 @@ public final class PostgresJournals: JournalService {
         row = NodeRow(name: node ?? Self.machineName, url: nodeURL, places: places, log: log)
         bell = JournalBell(pool: pool, row: row)
         watcher = JournalWatch(pool: pool, places: places, bell: bell, listening: listening, log: log)
+        dutyRows = PostgresDuties(pool: pool, row: row)
+        snapshotRows = PostgresSnapshots(pool: pool, row: row, places: places)
     }
 
     deinit { stop() }
@@ -95,7 +99,7 @@ public final class PostgresJournals: JournalService {
             }
             // The service ends with its last journal.
             return PostgresJournal(
-                databaseID: databaseID, place: places.place(id: id, name: name), pool: pool, node: row.name
+                databaseID: databaseID, place: places.place(id: id, name: name), pool: pool, row: row
             ) { [self] in bell.ring(id, $0) }
         } catch {
             throw error.storageError("the journal of '\(name)' could not be opened", pool.address)
@@ -120,8 +124,15 @@ public final class PostgresJournals: JournalService {
             .bytes(JournalHead(of: id).chain), .text(row.name))
     }
 
-    package func watch(_ hear: @escaping @Sendable (_ database: String) -> Void) {
-        watcher.begin(hear)
+    package var duties: any DutyService { dutyRows }
+
+    package var snapshots: any SnapshotService { snapshotRows }
+
+    package func watch(_ hear: @escaping @Sendable (JournalNews) -> Void) {
+        watcher.begin { [snapshotRows] news in
+            if case .upkeepRequested = news { snapshotRows.noteRequest() }
+            hear(news)
+        }
         guard !isWatching.exchange(true, ordering: .relaxed) else { return }
         // Each has a thread of its own for as long as it blocks.
         DispatchQueue(label: "sluice.journal.watch").async { [watcher] in watcher.run() }

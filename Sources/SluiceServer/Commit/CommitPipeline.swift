@@ -72,13 +72,14 @@ package struct CommitPipeline {
     ///   - uploads: makes the uploads for the present state, again after what others have appended was applied: in order
     ///     of arrival; the sequences of one client ascend. Uploads that were accepted earlier are acknowledged again.
     ///   - steps: what else the group has, made after the uploads.
+    ///   - duty: what the server must have when the journal takes the group; nil for nothing.
     ///   - now: the server's wall clock.
     ///   - publish: called with each group of others that had to be applied first, once it is durable.
     /// - Throws: ``StorageError`` when the group could not be appended or stored. If it may be in the journal all the
     ///   same, the same uploads are acknowledged by the next attempt.
     package func commit(
         _ uploads: @autoclosure () throws -> [Upload], with steps: @autoclosure () -> [JournalStep] = [],
-        now: Timestamp, following publish: (CommittedGroup) -> Void = { _ in }
+        holding duty: HeldDuty? = nil, now: Timestamp, following publish: (CommittedGroup) -> Void = { _ in }
     ) throws -> CommittedGroup {
         try catchingUp(publish) {
             let uploads = try uploads()
@@ -87,7 +88,7 @@ package struct CommitPipeline {
             let group = try storage.transaction {
                 let prepared = try prepare(uploads, with: steps(), now: now)
                 end = meter.now
-                try append(prepared)
+                try append(prepared, holding: duty)
                 return try finish(prepared)
             }
             meter.note(from: start, prepared: end)
@@ -160,11 +161,14 @@ package struct CommitPipeline {
 
     /// Appends a prepared group to the journal.
     ///
-    /// - Throws: ``JournalConflict`` if others were first.
-    package func append(_ prepared: PreparedGroup) throws {
+    /// - Parameter duty: what the server must have for that; nil for nothing.
+    /// - Throws: ``JournalConflict`` if others were first; ``DutyLost``.
+    package func append(_ prepared: PreparedGroup, holding duty: HeldDuty? = nil) throws {
         guard let record = prepared.record else { return }
-        guard let journal = storage.journal else { return try journal.appendSurely(record, after: prepared.head) }
-        try meter.appending { try journal.appendSurely(record, after: prepared.head) }
+        guard let journal = storage.journal else {
+            return try journal.appendSurely(record, after: prepared.head, holding: duty)
+        }
+        try meter.appending { try journal.appendSurely(record, after: prepared.head, holding: duty) }
     }
 
     /// Applies a group that the journal has. Within a transaction of the storage in which nothing was written since the

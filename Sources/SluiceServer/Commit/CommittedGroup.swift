@@ -16,6 +16,8 @@ package struct CommittedGroup: Sendable {
     package var changesRules = false
     /// Whether a new epoch has begun with it.
     package var beginsEpoch = false
+    /// Whether the servers of the cluster compare their replicas after it.
+    package var isComparison = false
     /// The clients that have opened sessions.
     package var visitors: [UInt64] = []
     /// The highest sequence of each client that is accepted with the group, without those who are told of a rejection.
@@ -57,6 +59,7 @@ extension CommittedGroup {
             case .rejection(let client, _, _): rejected.insert(client)
             case .confirmation, .progress, .nonce, .seen, .forgetting: break
             case .schema, .removal, .trim, .mark: break
+            case .comparison: isComparison = true
             }
         }
         for client in rejected { sequences[client] = nil }

@@ -171,13 +171,15 @@ final class Committer {
     /// Commits a transaction of this process, and returns once it is durable.
     ///
     /// - Parameters:
+    ///   - duty: what the server must have when the journal takes it; nil for nothing.
     ///   - publish: as for the uploads of sessions.
     ///   - upload: makes the transaction for the present state, again if other engines were first; nil if it has nothing
     ///     to write.
     /// - Returns: nil if there was nothing to write.
     /// - Throws: what `upload` throws.
     func commit(
-        now: Timestamp, following publish: (CommittedGroup) -> Void, making upload: () throws -> Upload?
+        now: Timestamp, holding duty: HeldDuty?, following publish: (CommittedGroup) -> Void,
+        making upload: () throws -> Upload?
     ) throws -> Outcome? {
         var isEmpty = false
         func make() throws(Refusal) -> [Upload] {
@@ -189,7 +191,9 @@ final class Committer {
         }
         let outcome = outcome(of: []) {
             try database.checkQuota()
-            return try pipeline.commit(make(), with: isEmpty ? [] : ownSteps, now: now, following: publish)
+            if let duty, !duty.isHeld { throw DutyLost() }
+            return try pipeline.commit(
+                make(), with: isEmpty ? [] : ownSteps, holding: duty, now: now, following: publish)
         }
         if case .failed(let refusal as Refusal, _) = outcome { throw refusal.cause }
         return isEmpty ? nil : outcome
@@ -216,7 +220,9 @@ final class Committer {
                     [("class", database.storage.schema[classIndex].name), ("count", "\(count)")])
             }
             return .committed(committed)
-        } catch let refusal as Refusal { return .failed(refusal, authors) } catch {
+        } catch let refusal as Refusal { return .failed(refusal, authors) } catch let lost as DutyLost {
+            return .failed(lost, authors)
+        } catch {
             if let error = error as? StorageError, database.noteObstacle(error) {
                 counts.heldBackCount += UInt64(authors.count)
                 return .obstructed(error, authors)

@@ -191,7 +191,8 @@ final class Database {
     @discardableResult
     func noteJournal(_ error: any Error) -> Bool {
         guard journal != nil, let error = error as? StorageError else { return false }
-        if error.code == .journal { otherHistory = otherHistory ?? error }
+        // What the journal no longer has comes with a snapshot, when the database is opened again.
+        if error.code == .journal || error.code == .logTrimmed { otherHistory = otherHistory ?? error }
         guard error.isSilence else { return false }
         retries.noteSilence()
         guard silence == nil else { return true }

@@ -20,6 +20,8 @@ public struct ServerError: SluiceError {
         public static let rejected = Code(description: "rejected")
         /// Nobody knows whether a transaction of this process was stored. Read what there is before it is tried again.
         public static let outcomeUnknown = Code(description: "outcomeUnknown")
+        /// A transaction was not stored, since another server may have the duty for which it was made.
+        public static let dutyLost = Code(description: "dutyLost")
         /// The server was stopped.
         public static let stopped = Code(description: "stopped")
     }

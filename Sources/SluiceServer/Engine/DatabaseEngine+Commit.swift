@@ -97,6 +97,7 @@ extension DatabaseEngine {
         publish(acknowledgingOwn(group))
         if group.changesRules { hold(storedRules()) }
         if group.beginsEpoch { endSessionsOfEpoch() }
+        if group.isComparison { noteComparison() }
     }
 
     /// A group of which this engine did not learn that the journal has it: its authors have their sessions here.

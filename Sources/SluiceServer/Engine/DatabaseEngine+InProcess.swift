@@ -23,12 +23,13 @@ extension DatabaseEngine {
     /// - Parameters:
     ///   - handle: who writes; its observers are told that they wrote it themselves.
     ///   - userID: the user whose write it counts as, whom rules and validators bind; nil for the server itself.
+    ///   - duty: what the server must have when the journal takes it; nil for nothing.
     ///   - body: returns its result and the operations, which were made for the state and at the time that it is given.
     ///     It runs again where another engine has appended to the journal meanwhile.
     /// - Throws: what `body` throws; ``ServerError`` when the transaction was rejected or could not be stored. Nothing
     ///   of it is stored then, except perhaps after ``ServerError/Code/outcomeUnknown``.
     package func write<Result>(
-        by handle: UInt64, as userID: String? = nil, now: Timestamp,
+        by handle: UInt64, as userID: String? = nil, holding duty: HeldDuty? = nil, now: Timestamp,
         _ body: (any TrialStorage, HybridTimestamp) throws -> (Result, [ObjectOperation])
     ) throws -> Result {
         if let error = database.storage.damage ?? database.storage.obstacle ?? database.silence {
@@ -40,7 +41,7 @@ extension DatabaseEngine {
         observers.writingHandle = handle
         defer { observers.writingHandle = nil }
         var result: Result?
-        let outcome = try committer.commit(now: now, following: publishFollowed) {
+        let outcome = try committer.commit(now: now, holding: duty, following: publishFollowed) {
             let timestamp = timestamp(now: now)
             let (made, operations) = try trying { try body($0, timestamp) }
             result = made
@@ -59,6 +60,11 @@ extension DatabaseEngine {
             let reasons = rejected.rejection.reasons.map(\.message).joined(separator: "; ")
             throw ServerError(.rejected, "the transaction was rejected: \(reasons)")
         case .obstructed(let error, _)?: throw ServerError(writing: database.name, because: error)
+        case .failed(let lost as DutyLost, _)?:
+            throw ServerError(
+                .dutyLost,
+                "nothing was written to the database '\(database.name)': another server may have the duty for which this "
+                    + "one wrote", cause: lost)
         case .failed(let error, _)?: throw ServerError(writing: database.name, because: error)
         }
         guard let result else { throw ServerError(.database, "the transaction did not run") }
@@ -82,6 +88,27 @@ extension DatabaseEngine {
     private func trying<Result>(_ body: (any TrialStorage) throws -> Result) rethrows -> Result {
         defer { database.storage.endTrial() }
         return try body(database.storage)
+    }
+
+    /// Makes the servers of the cluster compute the digests of their replicas at one position.
+    ///
+    /// - Returns: the position.
+    package func compareReplicas() throws -> UInt64 {
+        try database.transaction { try database.storage.beginComparison() }
+        noteComparison()
+        return database.storage.head.position
+    }
+
+    /// Has the digest of the present state computed.
+    func noteComparison() {
+        let position = database.storage.head.position
+        do {
+            guard let snapshot = try database.storage.snapshot() else {
+                let digest = try database.storage.digest { false }
+                return onComparison(position, .known(digest))
+            }
+            onComparison(position, .of(snapshot))
+        } catch { database.noteFailure("the digest of a replica could not be computed", error) }
     }
 
     /// Adds classes, properties and indexes to the schema.

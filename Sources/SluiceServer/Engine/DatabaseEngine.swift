@@ -34,6 +34,8 @@ package final class DatabaseEngine {
     private let random: () -> UInt64
     /// Called before the file is closed, with where it stands in its journal, if it could be written.
     package var onClose: (JournalHead) -> Void = { _ in }
+    /// Called with the position at which servers compare their replicas, and with the state there.
+    package var onComparison: (_ position: UInt64, PendingDigest) -> Void = { _, _ in }
     /// The rules that the server was started with; nil if it was started without.
     var configuredRules: RulesFile?
     var output = TurnOutput()

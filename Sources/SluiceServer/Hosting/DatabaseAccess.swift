@@ -62,13 +62,15 @@ package final class DatabaseAccess: Sendable {
         }
     }
 
-    /// Runs a transaction, see ``DatabaseEngine/write(by:as:now:_:)``.
+    /// Runs a transaction, see ``DatabaseEngine/write(by:as:holding:now:_:)``.
     package func write<Result: Sendable>(
-        as userID: String?,
+        as userID: String?, holding duty: HeldDuty? = nil,
         _ body: @escaping @Sendable (any TrialStorage, HybridTimestamp) throws -> (Result, [ObjectOperation])
     ) async throws -> Result {
         let handle = handle
-        return try await worker.perform { engine, now in try engine.write(by: handle, as: userID, now: now, body) }
+        return try await worker.perform { engine, now in
+            try engine.write(by: handle, as: userID, holding: duty, now: now, body)
+        }
     }
 
     /// Adds classes, properties and indexes to the schema.

@@ -28,6 +28,8 @@ final class DatabaseDirectory: Sendable {
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
     /// The data folder, locked until the databases are closed; nil for a server in memory.
     private let folder: Mutex<DataFolder?>
+    /// What is done for replicas now and then; nil for databases that are none.
+    private let upkeep = Mutex<ReplicaUpkeep?>(nil)
 
     /// - Parameters:
     ///   - idleTime: how long a database stays open without sessions, in microseconds.
@@ -37,7 +39,7 @@ final class DatabaseDirectory: Sendable {
     /// - Throws: ``ServerError`` when the opener's folder cannot be created or used.
     init(
         _ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp,
-        schedule: @escaping Schedule, uptime: @escaping @Sendable () -> Int64,
+        schedule: @escaping Schedule, uptime: @escaping @Sendable () -> Int64, replicas: ReplicaPolicy,
         carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
     ) throws {
         self.schedule = schedule
@@ -49,9 +51,37 @@ final class DatabaseDirectory: Sendable {
         let folder = try opener.folder.map { try DataFolder($0) }
         if let path = opener.folder { try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals)) }
         self.folder = Mutex(folder)
-        opener.journals?.watch { [weak self] in self?.known($0)?.journalGrew() }
+        beginUpkeep(policy: replicas)
         guard let obstacle = folder?.obstacle else { return }
         opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])
+    }
+
+    /// Begins to heed the journals, if the databases are replicas.
+    private func beginUpkeep(policy: ReplicaPolicy) {
+        guard let journals = opener.journals else { return }
+        if let path = opener.folder {
+            let upkeep = ReplicaUpkeep(journals, policy: policy, log: opener.log, schedule: schedule) { [weak self] in
+                self?.replicas(in: path) ?? []
+            }
+            upkeep.begin()
+            self.upkeep.withLock { $0 = upkeep }
+        }
+        journals.watch { [weak self] news in
+            guard let self else { return }
+            switch news {
+            case .grew(let database): known(database)?.journalGrew()
+            case .upkeepRequested(let database): upkeep.withLock { $0 }?.heed(database)
+            }
+        }
+    }
+
+    /// The replicas that are open.
+    private func replicas(in path: String) -> [ReplicaUpkeep.Target] {
+        workers.filter(\.isOpen).map { worker in
+            ReplicaUpkeep.Target(name: worker.name, path: "\(path)/\(DatabaseFile.name(of: worker.name))") {
+                try worker.performAndWait { engine, _ in try engine.compareReplicas() }
+            }
+        }
     }
 
     /// The cluster whose journals a server uses; nil if each database has its own.
@@ -181,6 +211,8 @@ final class DatabaseDirectory: Sendable {
             }
             if !isQuiet { return false }
         }
+        await upkeep.withLock { $0 }?.flush()
+        await opener.comparison?.flush()
         return true
     }
 
@@ -192,6 +224,8 @@ final class DatabaseDirectory: Sendable {
     /// - Parameter isKilled: whether to leave what waits unstored, as a process that is killed.
     func stop(isKilled: Bool) {
         isStopped.store(true, ordering: .relaxed)
+        upkeep.withLock { $0 }?.stop()
+        opener.comparison?.stop()
         for worker in workers { worker.stop(isKilled: isKilled) }
         opener.journals?.stop()
         folder.withLock { $0 = nil }

@@ -20,6 +20,10 @@ struct DatabaseOpener: Sendable {
     var databaseCountMax: Int?
     /// Where the databases have their journals; nil if each has its own in its file.
     var journals: (any JournalService)?
+    /// Computes digests of replicas; nil for databases that are none.
+    let comparison: ReplicaComparison?
+    /// Makes replicas of snapshots; nil for databases that are none.
+    private let loader: ReplicaLoader?
     /// Where the databases stood in their journals when this process closed them.
     private let closed = ClosedDatabases()
     /// Where databases get their files, one after the other, so that no more are made than there may be.
@@ -28,9 +32,12 @@ struct DatabaseOpener: Sendable {
     init(
         folder: String?, workerID: String?, limits: DatabaseLimits, random: @escaping @Sendable () -> UInt64,
         log: LogSink?, rules: RulesFile? = nil, policies: WritePolicies? = nil,
-        metrics: (any ServerMetrics)? = nil, databaseCountMax: Int? = nil, journals: (any JournalService)? = nil
+        metrics: (any ServerMetrics)? = nil, databaseCountMax: Int? = nil, journals: (any JournalService)? = nil,
+        replicas: ReplicaPolicy = ReplicaPolicy()
     ) {
         self.journals = journals
+        comparison = journals.map { ReplicaComparison($0.snapshots, log: log) }
+        loader = journals.map { ReplicaLoader($0.snapshots, policy: replicas, log: log) }
         self.folder = folder
         self.workerID = workerID
         self.limits = limits
@@ -61,6 +68,9 @@ struct DatabaseOpener: Sendable {
         let engine = DatabaseEngine(
             name: name, storage: storage, journal: journal, workerID: workerID, limits: limits, log: log,
             rules: rules.map { AccessRules($0) }, policies: policies, random: random)
+        if let comparison {
+            engine.onComparison = { comparison.add($1, at: $0, ofDatabase: name) }
+        }
         if isFile { log?(.info, "a database was opened", [("database", name), ("version", "\(storage.version)")]) }
         if let path, !isFile {
             engine.materialize = { [log] in
@@ -98,24 +108,44 @@ struct DatabaseOpener: Sendable {
     }
 
     private func open(_ path: String, _ databaseID: ObjectID, _ journal: (any Journal)?) throws -> SQLiteServerStorage {
-        // What the journal has must be stored, whatever a quota says.
-        try .open(
-            .file(path), databaseID: databaseID, byteCountMax: journal == nil ? limits.fileByteCountMax : nil)
+        guard journal != nil else {
+            return try .open(.file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
+        }
+        // The journal has it all, so a replica may lose what it had last. It must store what the journal has, whatever a
+        // quota says.
+        return try .open(.file(path), databaseID: databaseID, durability: .process)
     }
 
-    /// Opens the file of a database. One that is no replica of its journal is set aside, so that it is made anew.
+    /// Opens the file of a database. A replica that is not there, or should not go on, is made of a snapshot where the
+    /// journal is too long or too short.
     ///
     /// - Returns: nil if there is no file, or none any more.
     private func openFile(
         _ path: String, of name: String, _ databaseID: ObjectID, _ journal: (any Journal)?
     ) throws -> SQLiteServerStorage? {
-        guard SQLiteServerStorage.isTaken(path) else { return nil }
-        guard let journal else { return try open(path, databaseID, nil) }
+        let isTaken = SQLiteServerStorage.isTaken(path)
+        guard let journal, let loader else { return isTaken ? try open(path, databaseID, nil) : nil }
+        if isTaken, let replica = try openReplica(path, of: name, databaseID, journal, loader) { return replica }
+        guard try loader.reason(position: 0, ofDatabase: name) != nil else { return nil }
+        try loader.load(name, into: path)
+        log?(.info, "a database was made of a snapshot", [("database", name)])
+        return try open(path, databaseID, journal)
+    }
+
+    /// Opens the file of a replica. One that does not fit its journal is set aside, so that it is made anew.
+    ///
+    /// - Returns: nil if it was set aside.
+    private func openReplica(
+        _ path: String, of name: String, _ databaseID: ObjectID, _ journal: any Journal, _ loader: ReplicaLoader
+    ) throws -> SQLiteServerStorage? {
         let flaw: String
         do {
             let storage = try open(path, databaseID, journal)
             do {
-                guard let found = try journal.flaw(of: storage) else { return storage }
+                let found =
+                    try journal.flaw(of: storage)
+                    ?? loader.reason(position: storage.head.position, ofDatabase: name)
+                guard let found else { return storage }
                 flaw = found
                 storage.close()
             } catch {

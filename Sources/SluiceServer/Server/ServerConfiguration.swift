@@ -101,6 +101,8 @@ public struct ServerConfiguration: Sendable {
 
     /// Where the databases have their journals; nil if each has its own in its file.
     package var journals: (any JournalService)?
+    /// When snapshots of replicas are made, and used.
+    package var replicas = ReplicaPolicy()
     /// How long a database stays open without sessions, in microseconds.
     package var idleDatabaseTime: Int64 = 60_000_000
     package var now: @Sendable () -> Timestamp = { Timestamp(Date()) }

@@ -19,6 +19,8 @@ public final class SyncServer: Sendable {
     private let connections = OpenConnections()
     private let ledger: QuotaLedger
     private let logins: LoginChecks
+    /// Gives duties to tasks of this process.
+    package let duties: DutyDesk
     private let door: WebSocketDoor
     private let readiness: Readiness
     private let exposition: Exposition
@@ -53,7 +55,11 @@ public final class SyncServer: Sendable {
             random: configuration.random, log: configuration.log?.about(.database),
             rules: try LoginSetup.rules(configuration),
             policies: policies, metrics: configuration.metrics,
-            databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals)
+            databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals,
+            replicas: configuration.replicas)
+        duties = DutyDesk(
+            configuration.journals?.duties ?? LocalDuties(now: configuration.now()),
+            log: configuration.log?.about(.database), schedule: configuration.schedule)
         let log = configuration.log?.about(.network)
         ledger = QuotaLedger(configuration.quotas)
         let fanOut = FanOut(
@@ -61,7 +67,7 @@ public final class SyncServer: Sendable {
             now: configuration.now, log: log, metrics: configuration.metrics)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
-            uptime: configuration.uptime, carryOut: fanOut.carryOut)
+            uptime: configuration.uptime, replicas: configuration.replicas, carryOut: fanOut.carryOut)
         readiness = Readiness(databases, journals: configuration.journals, uptime: configuration.uptime)
         exposition = Exposition(databases, connections, readiness, meter, folder: configuration.dataFolder)
         let login: any Login
@@ -192,6 +198,7 @@ public final class SyncServer: Sendable {
         case .sockets(let listeners): await listeners.stop()
         }
         logins.stopWatching()
+        duties.stop()
         databases.stop(isKilled: isKilled)
         directory?.close()
         switch was {
@@ -338,7 +345,7 @@ public final class SyncServer: Sendable {
     /// - Returns: whether they have nothing more to do.
     package func isQuiet() async -> Bool {
         await logins.flush()
-        return await databases.isQuiet()
+        return await databases.isQuiet() && duties.isQuiet
     }
 
     /// Ends the sessions whose proofs are over, as happens every quarter of a second.

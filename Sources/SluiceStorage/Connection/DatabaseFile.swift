@@ -157,6 +157,32 @@ enum DatabaseFile {
         }
     }
 
+    /// Makes a database of bytes that come from elsewhere. It appears under its name only when it is whole.
+    ///
+    /// - Parameter fill: writes the file, which is empty, under another name.
+    /// - Throws: ``StorageError/Code/exists`` if something has the name; what `fill` throws; an error of what it wrote if
+    ///   that is no database of the kind.
+    static func receive(_ path: String, kind: DatabaseHeader.Kind, fill: (_ draft: String) throws -> Void) throws {
+        let path = try DatabasePath.resolve(path)
+        let lock = try FileLock(besides: path)
+        defer { withExtendedLifetime(lock) {} }
+        guard !DatabasePath.isTaken(path.file) else {
+            throw StorageError(.exists, "\(path.file), or what belongs to it, exists already")
+        }
+        let draft = try makeDraft(of: path)
+        do {
+            try fill(draft)
+            guard let header = try DatabaseHeader(path: draft) else {
+                throw StorageError(.notADatabase, "\(path.file): what came for it is empty")
+            }
+            try header.check(kind, path: draft)
+            try publish(draft, as: path)
+        } catch {
+            unlink(draft)
+            throw error
+        }
+    }
+
     /// Changes a draft, of which nothing needs to be left if that fails.
     private static func edit(_ draft: String, _ body: (SQLiteConnection) throws -> Void) throws {
         let connection = try SQLiteConnection(path: draft, access: .write)

@@ -112,6 +112,8 @@ final class Statement: ParameterSink {
 
     // MARK: Columns, counted from 0
 
+    var columnCount: Int32 { sqlite3_column_count(handle) }
+
     func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
     func isText(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_TEXT }

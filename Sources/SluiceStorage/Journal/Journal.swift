@@ -13,9 +13,17 @@ package protocol Journal {
 
     /// Appends a group after the head that it was made for.
     ///
+    /// - Parameter duty: what the server must have at the moment at which the journal takes the group; nil for nothing.
     /// - Throws: only errors after which the group is surely not in the journal: ``JournalHistoryChanged`` if the next
-    ///   group has to have an epoch, and this one has none; ``StorageError/Code/busy`` if the journal cannot be reached.
-    func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome
+    ///   group has to have an epoch, and this one has none; ``DutyLost`` if another server may have the duty;
+    ///   ``StorageError/Code/busy`` if the journal cannot be reached.
+    func append(_ record: JournalRecord, after head: JournalHead, holding duty: HeldDuty?) throws -> JournalOutcome
+
+    /// Whether the journal has the group that a database has applied last. One that is trimmed counts as there: the
+    /// chain of the next group shows whether it was.
+    ///
+    /// - Throws: as ``records(after:countMax:)``.
+    func continues(_ head: JournalHead) throws -> Bool
 
     /// The records after a position, ascending and without a gap; none if it is the last.
     ///
@@ -36,48 +44,14 @@ package protocol Journal {
 }
 
 extension Journal {
+    /// Appends a group, whatever the server's duties are.
+    package func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
+        try append(record, after: head, holding: nil)
+    }
+
     // One engine alone is never overtaken.
     package func takeTurn() {}
     package func endTurn() {}
-}
-
-/// Holds the journals of a server's databases, by their names. Without one, the journal of each database is in its file.
-package protocol JournalService: Sendable {
-    /// The id of the cluster whose databases these are, as 32 hexadecimal digits. Blocks.
-    ///
-    /// - Throws: as ``journal(ofDatabase:)`` does.
-    var clusterID: String { get throws }
-
-    /// How far the clock of the journals, which counts for all servers, is ahead of this machine's, in microseconds.
-    var clockOffset: Int64 { get }
-
-    /// The journal of a database, which is made if there is none. Blocks; any thread may call it.
-    ///
-    /// - Throws: ``StorageError/Code/journal`` if the service refuses the server, ``StorageError/Code/busy`` if it does
-    ///   not answer.
-    func journal(ofDatabase name: String) throws -> any Journal
-
-    /// Begins to watch the journals. The server calls it once, before it asks for a journal.
-    ///
-    /// - Parameter hear: called by any thread with the name of a database whose journal may have records of others; it
-    ///   returns at once. The service calls it again later if the first call was not heeded.
-    func watch(_ hear: @escaping @Sendable (_ database: String) -> Void)
-
-    /// For how long the service has got no answer; zero while it does. Any thread may ask; it returns at once.
-    var silence: Duration { get }
-
-    /// The last position of each open journal that the service has heard of, by database. Any thread may ask; it returns
-    /// at once.
-    var heardPositions: [String: UInt64] { get }
-
-    /// Tells the other servers that this one is about to stop, and names one of them. Blocks, for seconds where the service
-    /// does not answer.
-    ///
-    /// - Returns: where clients reach another server that goes on; nil if none has said so.
-    func leave() -> String?
-
-    /// Ends the watch and the connections. Appends fail from now on. A second call does nothing.
-    func stop()
 }
 
 /// How long to try again, and how long to wait between two tries: first a millisecond, then twice as long each time.
@@ -121,11 +95,14 @@ package struct AppendPatience: Sendable {
 extension Journal {
     /// Appends a group, again and again while nobody knows whether it is there, for as long as ``patience`` allows.
     ///
-    /// - Throws: ``JournalConflict`` if the group is not in the journal, since another engine was first;
-    ///   ``StorageError/Code/outcomeUnknown`` if it may be there.
-    package func appendSurely(_ record: JournalRecord, after head: JournalHead) throws {
+    /// - Throws: ``JournalConflict`` if the group is not in the journal, since another engine was first; ``DutyLost`` if
+    ///   it is not there, since the server does not have the duty; ``StorageError/Code/outcomeUnknown`` if it may be
+    ///   there.
+    package func appendSurely(
+        _ record: JournalRecord, after head: JournalHead, holding duty: HeldDuty? = nil
+    ) throws {
         let outcome = try patience {
-            let outcome = try append(record, after: head)
+            let outcome = try append(record, after: head, holding: duty)
             return outcome == .unknown ? nil : outcome
         }
         switch outcome {
@@ -135,17 +112,6 @@ extension Journal {
             throw StorageError(
                 .outcomeUnknown, "the journal does not answer; it is not known whether it has a group")
         }
-    }
-}
-
-extension Journal {
-    /// Whether the journal has the group that a database has applied last. One that is trimmed counts as there: the
-    /// chain of the next group shows whether it was.
-    package func continues(_ head: JournalHead) throws -> Bool {
-        guard head.position > 0 else { return true }
-        do {
-            return try records(after: head.position - 1, countMax: 1).first?.head == head
-        } catch let error as StorageError where error.code == .logTrimmed { return true }
     }
 }
 

@@ -87,6 +87,7 @@ extension JournalStep {
         static let nonce: UInt8 = 12
         static let seen: UInt8 = 13
         static let mark: UInt8 = 14
+        static let comparison: UInt8 = 15
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
@@ -137,6 +138,7 @@ extension JournalStep {
         case .mark(let number):
             writer.byte(Tag.mark)
             writer.fixed64(number)
+        case .comparison: writer.byte(Tag.comparison)
         case .rules(let bytes):
             writer.byte(Tag.rules)
             writer.data(bytes)
@@ -176,6 +178,7 @@ extension JournalStep {
                 property: try reader.optional { reader throws(WireError) in try reader.position() })
         case Tag.trim: self = .trim(version: try reader.varint())
         case Tag.mark: self = .mark(try reader.fixed64())
+        case Tag.comparison: self = .comparison
         case Tag.rules: self = .rules(try reader.data())
         case let tag: throw WireError(.malformed, "\(tag) is no kind of step", offset: reader.offset)
         }

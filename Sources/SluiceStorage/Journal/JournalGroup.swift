@@ -58,6 +58,8 @@ package enum JournalStep: Hashable, Sendable {
     case trim(version: UInt64)
     /// A random number. Engines that write the same at the same time make two groups with it and not the same one.
     case mark(UInt64)
+    /// A position at which the servers of a cluster compare their replicas (``StateDigest``). It changes nothing.
+    case comparison
 }
 
 /// A client that opens a session, with what is kept of it from then on.

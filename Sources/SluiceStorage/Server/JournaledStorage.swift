@@ -149,6 +149,9 @@ package protocol JournaledStorage: ObjectReading {
     /// - Parameter id: a number chosen at random.
     func beginEpoch(_ id: UInt64) throws
 
+    /// Appends a step at which every server of a cluster computes the digest of its replica.
+    func beginComparison() throws
+
     /// Whether a version that a client reached in an epoch is part of this history. False for an epoch that is no
     /// longer stored.
     func reaches(_ version: UInt64, inEpoch id: UInt64) -> Bool

@@ -14,9 +14,12 @@ package struct OwnJournal: Journal {
         AppendPatience(time: 0, now: { Timestamp(microseconds: 0) }, wait: { _ in })
     }
 
-    package func append(_ record: JournalRecord, after head: JournalHead) -> JournalOutcome {
-        head == storage.head ? .appended : .conflict
-    }
+    // One server alone has every duty.
+    package func append(
+        _ record: JournalRecord, after head: JournalHead, holding duty: HeldDuty?
+    ) -> JournalOutcome { head == storage.head ? .appended : .conflict }
+
+    package func continues(_ head: JournalHead) throws -> Bool { head == storage.head }
 
     package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
         try storage.records(after: position, countMax: countMax)

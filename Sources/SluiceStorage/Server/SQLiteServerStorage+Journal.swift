@@ -89,7 +89,7 @@ extension SQLiteServerStorage {
 
     private func carryOut(_ step: JournalStep, _ effect: inout GroupEffect) throws {
         switch step {
-        case .transaction, .mark: break
+        case .transaction, .mark, .comparison: break
         case .rejection(let client, let sequence, let notice):
             try storeRejection(notice, sequence: sequence, of: client)
             effect.noteRejection(of: client, sequence)

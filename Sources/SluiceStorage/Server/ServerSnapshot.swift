@@ -16,6 +16,12 @@ package protocol ServerSnapshot: ObjectReading {
     /// See ``JournaledStorage/roots(matching:after:)``.
     func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef]
 
+    /// A digest of the whole state: replicas of a database that are at one position have the same. O(n).
+    ///
+    /// - Parameter isCancelled: asked now and then whether it is no longer wanted.
+    /// - Throws: ``StorageError/Code/cancelled`` if it is not.
+    func digest(isCancelled: () -> Bool) throws -> [UInt8]
+
     /// Ends the snapshot and closes its connection.
     func close()
 }
@@ -41,6 +47,10 @@ final class SQLiteServerSnapshot: SQLiteObjectStore, ServerSnapshot {
 
     func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef] {
         try tables.roots(matching: query, after: cursor, in: self)
+    }
+
+    func digest(isCancelled: () -> Bool) throws -> [UInt8] {
+        try StateDigest.compute(connection, schema: schema, isCancelled: isCancelled)
     }
 
     func close() {

@@ -51,6 +51,9 @@ package protocol StorageUpkeep: QueryPlanning {
     /// connection, as in memory. Must be called outside a transaction.
     func snapshot() throws -> (any ServerSnapshot)?
 
+    /// See ``ServerSnapshot/digest(isCancelled:)``; for a database in memory. Outside a transaction.
+    func digest(isCancelled: () -> Bool) throws -> [UInt8]
+
     /// Drops the oldest groups beyond what is to be kept, and the tombstones of their deletions, in a small transaction
     /// of its own. Every engine that applies the same journal drops the same.
     ///

@@ -73,7 +73,10 @@ package final class MemoryJournal: Journal, Sendable {
 
     package var head: JournalHead { shared.head }
 
-    package func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
+    package func append(
+        _ record: JournalRecord, after head: JournalHead, holding duty: HeldDuty?
+    ) throws -> JournalOutcome {
+        if let duty, !duty.isHeld { throw DutyLost() }
         switch state.withLock({ $0.takeFault() }) {
         case .losesAnswer?:
             _ = take(record, after: head)
@@ -107,8 +110,19 @@ package final class MemoryJournal: Journal, Sendable {
 
     package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
         try checkItAnswers()
-        return shared.records(after: position, countMax: countMax)
+        return try shared.records(after: position, countMax: countMax)
     }
+
+    package func continues(_ head: JournalHead) throws -> Bool {
+        try checkItAnswers()
+        return shared.continues(head)
+    }
+
+    /// Removes the groups before a position, and keeps that one.
+    ///
+    /// - Returns: their number.
+    @discardableResult
+    package func trim(before position: UInt64) -> Int { shared.trim(before: position) }
 
     package func takeTurn() throws {
         try checkItAnswers()

@@ -1,4 +1,4 @@
-internal import SluiceModel
+package import SluiceModel
 package import SluiceStorage
 internal import Synchronization
 
@@ -19,7 +19,7 @@ package final class MemoryJournals: JournalService {
         var silentSince: ContinuousClock.Instant?
         /// What the server has opened, by database; a database may be opened again.
         var journals: [String: [WeakJournal]] = [:]
-        var hear: (@Sendable (String) -> Void)?
+        var hear: (@Sendable (JournalNews) -> Void)?
         var nodeURL: String?
 
         func set(_ faults: [MemoryJournal.Fault]) {
@@ -28,6 +28,7 @@ package final class MemoryJournals: JournalService {
     }
 
     private let shared: SharedJournals
+    private let number: UInt64
     private let state = Mutex(State())
     /// Where clients reach the server; nil if it has not said so, or stops.
     package var nodeURL: String? {
@@ -37,13 +38,17 @@ package final class MemoryJournals: JournalService {
 
     /// Makes journals for a first server.
     ///
-    /// - Parameter random: makes random numbers for the ids of databases and epochs.
-    package convenience init(random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }) {
-        self.init(SharedJournals(random: random))
-    }
+    /// - Parameters:
+    ///   - now: the clock of duties; one that stands still lets nobody lose any.
+    ///   - random: makes random numbers for the ids of databases and epochs.
+    package convenience init(
+        now: @escaping @Sendable () -> Timestamp = { Timestamp(microseconds: 0) },
+        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+    ) { self.init(SharedJournals(now: now, random: random)) }
 
     private init(_ shared: SharedJournals) {
         self.shared = shared
+        number = shared.nextNumber()
         shared.add(self)
     }
 
@@ -63,7 +68,7 @@ package final class MemoryJournals: JournalService {
 
     package func journal(ofDatabase name: String) throws -> any Journal {
         let root = shared.journal(ofDatabase: name)
-        let journal = root.another { [weak self, shared] in shared.ring(name, besides: self) }
+        let journal = root.another { [weak self, shared] in shared.tell(.grew(database: name), besides: self) }
         return try state.withLock { state in
             guard state.phase == .answers else { throw StorageError(.busy, "the journal does not answer") }
             state.journals[name, default: []].removeAll { $0.journal == nil }
@@ -72,7 +77,40 @@ package final class MemoryJournals: JournalService {
         }
     }
 
-    package func watch(_ hear: @escaping @Sendable (String) -> Void) { state.withLock { $0.hear = hear } }
+    package var duties: any DutyService {
+        MemoryDuties(shared.duties, server: number) { [weak self] in self?.answers ?? false }
+    }
+
+    package var snapshots: any SnapshotService { MemorySnapshots(shared.snapshots, server: name, journals: self) }
+
+    private var answers: Bool { state.withLock { $0.phase == .answers } }
+
+    /// - Throws: ``StorageError/Code/busy`` while nothing is answered.
+    func checkItAnswers() throws {
+        guard answers else { throw StorageError(.busy, "the journal does not answer") }
+    }
+
+    /// The journal of a database as nobody in particular reaches it.
+    package func root(ofDatabase name: String) -> MemoryJournal { shared.journal(ofDatabase: name) }
+
+    /// The servers that have a database open and reach the journals.
+    func servers(ofDatabase name: String) -> Set<String> { shared.servers(ofDatabase: name) }
+
+    /// Changes a byte of a snapshot.
+    package func damage(_ snapshot: Snapshot) { shared.snapshots.damage(snapshot) }
+
+    /// Tells all servers that an upkeep of a database is asked for.
+    func tellOfRequest(ofDatabase name: String) { shared.tell(.upkeepRequested(database: name), besides: nil) }
+
+    fileprivate var name: String { "server-\(number)" }
+
+    fileprivate func hasOpen(_ database: String) -> Bool {
+        state.withLock { state in
+            state.phase == .answers && state.journals[database]?.contains { $0.journal != nil } ?? false
+        }
+    }
+
+    package func watch(_ hear: @escaping @Sendable (JournalNews) -> Void) { state.withLock { $0.hear = hear } }
 
     package func leave() -> String? {
         nodeURL = nil
@@ -91,13 +129,13 @@ package final class MemoryJournals: JournalService {
     /// Makes the journals answer this server, or not.
     package func setAnswers(_ answers: Bool) {
         let hear = state.withLock { state in
-            guard state.phase != .stopped else { return nil as (@Sendable (String) -> Void)? }
+            guard state.phase != .stopped else { return nil as (@Sendable (JournalNews) -> Void)? }
             state.phase = answers ? .answers : .silent
             state.set(answers ? [] : [.silent])
             return answers ? state.hear : nil
         }
         // As a watch that is connected again.
-        if let hear { for name in shared.names { hear(name) } }
+        if let hear { for name in shared.names { hear(.grew(database: name)) } }
     }
 
     /// Loses the answer to the next append of this server to a database, which the journal takes, and answers nothing
@@ -113,10 +151,9 @@ package final class MemoryJournals: JournalService {
     /// Begins another history in each journal, see ``MemoryJournal/fork(losing:epoch:)``.
     package func fork(losing count: Int) throws { try shared.fork(losing: count) }
 
-    /// Tells the server that a journal has grown.
-    fileprivate func ring(_ name: String) {
+    fileprivate func tell(_ news: JournalNews) {
         let hear = state.withLock { $0.phase == .answers ? $0.hear : nil }
-        hear?(name)
+        hear?(news)
     }
 }
 
@@ -131,6 +168,7 @@ private final class SharedJournals: Sendable {
     private struct State {
         var journals: [String: MemoryJournal] = [:]
         var services: [WeakService] = []
+        var count: UInt64 = 0
     }
 
     private struct WeakService {
@@ -138,10 +176,13 @@ private final class SharedJournals: Sendable {
     }
 
     let clusterID: String
+    let duties: SharedDuties
+    let snapshots = SharedSnapshots()
     private let random: @Sendable () -> UInt64
     private let state = Mutex(State())
 
-    init(random: @escaping @Sendable () -> UInt64) {
+    init(now: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64) {
+        duties = SharedDuties(now: now)
         self.random = random
         clusterID = "\(ObjectID(high: random(), low: random()))"
     }
@@ -167,16 +208,27 @@ private final class SharedJournals: Sendable {
         }
     }
 
-    func ring(_ name: String, besides author: MemoryJournals?) {
-        for entry in state.withLock({ $0.services }) {
-            if let service = entry.service, service !== author { service.ring(name) }
+    func nextNumber() -> UInt64 {
+        state.withLock { state in
+            state.count += 1
+            return state.count
         }
+    }
+
+    func tell(_ news: JournalNews, besides author: MemoryJournals?) {
+        for entry in state.withLock({ $0.services }) {
+            if let service = entry.service, service !== author { service.tell(news) }
+        }
+    }
+
+    func servers(ofDatabase name: String) -> Set<String> {
+        Set(state.withLock { $0.services }.compactMap(\.service).filter { $0.hasOpen(name) }.map(\.name))
     }
 
     func fork(losing count: Int) throws {
         for (name, journal) in state.withLock({ $0.journals }).sorted(by: { $0.key < $1.key }) {
             if !journal.records.isEmpty { try journal.fork(losing: count, epoch: random()) }
-            ring(name, besides: nil)
+            tell(.grew(database: name), besides: nil)
         }
     }
 }

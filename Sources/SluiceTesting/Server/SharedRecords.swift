@@ -6,6 +6,8 @@ internal import Synchronization
 /// The records of a journal in memory, and whose turn it is to append.
 final class SharedRecords: Sendable {
     private struct State {
+        /// The group before the first that is still there.
+        var base: JournalHead
         var records: [JournalRecord] = []
         /// Who has the turn.
         var holder: ObjectIdentifier?
@@ -23,20 +25,50 @@ final class SharedRecords: Sendable {
     private static let turnTimeMax = DispatchTimeInterval.seconds(5)
 
     let databaseID: ObjectID
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(databaseID: ObjectID) { self.databaseID = databaseID }
+    init(databaseID: ObjectID) {
+        self.databaseID = databaseID
+        state = Mutex(State(base: JournalHead(of: databaseID)))
+    }
 
     var records: [JournalRecord] { state.withLock { $0.records } }
 
     var head: JournalHead { state.withLock { head(of: $0) } }
 
-    private func head(of state: State) -> JournalHead { state.records.last?.head ?? JournalHead(of: databaseID) }
+    private func head(of state: State) -> JournalHead { state.records.last?.head ?? state.base }
 
-    func records(after position: UInt64, countMax: Int) -> [JournalRecord] {
-        state.withLock { state in
-            let start = Int(clamping: position)
+    /// - Throws: ``StorageError/Code/logTrimmed``.
+    func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
+        try state.withLock { state in
+            guard position >= state.base.position else {
+                throw StorageError(.logTrimmed, "the journal no longer has the group after position \(position)")
+            }
+            let start = Int(clamping: position - state.base.position)
             return start < state.records.count ? Array(state.records[start...].prefix(countMax)) : []
+        }
+    }
+
+    /// Whether a group is in the journal. One that is trimmed counts as there.
+    func continues(_ head: JournalHead) -> Bool {
+        state.withLock { state in
+            guard head.position >= state.base.position else { return true }
+            if head.position == state.base.position { return head == state.base }
+            let index = Int(clamping: head.position - state.base.position - 1)
+            return index < state.records.count && state.records[index].head == head
+        }
+    }
+
+    /// Removes the groups before a position, and keeps that one.
+    ///
+    /// - Returns: their number.
+    func trim(before position: UInt64) -> Int {
+        state.withLock { state in
+            let count = state.records.prefix { $0.head.position < position }.count
+            guard count > 0 else { return 0 }
+            state.base = state.records[count - 1].head
+            state.records.removeFirst(count)
+            return count
         }
     }
 

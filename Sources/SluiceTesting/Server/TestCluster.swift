@@ -21,6 +21,8 @@ internal import Synchronization
 public final class TestCluster: Sendable {
     private let world: TestWorld
     private let nodes: [Node]
+    /// The journals as no node reaches them.
+    package let journals: MemoryJournals
 
     /// One node, and how it reaches the journals.
     private final class Node: Sendable {
@@ -44,21 +46,33 @@ public final class TestCluster: Sendable {
     ///   - prepare: called with each node's server before it starts, and again whenever it is started again; it adds
     ///     validators and resolvers.
     /// - Throws: `ServerError` when a temporary folder cannot be made or the rules are refused.
-    public init(
+    public convenience init(
         nodes count: Int = 3, clock: ManualClock = ManualClock(), rules: String? = nil, log: LogSink? = nil,
         patience: Duration = .seconds(120), prepare: @escaping @Sendable (SyncServer) -> Void = { _ in }
+    ) throws {
+        try self.init(
+            nodes: count, clock: clock, rules: rules, log: log, patience: patience, replicas: ReplicaPolicy(),
+            prepare: prepare)
+    }
+
+    /// - Parameter replicas: when snapshots are made, and used.
+    package init(
+        nodes count: Int, clock: ManualClock = ManualClock(), rules: String? = nil, log: LogSink? = nil,
+        patience: Duration = .seconds(120), replicas: ReplicaPolicy,
+        prepare: @escaping @Sendable (SyncServer) -> Void = { _ in }
     ) throws {
         precondition(count > 0, "a cluster has at least one node")
         let world = TestWorld(clock)
         self.world = world
-        let shared = MemoryJournals()
+        let shared = MemoryJournals(now: { Timestamp(clock.now) })
         nodes = try (1...count).map { number in
             let journals = NodeJournals(shared)
             let server = try TestServer(
                 in: world, host: "node-\(number)", journals: { journals.connect() }, workerID: "node-\(number)",
-                rules: rules, log: log, patience: patience, prepare: prepare)
+                rules: rules, log: log, patience: patience, replicas: replicas, prepare: prepare)
             return Node(server, journals)
         }
+        journals = shared
     }
 
     /// The clock of the nodes and of every store that they open.

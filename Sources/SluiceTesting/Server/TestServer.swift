@@ -56,6 +56,7 @@ public final class TestServer: Sendable {
     private let prepare: @Sendable (SyncServer) -> Void
     private let log: LogSink?
     private let patience: Duration
+    private let replicas: ReplicaPolicy
     let state: Mutex<State>
 
     /// Starts a server without data.
@@ -77,7 +78,7 @@ public final class TestServer: Sendable {
     ) throws {
         try self.init(
             in: TestWorld(clock), host: "server", journals: nil, workerID: workerID, rules: rules, log: log,
-            patience: patience, prepare: prepare)
+            patience: patience, replicas: ReplicaPolicy(), prepare: prepare)
     }
 
     /// - Parameters:
@@ -86,8 +87,10 @@ public final class TestServer: Sendable {
     ///   - journals: called at each start; nil if each database has its journal in its file.
     init(
         in world: TestWorld, host: String, journals: (@Sendable () -> any JournalService)?, workerID: String?,
-        rules: String?, log: LogSink?, patience: Duration, prepare: @escaping @Sendable (SyncServer) -> Void
+        rules: String?, log: LogSink?, patience: Duration, replicas: ReplicaPolicy,
+        prepare: @escaping @Sendable (SyncServer) -> Void
     ) throws {
+        self.replicas = replicas
         self.world = world
         self.host = host
         self.journals = journals
@@ -117,6 +120,7 @@ public final class TestServer: Sendable {
             configuration.workerID = workerID
             configuration.loopback = world.network
             configuration.journals = journals?()
+            configuration.replicas = replicas
             configuration.log = log
             configuration.now = { [clock] in clock.timestamp }
             configuration.schedule = { [clock] delay, body in clock.schedule(after: delay, isUpkeep: true, body) }

@@ -1,0 +1,45 @@
+internal import Glibc
+internal import SluiceModel
+
+/// Copies of a server's databases as files, which other servers begin with.
+package enum ReplicaFile {
+    /// Copies a database that may be open, beside its writer, without its free pages. O(n).
+    ///
+    /// - Parameters:
+    ///   - path: the database's file.
+    ///   - copy: where the copy goes. A file of that name is replaced. It is not synced.
+    /// - Returns: the last group that the copy has.
+    package static func copy(_ path: String, to copy: String) throws -> JournalHead {
+        unlink(copy)
+        let source = try SQLiteConnection(path: try DatabasePath.resolve(path).file, access: .read)
+        defer { source.close() }
+        try source.withStatement("VACUUM INTO ?") { statement in
+            statement.bind(1, copy)
+            try statement.run()
+        }
+        return try head(of: copy)
+    }
+
+    /// The last group that a database has which nobody writes to.
+    package static func head(of path: String) throws -> JournalHead {
+        let connection = try SQLiteConnection(path: path, access: .readAlone(hasLog: false))
+        defer { connection.close() }
+        guard let bytes = try MetaTable(connection).blob("databaseID"), let id = ObjectID(Hexadecimal.encode(bytes))
+        else { throw StorageError.damaged(path, "the database id is missing") }
+        return try SQLiteServerStorage.LogState(connection, databaseID: id, start: 0).head
+    }
+
+    /// Makes a database of a copy. It appears under its name only when it is whole and durable.
+    ///
+    /// - Parameters:
+    ///   - path: the name; nothing may have it.
+    ///   - fill: writes the copy to another name, under which there is an empty file.
+    package static func receive(_ path: String, fill: (_ draft: String) throws -> Void) throws {
+        try DatabaseFile.receive(path, kind: .server, fill: fill)
+    }
+
+    /// Removes a database that is not open, with all that is beside it.
+    package static func remove(_ path: String) {
+        for suffix in ["", "-wal", "-shm", "-marker", "-damage", "-new", "-lock"] { unlink(path + suffix) }
+    }
+}
