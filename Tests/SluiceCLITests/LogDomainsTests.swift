@@ -29,24 +29,24 @@ import Testing
     @Test func aLineShowsItsDomain() {
         let line = LogLine(.info, .network, "connected", [("peer", "x")])
         let time = Timestamp(microseconds: 0)
-        #expect(LogPrinter.line(line, at: time, isTerminal: true).hasSuffix(" info network: connected peer=x\n"))
+        #expect(LogPrinter.line(line, at: time, .text).hasSuffix(" info network: connected peer=x\n"))
         #expect(
-            LogPrinter.line(line, at: time, isTerminal: false).contains(
+            LogPrinter.line(line, at: time, .json).contains(
                 #""level":"info","domain":"network","message":"connected","peer":"x""#))
     }
 
-    @Test func theFileOfMetricsIsReplacedAsAWhole() throws {
+    @Test func theFileOfMetricsIsReplacedAsAWhole() async throws {
         let path = FileManager.default.temporaryDirectory.path + "/sluice-metrics-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         let metrics = MetricsText()
-        let file = MetricsFile(metrics: metrics, path: path, log: nil)
-        file.write()
+        let file = MetricsFile(path: path, log: nil) { metrics.text }
+        await file.write()
         metrics.count("n", "Help.")
-        file.write()
+        await file.write()
         #expect(try String(contentsOfFile: path, encoding: .utf8) == metrics.text)
         let lines = Lines()
         let log = LogSink(level: .info) { lines.add($0) }
-        MetricsFile(metrics: metrics, path: "/nowhere/file", log: log).write()
+        await MetricsFile(path: "/nowhere/file", log: log) { metrics.text }.write()
         #expect(lines.count == 1)
     }
 

@@ -67,7 +67,9 @@ struct DigestRoundsTests {
         let view = try #require(try Self.views(1).first)
         let subscriber = Subscriber(
             SessionID(connection: 1, session: 1), holder: .address("1"), access: .everything, pageCredit: 1)
-        let all = (0..<50 as Range<UInt64>).map { ViewSubscription(id: $0, subscriber: subscriber, view: view) }
+        let all = (0..<50 as Range<UInt64>).map {
+            ViewSubscription(id: $0, subscriber: subscriber, view: view, requestedAt: Timestamp(microseconds: 0))
+        }
         for subscription in all { view.add(subscription) }
         var left = Set(all.map(\.id))
         for id in [0, 49, 7, 48, 1, 25] + Array(2...6) + Array(8...24) + Array(26...47) as [UInt64] {

@@ -11,7 +11,9 @@ import Testing
 
         func clientConnected() { note("connected") }
         func clientDisconnected() { note("disconnected") }
-        func loginRefused() { note("refused") }
+        func loginDecided(method: ServerLoginMethod, isAccepted: Bool) { note("\(method) \(isAccepted)") }
+        func quotaReached(_ quota: ServerQuota) { note("quota \(quota)") }
+        func slowClientClosed() { note("slow") }
         func receivedFromClient(byteCount: Int) { note("received \(byteCount)") }
         func sentToClient(byteCount: Int) { note("sent \(byteCount)") }
         func databaseTurn(eventCount: Int, of database: String, took duration: Duration) {
@@ -26,13 +28,15 @@ import Testing
         group.receivedFromClient(byteCount: 3)
         group.databaseTurn(eventCount: 2, of: "shop", took: .seconds(1))
         group.sentToClient(byteCount: 5)
-        group.loginRefused()
+        group.loginDecided(method: .token, isAccepted: false)
+        group.quotaReached(.sessions)
+        group.slowClientClosed()
         group.clientDisconnected()
         for recorder in recorders {
             #expect(
                 recorder.calls.withLock { $0 } == [
-                    "connected", "received 3", "2 of shop in \(Duration.seconds(1))", "sent 5", "refused",
-                    "disconnected",
+                    "connected", "received 3", "2 of shop in \(Duration.seconds(1))", "sent 5", "token false",
+                    "quota sessions", "slow", "disconnected",
                 ])
         }
     }

@@ -27,7 +27,8 @@ import Testing
                 let late = next - min(next - 1, UInt64.random(in: 1...2_000, using: &generator))
                 let id = generator.chance(10) && all[late] == nil ? late : next
                 guard all[id] == nil else { continue }
-                let subscription = ViewSubscription(id: id, subscriber: subscriber, view: view)
+                let subscription = ViewSubscription(
+                    id: id, subscriber: subscriber, view: view, requestedAt: Timestamp(microseconds: 0))
                 list.insert(subscription)
                 all[id] = subscription
             } else {

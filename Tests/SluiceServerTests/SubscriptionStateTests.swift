@@ -40,7 +40,8 @@ import Testing
 
     /// A subscription that has come to a state.
     private func subscription(_ kind: Kind) -> ViewSubscription {
-        let subscription = ViewSubscription(id: 1, subscriber: subscriber, view: view)
+        let subscription = ViewSubscription(
+            id: 1, subscriber: subscriber, view: view, requestedAt: Timestamp(microseconds: 0))
         subscriber.subscriptions.insert(subscription)
         view.add(subscription)
         if kind == .comparing { subscription.become(state(.listing)) }
@@ -69,7 +70,7 @@ import Testing
     private func whatAStateCountsAsHoldsAfterEachTransition(from: Kind, to: Kind) {
         let subscription = subscription(from)
         // A second one, so that the view keeps who is told of changes.
-        let other = ViewSubscription(id: 2, subscriber: subscriber, view: view)
+        let other = ViewSubscription(id: 2, subscriber: subscriber, view: view, requestedAt: Timestamp(microseconds: 0))
         subscriber.subscriptions.insert(other)
         view.add(other)
         #expect(view.receivers.count == (from == .complete ? 2 : 1))

@@ -16,12 +16,21 @@ struct ServeCommand: Command {
             .choice("log-level", LogLevel.allCases.map(\.rawValue), "what to log on stderr; info by default"),
             .value(
                 "log-domains", LogDomains.placeholder, "levels of single domains, such as network=warning,login=off"),
+            .choice(
+                "log-format", LogPrinter.Format.allCases.map(\.rawValue),
+                "how: text on a terminal unless given, else JSON, one object on each line"),
+            .value(
+                "metrics-listen", "HOST:PORT", "where to answer GET /metrics, without login and TLS; nowhere by default"
+            ),
             .value(
                 "metrics-file", "FILE", "where to write metrics, every 10 s, in Prometheus' text format",
                 completion: .files),
+            .value(
+                "drain", "TIME",
+                "how long to serve on after SIGTERM while /health/ready says 503, such as 10s; 0s by default"),
         ] + LoginOptions.options + QuotaOptions.options + JournalOptions.options,
         notes: [
-            "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0. SIGHUP has it read the certificate again; connections stay.",
+            "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0; a second one ends it at once. SIGHUP has it read the certificate again; connections stay.",
             "Without --dev a server needs a way to log in and, as credentials must not travel in the clear, TLS, a loopback address or --behind-tls-proxy. NAME tells several issuers apart: users of the issuer NAME have ids that begin with 'NAME:'.",
         ],
         examples: [
@@ -31,13 +40,14 @@ struct ServeCommand: Command {
         ])
 
     private let configuration: ServerConfiguration
-    private let metricsFile: MetricsFile?
+    private let metricsPath: String?
+    private let drainTime: Duration
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         guard let folder = arguments.value("data") else {
             throw .usage("--data=DIR is missing: the folder of the databases")
         }
-        let address = try ListenAddress(arguments.value("listen") ?? "127.0.0.1:9080")
+        let address = try ListenAddress(arguments.value("listen") ?? "127.0.0.1:9080", of: "listen")
         var configuration = ServerConfiguration(
             dataFolder: folder, host: address.host, port: address.port, isDevelopment: arguments.flag("dev"))
         switch (arguments.value("tls-certificate"), arguments.value("tls-key")) {
@@ -51,12 +61,15 @@ struct ServeCommand: Command {
         configuration.handsOverTo = arguments.value("hand-over-to")
         configuration.log = LogPrinter.sink(
             level: try arguments.choice("log-level", as: LogLevel.self) ?? .info,
-            domains: try LogDomains.parse(arguments.value("log-domains") ?? ""))
+            domains: try LogDomains.parse(arguments.value("log-domains") ?? ""),
+            format: try arguments.choice("log-format", as: LogPrinter.Format.self) ?? .usual)
         try JournalOptions.apply(arguments, to: &configuration)
-        metricsFile = arguments.value("metrics-file").map {
-            MetricsFile(metrics: MetricsText(), path: $0, log: configuration.log)
+        if let text = arguments.value("metrics-listen") {
+            let address = try ListenAddress(text, of: "metrics-listen")
+            configuration.metricsListen = .init(host: address.host, port: address.port)
         }
-        configuration.metrics = metricsFile?.metrics
+        metricsPath = arguments.value("metrics-file")
+        drainTime = try arguments.duration("drain") ?? .zero
         self.configuration = configuration
     }
 
@@ -86,11 +99,16 @@ struct ServeCommand: Command {
         let scheme = configuration.certificate == nil ? "ws" : "wss"
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
         StandardOutput.shared.write(line: "listening on \(scheme)://\(host):\(port)")
+        let metricsFile = metricsPath.map { path in
+            MetricsFile(path: path, log: configuration.log) { await server.metricsText() }
+        }
         let writing = metricsFile.map { file in Task { await file.keepCurrent() } }
         for await _ in terminations {}
+        server.drain()
+        if drainTime > .zero { try? await Task.sleep(for: drainTime) }
         await server.stop()
         writing?.cancel()
-        metricsFile?.write()
+        await metricsFile?.write()
     }
 
     private static let hint =
@@ -104,14 +122,15 @@ struct ListenAddress: Hashable, Sendable {
     let host: String
     let port: UInt16
 
-    init(_ text: String) throws(CommandError) {
+    /// - Parameter option: the option that gives it, for messages.
+    init(_ text: String, of option: String) throws(CommandError) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            throw .usage("--listen is HOST:PORT, such as 127.0.0.1:9080, and '\(text)' is not")
+            throw .usage("--\(option) is HOST:PORT, such as 127.0.0.1:9080, and '\(text)' is not")
         }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty, !host.contains(":") || text.hasPrefix("[") else {
-            throw .usage("--listen is HOST:PORT, such as 127.0.0.1:9080 or [::1]:9080, and '\(text)' is not")
+            throw .usage("--\(option) is HOST:PORT, such as 127.0.0.1:9080 or [::1]:9080, and '\(text)' is not")
         }
         self.host = String(host)
         self.port = port

@@ -1,18 +1,28 @@
 internal import FoundationEssentials
 internal import SluiceModel
 
-/// Writes log lines to stderr: readable lines on a terminal, else one JSON object on each line.
+/// Writes log lines to stderr.
 enum LogPrinter {
+    enum Format: String, CaseIterable {
+        /// Lines for people, without control characters.
+        case text
+        /// One JSON object on each line.
+        case json
+
+        /// That of stderr: people read terminals, and programs the rest.
+        static var usual: Format { Terminal.isDiagnostics ? .text : .json }
+    }
+
     static func sink(
-        level: LogLevel, domains: [LogDomain: LogLevel?] = [:], isTerminal: Bool = Terminal.isDiagnostics
+        level: LogLevel, domains: [LogDomain: LogLevel?] = [:], format: Format = .usual
     ) -> LogSink {
         LogSink(level: level, domains: domains) { entry in
-            Diagnostics.write(line(entry, at: Timestamp(Date()), isTerminal: isTerminal))
+            Diagnostics.write(line(entry, at: Timestamp(Date()), format))
         }
     }
 
-    static func line(_ entry: LogLine, at time: Timestamp, isTerminal: Bool) -> String {
-        guard isTerminal else {
+    static func line(_ entry: LogLine, at time: Timestamp, _ format: Format) -> String {
+        guard format == .text else {
             var writer = JSONWriter()
             let members =
                 [

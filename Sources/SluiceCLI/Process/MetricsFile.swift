@@ -7,23 +7,25 @@ struct MetricsFile: Sendable {
     /// How often the file is written while the server runs.
     static let interval = Duration.seconds(10)
 
-    let metrics: MetricsText
     let path: String
     let log: LogSink?
+    /// What the server has counted.
+    let text: @Sendable () async -> String
 
     /// Writes the file until the task is cancelled.
     func keepCurrent() async {
         while !Task.isCancelled {
-            write()
+            await write()
             try? await Task.sleep(for: Self.interval)
         }
     }
 
-    func write() {
+    func write() async {
+        let text = await text()
         do {
             // A path that begins with a tilde would be expanded.
             let file = URL(filePath: path.hasPrefix("/") ? path : "./" + path)
-            try Data(metrics.text.utf8).write(to: file, options: .atomic)
+            try Data(text.utf8).write(to: file, options: .atomic)
         } catch {
             log?(.warning, "the file of metrics could not be written", [("file", path), ("error", "\(error)")])
         }

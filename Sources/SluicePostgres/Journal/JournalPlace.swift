@@ -10,7 +10,7 @@ final class JournalPlace: Sendable, CustomStringConvertible {
     /// The database's number in `sluice.database`.
     let id: Int64
     let name: String
-    private let state = Mutex((position: UInt64(0), active: ContinuousClock.now))
+    private let state = Mutex((position: UInt64(0), heard: UInt64(0), active: ContinuousClock.now))
 
     init(id: Int64, name: String) {
         self.id = id
@@ -20,9 +20,12 @@ final class JournalPlace: Sendable, CustomStringConvertible {
     /// The last position that this node has appended or read.
     var position: UInt64 { state.withLock { $0.position } }
 
+    /// The last position that this node has heard of.
+    var heard: UInt64 { state.withLock { max($0.position, $0.heard) } }
+
     func note(position: UInt64) {
         state.withLock { state in
-            if position > state.position { state = (position, .now) }
+            if position > state.position { (state.position, state.active) = (position, .now) }
         }
     }
 
@@ -32,6 +35,7 @@ final class JournalPlace: Sendable, CustomStringConvertible {
     func noteAppend(of position: UInt64) -> Bool {
         state.withLock { state in
             guard position > state.position else { return false }
+            state.heard = max(position, state.heard)
             state.active = .now
             return true
         }

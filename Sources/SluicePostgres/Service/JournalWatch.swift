@@ -23,6 +23,8 @@ final class JournalWatch: Sendable {
     let messages: MessageInbox
     private let log: LogSink?
     private let hear = Mutex<(@Sendable (JournalNews) -> Void)?>(nil)
+    /// When the server last answered, and whether it has failed since; nil before the watch begins.
+    private let answered = Mutex<(at: ContinuousClock.Instant, hasFailed: Bool)?>(nil)
 
     init(
         pool: ConnectionPool, places: JournalPlaces, bell: JournalBell, messages: MessageInbox, listening: Listening,
@@ -37,7 +39,20 @@ final class JournalWatch: Sendable {
     }
 
     /// - Parameter hear: see ``JournalService/watch(_:)``.
-    func begin(_ hear: @escaping @Sendable (JournalNews) -> Void) { self.hear.withLock { $0 = hear } }
+    func begin(_ hear: @escaping @Sendable (JournalNews) -> Void) {
+        self.hear.withLock { $0 = hear }
+        noteAnswer()
+    }
+
+    /// For how long the server has not answered; zero while it does. One that says nothing is asked every two seconds, and
+    /// has failed when an answer is overdue.
+    var silence: Duration {
+        guard let answered = answered.withLock({ $0 }) else { return .zero }
+        let time = answered.at.duration(to: .now)
+        return answered.hasFailed || time > pool.timeouts.pollQuiet * 2 ? time : .zero
+    }
+
+    private func noteAnswer() { answered.withLock { $0 = (.now, false) } }
 
     /// Does the work until the service is stopped.
     func run() {
@@ -46,11 +61,13 @@ final class JournalWatch: Sendable {
             do throws(PostgresFailure) {
                 let (connection, isListening) = try connect()
                 defer { connection.close() }
+                noteAnswer()
                 if said != nil { log?(.info, "the journal's server answers again") }
                 said = nil
                 try attend(connection, isListening: isListening)
             } catch {
                 guard error != .stopped else { return }
+                answered.withLock { $0?.hasFailed = true }
                 if said == nil {
                     log?(
                         .warning, "the journal's server does not answer",
@@ -93,7 +110,9 @@ final class JournalWatch: Sendable {
                 if isQuietDue { nextQuiet = now + pool.timeouts.pollQuiet }
                 if isQuietDue || !isListening { try users.ask(connection) }
                 if !isListening { try messages.readNew(by: connection) }
-                try ask(connection, places.all.filter { isQuietDue || $0.isActive })
+                let asked = places.all.filter { isQuietDue || $0.isActive }
+                // Also without a journal to ask for, so that it is known whether the server answers.
+                if isQuietDue || !asked.isEmpty { try ask(connection, asked) }
                 nextActive = .now + pool.timeouts.pollActive
             } else {
                 _ = try connection.waitForInput(until: isListening && places.all.isEmpty ? nextQuiet : nextActive)
@@ -119,8 +138,8 @@ final class JournalWatch: Sendable {
     }
 
     private func ask(_ connection: PostgresConnection, _ places: [JournalPlace]) throws(PostgresFailure) {
-        guard !places.isEmpty else { return }
         let heads = try connection.execute(JournalStatements.heads, .integers(places.map(\.id)))
+        noteAnswer()
         for row in 0..<heads.rowCount {
             guard let place = self.places[heads.integer(0, row: row)] else { continue }
             if place.noteAppend(of: UInt64(clamping: heads.integer(1, row: row))) { say(place) }

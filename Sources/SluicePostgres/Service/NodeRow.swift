@@ -16,6 +16,17 @@ final class NodeRow: Sendable {
           format = excluded.format, seen = excluded.seen, state = excluded.state
         WHERE sluice.node.run = excluded.run OR sluice.node.seen < clock_timestamp() - interval '15 s'
         """)
+    /// Ends a run: the node counts as gone at once, and its name is free for the next run.
+    private static let end = PostgresStatement(
+        nil, "UPDATE sluice.node SET seen = clock_timestamp() - interval '15 s' WHERE name = $1 AND run = $2")
+    /// Where clients reach another node that was alive a moment ago. One is as good as another, so that the clients of a
+    /// rolling restart are spread.
+    private static let other = PostgresStatement(
+        nil,
+        """
+        SELECT url FROM sluice.node WHERE name <> $1 AND url IS NOT NULL
+          AND seen > clock_timestamp() - interval '10 s' ORDER BY random() LIMIT 1
+        """)
 
     let name: String
     private let url: String?
@@ -23,6 +34,8 @@ final class NodeRow: Sendable {
     let run: [UInt8]
     private let places: JournalPlaces
     private let log: LogSink?
+    /// Whether the node has said that it stops, and is not alive any more.
+    private let hasLeft = Atomic(false)
     /// Since when another run has had the name; nil if none has.
     private let takenSince = Mutex<ContinuousClock.Instant?>(nil)
     /// A run that has ended keeps its name for 15 s, also from the run that follows it. Beyond that somebody renews it.
@@ -36,8 +49,19 @@ final class NodeRow: Sendable {
         run = (0..<16).map { _ in .random(in: .min ... .max) }
     }
 
+    /// Writes that the node stops.
+    ///
+    /// - Returns: where clients reach another node; nil if none says so.
+    func leave(by connection: PostgresConnection) throws(PostgresFailure) -> String? {
+        hasLeft.store(true, ordering: .sequentiallyConsistent)
+        try connection.execute(Self.end, .text(name), .bytes(run))
+        let others = try connection.execute(Self.other, .text(name))
+        return others.rowCount > 0 ? others.text(0, row: 0) : nil
+    }
+
     /// Writes that the node is alive, with the positions of its databases.
     func store(by connection: PostgresConnection) throws(PostgresFailure) {
+        if hasLeft.load(ordering: .sequentiallyConsistent) { return }
         let heads = places.all.map { "\"\($0.id)\":\($0.position)" }.joined(separator: ",")
         let stored = try connection.execute(
             Self.store, .text(name), .bytes(run), .optionalText(url), .text(SluiceRelease.version),

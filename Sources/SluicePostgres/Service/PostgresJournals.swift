@@ -19,6 +19,7 @@ public final class PostgresJournals: JournalService {
     private let dutyRows: PostgresDuties
     private let snapshotRows: PostgresSnapshots
     private let stopSignal = StopSignal()
+    private let log: LogSink?
     private let isWatching = Atomic(false)
 
     /// Names the server. It is connected to when it is needed.
@@ -51,6 +52,7 @@ public final class PostgresJournals: JournalService {
         let listening: JournalWatch.Listening =
             listenURL == "none" ? .nothing : .to(try listenURL.map(PostgresAddress.init) ?? address)
         let log = log?.about(.database)
+        self.log = log
         identity = ServerIdentity(remembering: history, log: log)
         pool = ConnectionPool(address: address, timeouts: timeouts, identity: identity, stop: stopSignal)
         row = NodeRow(name: node ?? Self.machineName, url: nodeURL, places: places, log: log)
@@ -181,6 +183,24 @@ public final class PostgresJournals: JournalService {
         // Each has a thread of its own for as long as it blocks.
         DispatchQueue(label: "sluice.journal.watch").async { [watcher] in watcher.run() }
         DispatchQueue(label: "sluice.journal.bell").async { [bell] in bell.run() }
+    }
+
+    package var silence: Duration { watcher.silence }
+
+    package var heardPositions: [String: UInt64] {
+        Dictionary(places.all.map { ($0.name, $0.heard) }, uniquingKeysWith: max)
+    }
+
+    package func leave() -> String? {
+        do throws(PostgresFailure) {
+            return try pool.withConnection { accepted throws(PostgresFailure) in try row.leave(by: accepted.connection)
+            }
+        } catch {
+            let reason = error.storageError("the clients of this node find another one themselves", pool.address)
+                .message
+            log?(.info, "no other node could be asked for", [("reason", reason)])
+            return nil
+        }
     }
 
     package func stop() {

@@ -16,6 +16,8 @@ final class PageSender {
     private let shared: SharedPages
     private var unlisted: [ViewSubscription] = []
     private(set) var sentPageCount: UInt64 = 0
+    /// How long it took from a request to the last page.
+    private(set) var bootstraps = DurationHistogram()
 
     private var storage: any ServerStorage { database.storage }
     private var limits: DatabaseLimits { database.limits }
@@ -212,8 +214,13 @@ final class PageSender {
             // A view that changes faster than its pages travel would otherwise never be complete.
         } while !isComplete && receiver.roundCount >= limits.settlingRoundMax
         guard isComplete else { return }
-        subscription.become(.complete)
+        complete(subscription, now: now)
         shared.leave(receiver.run, subscription, others: receiving)
+    }
+
+    private func complete(_ subscription: ViewSubscription, now: Timestamp) {
+        subscription.become(.complete)
+        bootstraps.note((now.microseconds - subscription.requestedAt.microseconds) * 1_000)
     }
 
     /// Sends a page of differences. The last pages also have what changed meanwhile, and say that the subscription is
@@ -232,7 +239,7 @@ final class PageSender {
             budget.note(rowCount * limits.sentRowStepCount, for: subscription.subscriber.holder)
             pages = blocks.map { EncodedPage($0, progress: run.remaining.progress) }
         }
-        if run.isComplete { subscription.become(.complete) }
+        if run.isComplete { complete(subscription, now: now) }
         return frames(of: pages, for: subscription, run, now: now)
     }
 

@@ -23,6 +23,7 @@ package struct CommitPipeline {
     private let authority: ((SessionID) -> AccessBinding)?
     private let policies: DatabasePolicies?
     private let turns: JournalTurns
+    private let meter: CommitMeter
     /// Makes the ids of epochs.
     private let random: () -> UInt64
 
@@ -37,7 +38,8 @@ package struct CommitPipeline {
     ) {
         self.init(
             storage: storage, workerID: workerID, operationCountMax: operationCountMax, limits: limits,
-            authority: authority, policies: nil, turns: JournalTurns(), random: { .random(in: .min ... .max) })
+            authority: authority, policies: nil, turns: JournalTurns(), meter: CommitMeter(),
+            random: { .random(in: .min ... .max) })
     }
 
     /// - Parameters:
@@ -47,10 +49,12 @@ package struct CommitPipeline {
     init(
         storage: any JournaledStorage, workerID: String?, operationCountMax: Int, limits: DataLimits,
         authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?, turns: JournalTurns,
+        meter: CommitMeter,
         random: @escaping () -> UInt64
     ) {
         self.random = random
         self.turns = turns
+        self.meter = meter
         self.policies = policies
         self.authority = authority
         self.limits = limits
@@ -79,11 +83,16 @@ package struct CommitPipeline {
     ) throws -> CommittedGroup {
         try catchingUp(publish) {
             let uploads = try uploads()
-            return try storage.transaction {
+            let start = meter.now
+            var end = start
+            let group = try storage.transaction {
                 let prepared = try prepare(uploads, with: steps(), now: now)
+                end = meter.now
                 try append(prepared, holding: duty)
                 return try finish(prepared)
             }
+            meter.note(from: start, prepared: end)
+            return group
         }
     }
 
@@ -102,6 +111,7 @@ package struct CommitPipeline {
                 // What was missed before is applied before anybody has to wait.
                 let missed = try catchUp(publish)
                 try journal.takeTurn()
+                meter.noteTurn()
                 defer { journal.endTurn() }
                 guard try missed + catchUp(publish) > 0 || !wasOvertaken else { throw otherHistory }
                 let result = try body()
@@ -127,6 +137,7 @@ package struct CommitPipeline {
                     try append(prepared)
                     return try finish(prepared)
                 })
+            meter.noteEpoch()
         } catch is JournalConflict { turns.noteConflict() }
     }
 
@@ -154,7 +165,10 @@ package struct CommitPipeline {
     /// - Throws: ``JournalConflict`` if others were first; ``DutyLost``.
     package func append(_ prepared: PreparedGroup, holding duty: HeldDuty? = nil) throws {
         guard let record = prepared.record else { return }
-        try journal.appendSurely(record, after: prepared.head, holding: duty)
+        guard let journal = storage.journal else {
+            return try journal.appendSurely(record, after: prepared.head, holding: duty)
+        }
+        try meter.appending { try journal.appendSurely(record, after: prepared.head, holding: duty) }
     }
 
     /// Applies a group that the journal has. Within a transaction of the storage in which nothing was written since the

@@ -34,6 +34,7 @@ final class Committer {
     /// The most steps that wait.
     private static let stepCountMax = 1_024
     private let turns = JournalTurns()
+    let meter = CommitMeter()
     private let random: () -> UInt64
     /// The most groups of others that are applied in one turn.
     private static let followedCountMax = 64
@@ -90,7 +91,7 @@ final class Committer {
             limits: limits.data, authority: authority,
             policies: policies?.policies(of: database.name, database.storage.schema) { [database] message, details in
                 database.note(.warning, message, details)
-            }, turns: turns, random: random)
+            }, turns: turns, meter: meter, random: random)
     }
 
     /// Applies what other engines have appended to the journal. Records that are applied already are left out.
@@ -204,7 +205,10 @@ final class Committer {
 
     /// Commits a group, and says what became of it.
     private func outcome(of authors: [SessionID], _ body: () throws -> CommittedGroup) -> Outcome {
-        if let silence = database.silence { return .obstructed(silence, authors) }
+        if let silence = database.silence {
+            counts.heldBackCount += UInt64(authors.count)
+            return .obstructed(silence, authors)
+        }
         do {
             // A database has its file from its first class on. Without one there is nothing that an upload could change,
             // so whoever may not declare classes makes no files.
@@ -219,7 +223,11 @@ final class Committer {
         } catch let refusal as Refusal { return .failed(refusal, authors) } catch let lost as DutyLost {
             return .failed(lost, authors)
         } catch {
-            if let error = error as? StorageError, database.noteObstacle(error) { return .obstructed(error, authors) }
+            if let error = error as? StorageError, database.noteObstacle(error) {
+                counts.heldBackCount += UInt64(authors.count)
+                return .obstructed(error, authors)
+            }
+            counts.failedCount += UInt64(authors.count)
             database.noteFailure("a group of uploads was not stored", error)
             return .failed(error, authors)
         }
@@ -233,6 +241,19 @@ package struct CommitCounts: Sendable, Hashable {
     package internal(set) var changedObjectCount: UInt64 = 0
     package internal(set) var supersededOperationCount: UInt64 = 0
     package internal(set) var rejectedChangesetCount: UInt64 = 0
+    /// How many sessions had uploads that could not be written at the moment, so that they come again; and that failed.
+    package internal(set) var heldBackCount: UInt64 = 0
+    package internal(set) var failedCount: UInt64 = 0
+
+    static func += (left: inout CommitCounts, right: CommitCounts) {
+        left.commitCount += right.commitCount
+        left.groupCount += right.groupCount
+        left.changedObjectCount += right.changedObjectCount
+        left.supersededOperationCount += right.supersededOperationCount
+        left.rejectedChangesetCount += right.rejectedChangesetCount
+        left.heldBackCount += right.heldBackCount
+        left.failedCount += right.failedCount
+    }
 
     mutating func note(_ group: CommittedGroup) {
         groupCount += 1

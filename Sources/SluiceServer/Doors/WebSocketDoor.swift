@@ -59,6 +59,7 @@ final class WebSocketDoor: Sendable {
                 }
                 let peer = loginPeer(request, connection)
                 guard let place = ledger.connect(from: peer.address) else {
+                    metrics?.quotaReached(.connections)
                     return .reject(status: 429, text: ledger.connectionRefusal)
                 }
                 return .accept(
@@ -147,8 +148,9 @@ final class WebSocketDoor: Sendable {
             router.post(.renewed(peer.id(of: session), user), to: database, of: peer.holder(user))
         case .deliver(let session, let database, let user, let messages, let byteCount):
             let holder = peer.holder(user)
-            peer.pause(
-                forQuota: ledger.charge(messages.reduce(0) { $0 + $1.operationCount }, to: holder, now: now()))
+            let wait = ledger.charge(messages.reduce(0) { $0 + $1.operationCount }, to: holder, now: now())
+            if wait > 0 { metrics?.quotaReached(.operations) }
+            peer.pause(forQuota: wait)
             router.post(
                 .messages(peer.id(of: session), messages), to: database, byteCount: byteCount, of: holder,
                 from: peer.connection)
@@ -183,6 +185,7 @@ final class WebSocketDoor: Sendable {
     }
 
     private func refuse(_ session: UInt64, of peer: PeerConnection) {
+        metrics?.quotaReached(.sessions)
         log?(.info, "a session was refused", [("peer", peer.name), ("reason", "a quota")])
         peer.forget(session)
         let failure = ServerMessage.Failure(

@@ -41,7 +41,9 @@ extension DatabaseEngine {
         switch outcome {
         case nil: break
         case .committed(let group):
+            let start = committer.meter.now
             publish(group)
+            committer.meter.notePublished(since: start)
             if database.noteCommit() { recallSessions() }
         case .obstructed(let error, let authors):
             for session in authors.compactMap({ sessions[$0] }) {

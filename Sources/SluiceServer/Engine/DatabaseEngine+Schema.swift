@@ -70,12 +70,17 @@ extension DatabaseEngine {
     package var statistics: DatabaseStatistics {
         var statistics = DatabaseStatistics()
         statistics.commits = committer.counts
+        statistics.times = committer.meter.times
+        statistics.refusedSubscriptionCount = subscriptions.quotaRefusalCount
         statistics.sentBlockCount = encodedBlockCount
         statistics.concernedViewCount = hub.concernedCount
         statistics.sentDigestCount = sentDigestCount
         lifecycle.content.addCounts(to: &statistics)
         return statistics
     }
+
+    /// How many versions the log of transactions reaches back.
+    var logVersionCount: UInt64 { database.storage.version - min(database.storage.logStart, database.storage.version) }
 
     /// What the encoded pages take that clients share, about, in bytes.
     package var sharedPageByteCount: Int { lifecycle.content.sharedPageByteCount }

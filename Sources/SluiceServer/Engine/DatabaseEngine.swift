@@ -306,6 +306,16 @@ package final class DatabaseEngine {
     /// Whether nothing is known to prevent writing.
     package var isWritable: Bool { database.isWritable }
 
+    /// How many groups were committed since the database was opened.
+    var groupCount: UInt64 { committer.counts.groupCount }
+
+    /// What is known of the database, for those who must not wait for its turns.
+    var health: DatabaseHealth {
+        DatabaseHealth(
+            isWritable: database.isWritable, isDamaged: database.storage.damage != nil,
+            isSilent: database.silence != nil, isBehind: isBehind, position: database.storage.head.position)
+    }
+
     /// Closes the database's file as the end of the process does: what waits is not stored, and nothing is tidied up.
     package func abandon() { database.storage.close() }
 

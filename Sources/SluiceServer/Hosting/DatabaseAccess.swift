@@ -8,7 +8,7 @@ internal import SluiceWire
 /// Work runs on the database's queue, between the turns for clients and in the order of the calls. Results of queries are
 /// read beside the queue, from a snapshot that is taken on it, so nobody waits for a long query.
 package final class DatabaseAccess: Sendable {
-    private let worker: DatabaseWorker
+    let worker: DatabaseWorker
     package let limits: DataLimits
     private let serverLimits: DatabaseLimits
     /// Tells the writes of this handle from those of others.

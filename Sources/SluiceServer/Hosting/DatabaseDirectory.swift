@@ -16,9 +16,12 @@ final class DatabaseDirectory: Sendable {
     private let opener: DatabaseOpener
     private let now: @Sendable () -> Timestamp
     private let schedule: Schedule
-    private let workers = Mutex<[String: DatabaseWorker]>([:])
+    private let uptime: @Sendable () -> Int64
+    private let workersByName = Mutex<[String: DatabaseWorker]>([:])
     /// How long a database stays open without sessions, in microseconds.
     private let idleTime: Int64
+    /// What the databases have done that nobody has used for a while.
+    private let past = Mutex(DatabaseSample())
     private let sweeping = DispatchQueue(label: "sluice.databases")
     private let isStopped = Atomic<Bool>(false)
     /// Called on a database's queue with what it wants done.
@@ -31,14 +34,16 @@ final class DatabaseDirectory: Sendable {
     /// - Parameters:
     ///   - idleTime: how long a database stays open without sessions, in microseconds.
     ///   - schedule: calls back after a time.
+    ///   - uptime: a monotonic clock, in nanoseconds.
     ///   - carryOut: called on a database's queue with what it wants done.
     /// - Throws: ``ServerError`` when the opener's folder cannot be created or used.
     init(
         _ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp,
-        schedule: @escaping Schedule, replicas: ReplicaPolicy,
+        schedule: @escaping Schedule, uptime: @escaping @Sendable () -> Int64, replicas: ReplicaPolicy,
         carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
     ) throws {
         self.schedule = schedule
+        self.uptime = uptime
         self.carryOut = carryOut
         self.idleTime = idleTime
         self.opener = opener
@@ -76,7 +81,7 @@ final class DatabaseDirectory: Sendable {
 
     /// The replicas that are open.
     private func replicas(in path: String) -> [ReplicaUpkeep.Target] {
-        workers.withLock { Array($0.values) }.filter(\.isOpen).map { worker in
+        workers.filter(\.isOpen).map { worker in
             ReplicaUpkeep.Target(name: worker.name, path: "\(path)/\(DatabaseFile.name(of: worker.name))") {
                 try worker.performAndWait { engine, _ in try engine.compareReplicas() }
             }
@@ -91,15 +96,16 @@ final class DatabaseDirectory: Sendable {
     }
 
     /// The database with a name, if a session has asked for it; else nil.
-    func known(_ name: String) -> DatabaseWorker? { workers.withLock { $0[name] } }
+    func known(_ name: String) -> DatabaseWorker? { workersByName.withLock { $0[name] } }
 
     /// The database with a name. This returns at once: the database is opened on its own queue, with its first session.
     func worker(_ name: String) -> DatabaseWorker {
-        let (worker, count) = workers.withLock { workers -> (DatabaseWorker, Int?) in
+        let (worker, count) = workersByName.withLock { workers -> (DatabaseWorker, Int?) in
             if let worker = workers[name], !worker.isRetired { return (worker, nil) }
             let folder = folder.withLock { $0 }
             let worker = DatabaseWorker(
                 name, now: now, log: opener.log, metrics: opener.metrics, schedule: schedule,
+                uptime: uptime,
                 makeEngine: { [opener, weak folder] in
                     try opener.open(name) { [weak folder] in try folder?.check() }
                 },
@@ -123,7 +129,6 @@ final class DatabaseDirectory: Sendable {
 
     /// Closes what nobody uses and has no database, since somebody has asked for many names.
     private func closeUnmade() {
-        let workers = workers.withLock { Array($0.values) }
         close(workers, unusedSince: Timestamp(microseconds: .max)) {}
     }
 
@@ -141,7 +146,7 @@ final class DatabaseDirectory: Sendable {
         guard opener.folder != nil else { return }
         sweeping.asyncAfter(deadline: .now() + Self.fileCheckInterval) { [weak self] in
             guard let self, !isStopped.load(ordering: .relaxed) else { return }
-            for worker in workers.withLock({ Array($0.values) }) { worker.checkFile() }
+            for worker in workers { worker.checkFile() }
             startWatchingFiles()
         }
     }
@@ -150,7 +155,6 @@ final class DatabaseDirectory: Sendable {
     ///
     /// - Parameter completion: called on any thread when the databases are closed.
     func sweep(then completion: @escaping @Sendable () -> Void = {}) {
-        let workers = workers.withLock { Array($0.values) }
         for worker in workers { worker.wake() }
         let time = Timestamp(microseconds: now().microseconds - idleTime)
         close(workers, unusedSince: time, then: completion)
@@ -160,7 +164,7 @@ final class DatabaseDirectory: Sendable {
     private func closeIdle(besides name: String, then completion: @escaping @Sendable () -> Void) {
         guard opener.folder != nil else { return completion() }
         close(
-            workers.withLock { $0.values.filter { $0.name != name } }, unusedSince: Timestamp(microseconds: .max),
+            workersByName.withLock { $0.values.filter { $0.name != name } }, unusedSince: Timestamp(microseconds: .max),
             then: completion)
     }
 
@@ -170,26 +174,44 @@ final class DatabaseDirectory: Sendable {
         let group = DispatchGroup()
         for worker in workers {
             group.enter()
-            worker.closeIfIdle(unusedSince: time, hasFiles: opener.folder != nil) { [weak self] isRetired in
-                if isRetired { self?.forget(worker) }
+            worker.closeIfIdle(unusedSince: time, hasFiles: opener.folder != nil) { [weak self] past in
+                if let past { self?.forget(worker, past) }
                 group.leave()
             }
         }
         group.notify(queue: .global(), execute: completion)
     }
 
-    private func forget(_ worker: DatabaseWorker) {
-        workers.withLock { workers in
+    private func forget(_ worker: DatabaseWorker, _ past: DatabaseSample) {
+        workersByName.withLock { workers in
+            self.past.withLock { $0 += past }
             if workers[worker.name] === worker { workers[worker.name] = nil }
         }
     }
 
+    /// The databases that sessions or this process have asked for.
+    var workers: [DatabaseWorker] { workersByName.withLock { Array($0.values) } }
+
+    /// What all databases are and have done.
+    ///
+    /// - Parameter time: so long a database is waited for that is busy; after that what it last said counts.
+    func sample(within time: Duration) async -> DatabaseSample {
+        let (asked, past) = workersByName.withLock { workers -> ([DatabaseWorker], DatabaseSample) in
+            (Array(workers.values), self.past.withLock { $0 })
+        }
+        return await withCheckedContinuation { continuation in
+            let survey = DatabaseSurvey(of: asked, past) { continuation.resume(returning: $0) }
+            survey.begin()
+            schedule(time) { survey.end() }
+        }
+    }
+
     /// The number of names that sessions or this process have asked for, without those that were forgotten.
-    var nameCount: Int { workers.withLock { $0.count } }
+    var nameCount: Int { workersByName.withLock { $0.count } }
 
     /// Whether no database has anything to do, once each has finished what it had.
     func isQuiet() async -> Bool {
-        for worker in workers.withLock({ Array($0.values) }) {
+        for worker in workers {
             let isQuiet = await withCheckedContinuation { continuation in
                 worker.settle { continuation.resume(returning: $0) }
             }
@@ -201,7 +223,7 @@ final class DatabaseDirectory: Sendable {
     }
 
     /// The number of open databases, for tests. It waits for the work that their queues have.
-    var openCount: Int { workers.withLock { Array($0.values) }.count { $0.isOpen } }
+    var openCount: Int { workers.count { $0.isOpen } }
 
     /// Closes every database after the work that it has begun, and releases the folder to other servers.
     ///
@@ -210,7 +232,7 @@ final class DatabaseDirectory: Sendable {
         isStopped.store(true, ordering: .relaxed)
         upkeep.withLock { $0 }?.stop()
         opener.comparison?.stop()
-        for worker in workers.withLock({ Array($0.values) }) { worker.stop(isKilled: isKilled) }
+        for worker in workers { worker.stop(isKilled: isKilled) }
         opener.journals?.stop()
         folder.withLock { $0 = nil }
     }

@@ -20,6 +20,9 @@ final class DatabaseWorker: Sendable {
         var openingFailure = ""
         /// Events that wait until other databases are closed, because file descriptors have run out.
         var postponed: [DatabaseEvent] = []
+        /// What the databases have done that were open before.
+        var past = DatabaseSample()
+        var eventLag = DurationHistogram()
         /// Whether the queue will look for steps that wait to be stored.
         var wakesForSteps = false
     }
@@ -55,6 +58,8 @@ final class DatabaseWorker: Sendable {
     }
 
     let name: String
+    /// What is known of the database without asking its queue.
+    let health = HealthRecord()
     private let makeEngine: @Sendable () throws -> DatabaseEngine
     private let confined = Confined()
     private let queue: DispatchQueue
@@ -63,7 +68,9 @@ final class DatabaseWorker: Sendable {
     /// The queue for pages and digests that are read beside ``queue``, several at a time.
     private let readers: DispatchQueue
     private let waiting = Mutex(Waiting())
+    private let lastSample = Mutex(DatabaseSample())
     private let now: @Sendable () -> Timestamp
+    private let uptime: @Sendable () -> Int64
     private let log: LogSink?
     private let metrics: (any ServerMetrics)?
     private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -75,6 +82,7 @@ final class DatabaseWorker: Sendable {
     /// - Parameters:
     ///   - makeEngine: opens the database. It is called on the queue with the first session or work of this process, and
     ///     again with the next after it failed or the database was closed.
+    ///   - uptime: a monotonic clock, in nanoseconds.
     ///   - makeRoom: closes other databases without sessions, and then calls back.
     ///   - schedule: calls back after a time.
     ///   - relay: tells the other servers of the cluster what clients have sent.
@@ -82,6 +90,7 @@ final class DatabaseWorker: Sendable {
     init(
         _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?, metrics: (any ServerMetrics)? = nil,
         schedule: @escaping Schedule = scheduleInTime,
+        uptime: @escaping @Sendable () -> Int64 = { MonotonicClock.now },
         makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
         makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         relay: @escaping @Sendable ([[UInt8]]) -> Void = { _ in },
@@ -93,6 +102,7 @@ final class DatabaseWorker: Sendable {
         aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
         readers = DispatchQueue(label: "sluice.pages.\(name)", qos: .utility, attributes: .concurrent)
         self.now = now
+        self.uptime = uptime
         self.log = log
         self.metrics = metrics
         self.schedule = schedule
@@ -138,6 +148,7 @@ final class DatabaseWorker: Sendable {
     /// once.
     func journalGrew() {
         waiting.withLock { $0.journalHasGrown = true }
+        health.noteBehind(at: uptime())
         wake()
     }
 
@@ -170,7 +181,7 @@ final class DatabaseWorker: Sendable {
         }
         for connection in heldBack { connection.resumeReceiving() }
         let events = confined.postponed + taken
-        guard openEngine(toHandle: events) else { return }
+        guard openEngine(toHandle: events) else { return noteHealth() }
         let engine = confined.engine
         if let engine {
             // Before the uploads, which are then merged once.
@@ -178,9 +189,12 @@ final class DatabaseWorker: Sendable {
             if !relayed.isEmpty { carryOut(engine.handle([.relayed(relayed)], now: now())) }
             if !events.isEmpty {
                 confined.usedAt = now()
-                let start = ContinuousClock.now
+                let start = uptime()
+                let groupCount = engine.groupCount
                 carryOut(engine.handle(events, now: now()))
-                metrics?.databaseTurn(eventCount: events.count, of: name, took: ContinuousClock.now - start)
+                let time = uptime() - start
+                if engine.groupCount != groupCount { confined.eventLag.note(time) }
+                metrics?.databaseTurn(eventCount: events.count, of: name, took: .nanoseconds(time))
                 let messages = engine.takeMessages()
                 if !messages.isEmpty { relay(messages) }
             }
@@ -192,6 +206,7 @@ final class DatabaseWorker: Sendable {
         }
         askJournalAgain()
         dropVanished()
+        noteHealth()
         let goesOn = waiting.withLock { waiting in
             guard !waiting.isStopping else { return false }
             waiting.isScheduled =
@@ -201,6 +216,19 @@ final class DatabaseWorker: Sendable {
         }
         if goesOn { queue.async { self.drain() } }
         wakeForSteps()
+    }
+
+    /// Notes how the database is, for those who must not wait for the queue.
+    private func noteHealth() {
+        let state: HealthRecord.State
+        if let engine = confined.engine {
+            var health = engine.health
+            health.isBehind = health.isBehind || waiting.withLock(\.journalHasGrown)
+            state = .open(health)
+        } else {
+            state = confined.openingFailure.isEmpty ? .closed : .failed
+        }
+        health.note(state, at: uptime())
     }
 
     /// Has a journal asked again that does not answer, beside the queue.
@@ -241,6 +269,7 @@ final class DatabaseWorker: Sendable {
             guard let engine = confined.engine else { return }
             carryOut(engine.checkFile())
             dropVanished()
+            noteHealth()
         }
     }
 
@@ -248,7 +277,42 @@ final class DatabaseWorker: Sendable {
     private func dropVanished() {
         guard let engine = confined.engine, engine.mustReopen else { return }
         engine.close()
+        forgetEngine()
+    }
+
+    /// Lets go of a database that is closed, and keeps what it has done.
+    private func forgetEngine() {
+        if let engine = confined.engine { confined.past.statistics += engine.statistics }
         confined.engine = nil
+    }
+
+    // MARK: What it is and has done
+
+    /// What waits for the database.
+    var waitingCounts: (events: Int, bytes: Int) {
+        waiting.withLock { ($0.mailbox.eventCount, $0.mailbox.byteCount) }
+    }
+
+    /// Asks the queue what the database is and has done.
+    ///
+    /// - Parameter completion: called on the queue.
+    func sample(_ completion: @escaping @Sendable (DatabaseSample) -> Void) {
+        queue.async { [self] in
+            let sample = sampleNow()
+            lastSample.withLock { $0 = sample }
+            completion(sample)
+        }
+    }
+
+    /// What the queue said when it was last asked.
+    var latestSample: DatabaseSample { lastSample.withLock { $0 } }
+
+    /// The same, on the queue.
+    private func sampleNow() -> DatabaseSample {
+        var sample = confined.engine.map { DatabaseSample($0) } ?? DatabaseSample()
+        sample += confined.past
+        sample.eventLag += confined.eventLag
+        return sample
     }
 
     /// Opens the database if a session asks for it. If that fails, the sessions are told why.
@@ -337,6 +401,7 @@ final class DatabaseWorker: Sendable {
             carryOut(engine.settle())
             askJournalAgain()
             dropVanished()
+            noteHealth()
             if confined.engine?.hasWork == true { wake() }
         }
         return try body(engine, confined.usedAt)
@@ -357,20 +422,22 @@ final class DatabaseWorker: Sendable {
     ///
     /// - Parameters:
     ///   - hasFiles: whether databases are in files. One in memory that has something is not closed.
-    ///   - completion: called on the queue, with whether the worker has retired.
+    ///   - completion: called on the queue; if the worker has retired, with what it has done.
     func closeIfIdle(
-        unusedSince time: Timestamp, hasFiles: Bool, then completion: @escaping @Sendable (_ isRetired: Bool) -> Void
+        unusedSince time: Timestamp, hasFiles: Bool,
+        then completion: @escaping @Sendable (_ retired: DatabaseSample?) -> Void
     ) {
         queue.async { [self] in
             if let engine = confined.engine {
                 guard engine.isIdle, confined.usedAt <= time, hasFiles || engine.isEmpty else {
-                    return completion(false)
+                    return completion(nil)
                 }
                 engine.close(now: now())
-                confined.engine = nil
+                forgetEngine()
+                noteHealth()
                 log?(.info, "a database that nobody uses was closed", [("database", name)])
             }
-            completion(retire())
+            completion(retire() ? sampleNow() : nil)
         }
     }
 
@@ -427,7 +494,8 @@ final class DatabaseWorker: Sendable {
             readers.sync(flags: .barrier) {}
             confined.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
             if isKilled { confined.engine?.abandon() } else { confined.engine?.close(now: now()) }
-            confined.engine = nil
+            forgetEngine()
+            noteHealth()
         }
     }
 }

@@ -69,9 +69,13 @@ package struct Mailbox: Sendable {
     private var order: [Holder] = []
     /// The users who come after those in ``order``, the next one first.
     private var nextOrder: [Holder] = []
-    private var byteCount = 0
+    /// The approximate memory that all events take.
+    package private(set) var byteCount = 0
 
     package init() {}
+
+    /// How many events wait: O(number of users with waiting events).
+    package var eventCount: Int { lines.values.reduce(0) { $0 + $1.eventCount } }
 
     package var isEmpty: Bool { queues.isEmpty }
 

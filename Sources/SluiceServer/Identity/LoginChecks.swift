@@ -63,8 +63,11 @@ final class LoginChecks: Sendable {
     ) {
         let count = changeCount.load(ordering: .sequentiallyConsistent)
         login.identify(credentials, of: peer) { [self] result in
-            if case .failure(let error) = result {
-                metrics?.loginRefused()
+            switch result {
+            case .success(let outcome):
+                metrics?.loginDecided(method: .init(outcome.user.identity.method), isAccepted: true)
+            case .failure(let error):
+                metrics?.loginDecided(method: .init(credentials), isAccepted: false)
                 log?(.info, "a login was refused", [("peer", name), ("reason", error.message)])
             }
             decide(result, checkedAt: count, take)
@@ -142,5 +145,30 @@ final class LoginChecks: Sendable {
     /// Waits until the logins are checked that were to be.
     func flush() async {
         await withCheckedContinuation { continuation in checking.async { continuation.resume() } }
+    }
+}
+
+extension ServerLoginMethod {
+    init(_ method: LoginIdentity.Method) {
+        switch method {
+        case .anonymous: self = .anonymous
+        case .sharedSecret: self = .sharedSecret
+        case .password: self = .password
+        case .session: self = .session
+        case .token: self = .token
+        case .custom: self = .custom
+        }
+    }
+
+    /// What somebody has tried to log in with; the first counts where there are several.
+    init(_ credentials: [Credentials]) {
+        switch credentials.first?.kind {
+        case .anonymous?, nil: self = .anonymous
+        case .sharedSecret?: self = .sharedSecret
+        case .password?: self = .password
+        case .session?: self = .session
+        case .token?: self = .token
+        default: self = .custom
+        }
     }
 }

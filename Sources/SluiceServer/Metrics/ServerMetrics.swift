@@ -1,7 +1,31 @@
-public import SluiceModel
+/// How a client has logged in, or has tried to.
+public enum ServerLoginMethod: String, Sendable, Hashable, CaseIterable {
+    /// Without a proof.
+    case anonymous
+    /// With the secret that server and clients share.
+    case sharedSecret
+    /// With a user name and a password.
+    case password
+    /// With a token that the server gave at an earlier login.
+    case session
+    /// With a token of an issuer.
+    case token
+    /// In a way that the program decides about.
+    case custom
+}
+
+/// A quota that a client has reached, see ``Quotas``.
+public enum ServerQuota: String, Sendable, Hashable, CaseIterable {
+    /// Of the connections of an address: one was refused.
+    case connections
+    /// Of the sessions of a user: one was refused.
+    case sessions
+    /// Of the operations that a user may upload in a second: the user waits.
+    case operations
+}
 
 /// What a server reports about its work, for a program's monitoring. Every requirement has an implementation that does
-/// nothing, so that more may be added. `MetricsText` counts all of it.
+/// nothing, so that more may be added. The server counts all of it also by itself: ``SyncServer/metricsText()``.
 ///
 /// The calls come from any thread, and possibly from several at once; they must not block or use the server.
 public protocol ServerMetrics: Sendable {
@@ -9,8 +33,16 @@ public protocol ServerMetrics: Sendable {
     func clientConnected()
     /// The connection of a client has ended.
     func clientDisconnected()
-    /// A login was refused.
-    func loginRefused()
+    /// A login was decided about.
+    ///
+    /// - Parameters:
+    ///   - method: how the client has tried to log in.
+    ///   - isAccepted: whether it is logged in.
+    func loginDecided(method: ServerLoginMethod, isAccepted: Bool)
+    /// A client has reached a quota.
+    func quotaReached(_ quota: ServerQuota)
+    /// A connection was closed because its client takes what it is sent too slowly.
+    func slowClientClosed()
     /// A message of a client has arrived.
     ///
     /// - Parameter byteCount: its length, without WebSocket's own bytes.
@@ -31,31 +63,10 @@ public protocol ServerMetrics: Sendable {
 extension ServerMetrics {
     public func clientConnected() {}
     public func clientDisconnected() {}
-    public func loginRefused() {}
+    public func loginDecided(method: ServerLoginMethod, isAccepted: Bool) {}
+    public func quotaReached(_ quota: ServerQuota) {}
+    public func slowClientClosed() {}
     public func receivedFromClient(byteCount: Int) {}
     public func sentToClient(byteCount: Int) {}
     public func databaseTurn(eventCount: Int, of database: String, took duration: Duration) {}
-}
-
-extension MetricsText: ServerMetrics {
-    public func clientConnected() { shift("sluice_server_connections", "Open connections of clients.", by: 1) }
-
-    public func clientDisconnected() { shift("sluice_server_connections", "Open connections of clients.", by: -1) }
-
-    public func loginRefused() { count("sluice_server_refused_logins_total", "Logins that were refused.") }
-
-    public func receivedFromClient(byteCount: Int) {
-        count("sluice_server_received_bytes_total", "Bytes of messages received.", byteCount)
-    }
-
-    public func sentToClient(byteCount: Int) {
-        count("sluice_server_sent_bytes_total", "Bytes of messages sent.", byteCount)
-    }
-
-    public func databaseTurn(eventCount: Int, of database: String, took duration: Duration) {
-        count(
-            "sluice_server_events_total", "Messages and other events that databases handled.", eventCount,
-            label: ("database", database))
-        time("sluice_server_turn_seconds", "Turns of databases.", duration, label: ("database", database))
-    }
 }

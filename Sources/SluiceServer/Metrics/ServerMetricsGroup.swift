@@ -11,7 +11,13 @@ public struct ServerMetricsGroup: ServerMetrics {
 
     public func clientDisconnected() { for receiver in receivers { receiver.clientDisconnected() } }
 
-    public func loginRefused() { for receiver in receivers { receiver.loginRefused() } }
+    public func loginDecided(method: ServerLoginMethod, isAccepted: Bool) {
+        for receiver in receivers { receiver.loginDecided(method: method, isAccepted: isAccepted) }
+    }
+
+    public func quotaReached(_ quota: ServerQuota) { for receiver in receivers { receiver.quotaReached(quota) } }
+
+    public func slowClientClosed() { for receiver in receivers { receiver.slowClientClosed() } }
 
     public func receivedFromClient(byteCount: Int) {
         for receiver in receivers { receiver.receivedFromClient(byteCount: byteCount) }

@@ -34,6 +34,7 @@ struct FanOut: Sendable {
 
     private func send(_ buffer: SharedBuffer, to peer: PeerConnection) {
         guard peer.connection.queuedBytes + buffer.count <= queueMax(of: peer) else {
+            metrics?.slowClientClosed()
             log?(.warning, "a connection is too slow and is closed", [("peer", peer.name)])
             return peer.connection.abort()
         }

@@ -23,6 +23,24 @@ public struct ServerConfiguration: Sendable {
         }
     }
 
+    /// An address to listen at.
+    public struct Address: Sendable, Hashable {
+        /// The name or address.
+        public var host: String
+        /// The port; 0 takes a free one.
+        public var port: UInt16
+
+        /// Names an address.
+        ///
+        /// - Parameters:
+        ///   - host: the name or address.
+        ///   - port: the port; 0 takes a free one.
+        public init(host: String = "127.0.0.1", port: UInt16) {
+            self.host = host
+            self.port = port
+        }
+    }
+
     /// The folder of the databases, with one file for each; nil keeps them in memory.
     public var dataFolder: String?
     /// The name or address to listen at.
@@ -75,7 +93,10 @@ public struct ServerConfiguration: Sendable {
     public var loopback: LoopbackNetwork?
     /// Where log lines go; nil logs nothing.
     public var log: LogSink?
-    /// Who is told about the server's work; nil for nobody.
+    /// Where `GET /metrics` is answered, without TLS and without a login; nil for nowhere. It tells numbers of the whole
+    /// server: choose an address that only the monitoring reaches. On a development server it is a loopback address.
+    public var metricsListen: Address?
+    /// Who else is told about the server's work; nil for nobody.
     public var metrics: (any ServerMetrics)?
 
     /// Where the databases have their journals; nil if each has its own in its file.
@@ -85,6 +106,8 @@ public struct ServerConfiguration: Sendable {
     /// How long a database stays open without sessions, in microseconds.
     package var idleDatabaseTime: Int64 = 60_000_000
     package var now: @Sendable () -> Timestamp = { Timestamp(Date()) }
+    /// A clock that only goes forward, in nanoseconds.
+    package var uptime: @Sendable () -> Int64 = { MonotonicClock.now }
     package var random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
     /// Calls back after a time.
     package var schedule: Schedule = scheduleInTime

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import SluiceAccess
 internal import SluiceModel
 internal import SluiceStorage
@@ -8,7 +9,7 @@ internal import Synchronization
 public final class SyncServer: Sendable {
     private enum Listening {
         case no
-        case sockets(WebSocketServer, EventLoopGroup)
+        case sockets(ServerListeners)
         case loopback(LoopbackNetwork)
         case stopped
     }
@@ -21,6 +22,8 @@ public final class SyncServer: Sendable {
     /// Gives duties to tasks of this process.
     package let duties: DutyDesk
     private let door: WebSocketDoor
+    private let readiness: Readiness
+    private let exposition: Exposition
     /// The users; nil in development.
     private let directory: UserDirectory?
     private let listening = Mutex(Listening.no)
@@ -41,6 +44,8 @@ public final class SyncServer: Sendable {
             let now = configuration.now
             configuration.now = { Timestamp(microseconds: now().microseconds + journals.clockOffset) }
         }
+        let meter = ServerMeter()
+        configuration.metrics = configuration.metrics.map { ServerMetricsGroup([meter, $0]) } ?? meter
         self.configuration = configuration
         var limits = DatabaseLimits()
         limits.apply(configuration.quotas)
@@ -62,7 +67,9 @@ public final class SyncServer: Sendable {
             now: configuration.now, log: log, metrics: configuration.metrics)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
-            replicas: configuration.replicas, carryOut: fanOut.carryOut)
+            uptime: configuration.uptime, replicas: configuration.replicas, carryOut: fanOut.carryOut)
+        readiness = Readiness(databases, journals: configuration.journals, uptime: configuration.uptime)
+        exposition = Exposition(databases, connections, readiness, meter, folder: configuration.dataFolder)
         let login: any Login
         if configuration.isDevelopment {
             directory = nil
@@ -118,31 +125,36 @@ public final class SyncServer: Sendable {
                 if let network = configuration.loopback {
                     try network.listen(configuration.host, hooks: door.hooks)
                     listening = .loopback(network)
+                    readiness.noteStart()
                     noteStart(at: "\(configuration.host) in memory", tls: false)
                     return 0
                 }
-                var options = WebSocketServerOptions()
-                options.connectionCountMax = configuration.connectionCountMax
-                options.awaitsAdmission = true
-                options.connection.openTimeout = configuration.loginTimeout
-                options.pendingConnectionCountMax = configuration.pendingConnectionCountMax
-                options.pendingConnectionCountMaxPerAddress = configuration.pendingConnectionCountMaxPerAddress
-                options.isLoopbackOnly = configuration.mustBePrivate
-                options.tls = configuration.certificate.map {
-                    TLSServerConfiguration(certificateChainFile: $0.chainFile, privateKeyFile: $0.keyFile)
+                let listeners = try ServerListeners(configuration, hooks: hooks) { [exposition] in
+                    await exposition.text()
                 }
-                let group = try EventLoopGroup()
-                let server = try WebSocketServer.listen(
-                    host: configuration.host, port: configuration.port, options: options, group: group,
-                    hooks: door.hooks)
-                listening = .sockets(server, group)
-                noteStart(at: "\(configuration.host) port \(server.port)", tls: configuration.certificate != nil)
-                return server.port
+                listening = .sockets(listeners)
+                readiness.noteStart()
+                let port = listeners.stores.port
+                noteStart(at: "\(configuration.host) port \(port)", tls: configuration.certificate != nil)
+                if let address = configuration.metricsListen, let port = listeners.metrics?.port {
+                    let address = "\(address.host) port \(port)"
+                    configuration.log?.about(.network)(.info, "listening for metrics", [("address", address)])
+                }
+                return port
             } catch let error as TransportError {
                 let code: ServerError.Code = error.code == .certificateFile ? .certificate : .address
                 throw ServerError(code, error.message, cause: error)
             }
         }
+    }
+
+    /// What the server does with connections, and with other requests.
+    private var hooks: ServerHooks {
+        var routes = WebRoutes()
+        HealthPages(health: { [readiness] in readiness.health }).add(to: &routes)
+        var hooks = door.hooks
+        hooks.route = { [routes] request in routes.route(request) }
+        return hooks
     }
 
     private func noteStart(at address: String, tls: Bool) {
@@ -175,15 +187,15 @@ public final class SyncServer: Sendable {
             defer { listening = .stopped }
             return listening
         }
+        if !isKilled { await handOverToOthers(from: was) }
+        readiness.noteStop()
         switch was {
         case .no, .stopped: break
         case .loopback(let network):
             network.stopListening(configuration.host)
             // The connections are closed when this returns, as those of sockets are.
             await network.flush()
-        case .sockets(let server, let group):
-            await server.stop()
-            group.stop()
+        case .sockets(let listeners): await listeners.stop()
         }
         logins.stopWatching()
         duties.stop()
@@ -195,15 +207,37 @@ public final class SyncServer: Sendable {
         }
     }
 
+    /// Hands the sessions over to another server that shares the journals, if one has said where it is reached. Otherwise
+    /// their stores look for one when their connections end.
+    private func handOverToOthers(from listening: Listening) async {
+        switch listening {
+        case .no, .stopped: return
+        case .loopback, .sockets: break
+        }
+        guard let journals = configuration.journals else { return }
+        readiness.noteDraining()
+        let url = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: journals.leave()) }
+        }
+        guard let url else { return }
+        do {
+            try handOver(to: url)
+            configuration.log?.about(.network)(.info, "sessions are handed over", [("to", url)])
+        } catch {
+            configuration.log?.about(.network)(
+                .warning, "sessions cannot be handed over", [("to", url), ("reason", "\(error)")])
+        }
+    }
+
     /// Reads the files of the certificate again, which new connections are then shown. Open connections go on.
     ///
     /// - Throws: ``ServerError`` when there is no certificate, or when a file cannot be used; the server goes on with
     ///   what it had.
     public func reloadCertificate() throws {
-        guard let certificate = configuration.certificate, case .sockets(let server, _) = listening.withLock({ $0 })
+        guard let certificate = configuration.certificate, case .sockets(let listeners) = listening.withLock({ $0 })
         else { throw ServerError(.certificate, "the server shows no certificate, so there is none to read again") }
         do throws(TransportError) {
-            try server.reload(
+            try listeners.stores.reload(
                 TLSServerConfiguration(
                     certificateChainFile: certificate.chainFile, privateKeyFile: certificate.keyFile))
         } catch {
@@ -222,7 +256,10 @@ public final class SyncServer: Sendable {
     ///   use `wss` follow to `wss` only.
     /// - Throws: ``ServerError`` when the URL is malformed or names a database.
     public func handOver(to url: String?) throws {
-        guard let url else { return door.handOver(to: nil) }
+        guard let url else {
+            readiness.noteHandOver(false)
+            return door.handOver(to: nil)
+        }
         let endpoint: Endpoint
         do { endpoint = try Endpoint(url) } catch {
             throw ServerError(.invalidConfiguration, error.message, cause: error)
@@ -231,6 +268,8 @@ public final class SyncServer: Sendable {
             throw ServerError(
                 .invalidConfiguration, "sessions are handed over to a server, for all databases: '\(url)' has a path")
         }
+        // One that was started to send stores on does its work.
+        readiness.noteHandOver(url != configuration.handsOverTo)
         door.handOver(to: "\(endpoint.usesTLS ? "wss" : "ws")://\(endpoint.authority)")
     }
 
@@ -258,6 +297,25 @@ public final class SyncServer: Sendable {
             throw ServerError(code, "the users cannot be changed: \(error)", cause: error)
         }
         logins.checkAll()
+    }
+
+    /// How the server is, as `/health/ready` says it. It waits for nothing.
+    package var health: ServerHealth { readiness.health }
+
+    /// What the server has counted so far and what there is, in Prometheus' text format: what `GET /metrics` answers where
+    /// ``ServerConfiguration/metricsListen`` has it answered. It waits up to a second for databases that are busy.
+    public func metricsText() async -> String { await exposition.text() }
+
+    /// The port at which metrics are answered; nil for none.
+    public var metricsPort: UInt16? {
+        if case .sockets(let listeners) = listening.withLock({ $0 }) { listeners.metrics?.port } else { nil }
+    }
+
+    /// Has `/health/ready` answer 503 from now on, so that a balancer sends no further stores. Those that are here, and
+    /// those that still come, are served until ``stop()``.
+    public func drain() {
+        readiness.noteDraining()
+        configuration.log?.about(.network)(.info, "draining")
     }
 
     /// A database, for work of this process. It is opened with the first work.

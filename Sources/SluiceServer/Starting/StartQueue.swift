@@ -7,6 +7,8 @@ struct SubscriptionStart {
     let request: ClientMessage.Subscribe
     var query: Query
     let subscriber: Subscriber
+    /// When its client has asked for it; nil if the server begins it again.
+    var requestedAt: Timestamp?
     /// Whether the server has interrupted it, and the resume is what its client would present if it came back now.
     var isInterrupted = false
 

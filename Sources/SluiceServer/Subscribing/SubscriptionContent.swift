@@ -56,6 +56,7 @@ final class SubscriptionContent {
     func addCounts(to statistics: inout DatabaseStatistics) {
         statistics.sentPageCount = pages.sentPageCount
         statistics.starts = resumer.starts
+        statistics.bootstraps = pages.bootstraps
         statistics.sharedPages = pages.counts
     }
 
@@ -117,7 +118,9 @@ final class SubscriptionContent {
         now: Timestamp
     ) throws {
         let request = start.request
-        let subscription = ViewSubscription(id: request.subscription, subscriber: start.subscriber, view: view)
+        let subscription = ViewSubscription(
+            id: request.subscription, subscriber: start.subscriber, view: view,
+            requestedAt: start.requestedAt ?? now)
         start.subscriber.subscriptions.insert(subscription)
         view.add(subscription)
         try charging(subscription, &output) { work, _ in
@@ -189,7 +192,9 @@ final class SubscriptionContent {
     /// Lets a subscription that has left its view go on with another one.
     @discardableResult
     func replace(_ former: ViewSubscription, with view: SharedView) -> ViewSubscription {
-        let subscription = ViewSubscription(id: former.id, subscriber: former.subscriber, view: view)
+        let subscription = ViewSubscription(
+            id: former.id, subscriber: former.subscriber, view: view,
+            requestedAt: former.requestedAt)
         former.subscriber.subscriptions.replace(by: subscription)
         view.add(subscription)
         return subscription

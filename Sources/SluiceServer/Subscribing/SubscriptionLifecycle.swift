@@ -73,7 +73,7 @@ final class SubscriptionLifecycle {
             let query = try subscriptions.query(
                 of: request, by: subscriber, waitingCount: scheduler.waitingCount(of: subscriber.session),
                 userWaitingCount: scheduler.waitingCount(of: subscriber.holder))
-            let start = SubscriptionStart(request: request, query: query, subscriber: subscriber)
+            let start = SubscriptionStart(request: request, query: query, subscriber: subscriber, requestedAt: now)
             if try scheduler.mustWait(subscriber) || !begin(start, with: &resumed, &output, now: now) {
                 scheduler.append(start)
             }

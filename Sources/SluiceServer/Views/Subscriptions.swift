@@ -31,6 +31,8 @@ final class Subscriptions {
 
     private let database: Database
     private var subscribers: [SessionID: Subscriber] = [:]
+    /// How often a subscription was refused because of its user's quota.
+    private(set) var quotaRefusalCount: UInt64 = 0
     /// The sessions of each user, where users have a quota of subscriptions.
     private var sessionsByHolder: [Holder: Set<SessionID>] = [:]
 
@@ -98,6 +100,7 @@ final class Subscriptions {
         if let countMax = database.limits.userSubscriptionCountMax,
             count(ofUserOf: subscriber) + userWaitingCount() >= countMax
         {
+            quotaRefusalCount += 1
             throw Refusal(
                 code: .limitExceeded, message: "this user has \(countMax) subscriptions in this database, its quota")
         }

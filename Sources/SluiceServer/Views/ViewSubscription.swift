@@ -33,11 +33,14 @@ final class ViewSubscription {
     let id: UInt64
     let subscriber: Subscriber
     let view: SharedView
+    /// When it was asked for.
+    let requestedAt: Timestamp
     private(set) var state = State.complete
     /// Its position among the subscriptions of the view, which the view keeps.
     var place: UInt32 = 0
 
-    init(id: UInt64, subscriber: Subscriber, view: SharedView) {
+    init(id: UInt64, subscriber: Subscriber, view: SharedView, requestedAt: Timestamp) {
+        self.requestedAt = requestedAt
         self.id = id
         self.subscriber = subscriber
         self.view = view

@@ -64,6 +64,19 @@ package protocol JournalService: Sendable {
     ///   first call was not heeded.
     func watch(_ hear: @escaping @Sendable (JournalNews) -> Void)
 
+    /// For how long the service has got no answer; zero while it does. Any thread may ask; it returns at once.
+    var silence: Duration { get }
+
+    /// The last position of each open journal that the service has heard of, by database. Any thread may ask; it returns
+    /// at once.
+    var heardPositions: [String: UInt64] { get }
+
+    /// Tells the other servers that this one is about to stop, and names one of them. Blocks, for seconds where the service
+    /// does not answer.
+    ///
+    /// - Returns: where clients reach another server that goes on; nil if none has said so.
+    func leave() -> String?
+
     /// Ends the watch and the connections. Appends fail from now on. A second call does nothing.
     func stop()
 }

@@ -13,13 +13,17 @@ package final class MemoryJournals: JournalService {
     }
 
     private struct State {
-        var phase = Phase.answers
+        var phase = Phase.answers {
+            didSet { silentSince = phase == .answers ? nil : silentSince ?? .now }
+        }
+        var silentSince: ContinuousClock.Instant?
         /// What the server has opened, by database; a database may be opened again.
         var journals: [String: [WeakJournal]] = [:]
         var hear: (@Sendable (JournalNews) -> Void)?
         /// What the server does when another one has changed the users, or passes messages on.
         var usersChanged: (@Sendable () -> Void)?
         var hearMessages: (@Sendable ([[UInt8]], String) -> Void)?
+        var nodeURL: String?
 
         func set(_ faults: [MemoryJournal.Fault]) {
             for journal in journals.values.joined() { journal.journal?.faults = faults }
@@ -29,6 +33,11 @@ package final class MemoryJournals: JournalService {
     private let shared: SharedJournals
     private let number: UInt64
     private let state = Mutex(State())
+    /// Where clients reach the server; nil if it has not said so, or stops.
+    package var nodeURL: String? {
+        get { state.withLock { $0.nodeURL } }
+        set { state.withLock { $0.nodeURL = newValue } }
+    }
 
     /// Makes journals for a first server.
     ///
@@ -65,6 +74,13 @@ package final class MemoryJournals: JournalService {
 
     /// - Parameter hear: called with what other servers send.
     func receive(_ hear: @escaping @Sendable ([[UInt8]], String) -> Void) { state.withLock { $0.hearMessages = hear } }
+
+    package var silence: Duration { state.withLock { $0.silentSince.map { .now - $0 } ?? .zero } }
+
+    package var heardPositions: [String: UInt64] {
+        guard state.withLock({ $0.phase == .answers }) else { return [:] }
+        return Dictionary(uniqueKeysWithValues: shared.names.map { ($0, shared.journal(ofDatabase: $0).head.position) })
+    }
 
     package func journal(ofDatabase name: String) throws -> any Journal {
         let root = shared.journal(ofDatabase: name)
@@ -140,10 +156,16 @@ package final class MemoryJournals: JournalService {
 
     package func watch(_ hear: @escaping @Sendable (JournalNews) -> Void) { state.withLock { $0.hear = hear } }
 
+    package func leave() -> String? {
+        nodeURL = nil
+        return shared.nodeURL
+    }
+
     package func stop() {
         state.withLock { state in
             state.phase = .stopped
             (state.hear, state.usersChanged, state.hearMessages) = (nil, nil, nil)
+            state.nodeURL = nil
             state.set([.silent])
         }
     }
@@ -231,6 +253,9 @@ private final class SharedJournals: Sendable {
     var names: [String] { state.withLock { $0.journals.keys.sorted() } }
 
     var services: [MemoryJournals] { state.withLock { $0.services.compactMap(\.service) } }
+
+    /// Where clients reach a server.
+    var nodeURL: String? { state.withLock { $0.services }.lazy.compactMap { $0.service?.nodeURL }.first }
 
     func add(_ service: MemoryJournals) {
         state.withLock { state in

@@ -4,6 +4,9 @@
 /// Life: `connecting → securing → upgrading → open ⇄ paused → closing → finishing → ended`. A connection that does not
 /// open, or whose peer breaks a rule, goes through `draining → lingering` instead of the closing handshake.
 ///
+/// A request that is none for an upgrade goes `upgrading → receiving → answering → draining → lingering → ended`: one
+/// request, one answer that says `Connection: close`. What a client sends after its request is dropped.
+///
 /// Bytes reach the decoder in the order in which they were received, whenever the owner pauses: ``didRead(_:)`` appends
 /// them to ``input``, ``next(isPaused:)`` decodes from its front, and ``room(_:)`` gives no room to read into while any
 /// are left.
@@ -16,6 +19,10 @@ struct ConnectionMachine: ~Copyable {
         case securing
         /// The HTTP request (on a server) or response (on a client) is not complete.
         case upgrading(Handshake)
+        /// The body of a request that is none for an upgrade is not whole.
+        case receiving(HTTPRequest, HTTPBodyReader)
+        /// A request is being answered, for as long as its answer takes. Nothing is read.
+        case answering
         /// Messages are delivered as they arrive.
         case open
         /// Open, but the owner has paused receiving: nothing is read and nothing is decoded.
@@ -44,10 +51,15 @@ struct ConnectionMachine: ~Copyable {
     enum Action {
         /// Ask the owner of the server; answer with ``accept()`` or ``refuse(_:)``.
         case decide(HTTPRequest, subprotocol: String?)
-        /// Send the page that the owner of the server has for this request; the machine is draining already.
-        case sendPage(HTTPRequest)
+        /// Ask the owner of the server about a request that is none for an upgrade; answer with ``respond(_:to:)`` or
+        /// ``take(_:bodyByteCountMax:)``.
+        case route(HTTPRequest)
+        /// Tell the peer that the body of its request is awaited.
+        case sendContinue
+        /// Have a request answered that is whole.
+        case answer(HTTPRequest, body: [UInt8])
         /// Send this response; the machine is draining already.
-        case send(HTTPResponse)
+        case send(HTTPResponse, includesBody: Bool = true)
         /// Tell the owner that the connection is open.
         case opened
         /// Hand the message to the owner.
@@ -67,6 +79,7 @@ struct ConnectionMachine: ~Copyable {
     /// A part of the connection's life that may take only a limited time.
     enum Limit {
         case opening
+        case answering
         case closing
         case lingering
     }
@@ -111,8 +124,8 @@ extension ConnectionMachine {
     /// Whether bytes may be read now.
     var wantsBytes: Bool {
         switch state {
-        case .upgrading, .open, .closing, .finishing, .draining, .lingering: input.isEmpty
-        case .connecting, .securing, .paused, .ended: false
+        case .upgrading, .receiving, .open, .closing, .finishing, .draining, .lingering: input.isEmpty
+        case .connecting, .securing, .answering, .paused, .ended: false
         }
     }
 
@@ -132,11 +145,18 @@ extension ConnectionMachine {
     mutating func next(isPaused: Bool) -> Action? {
         while true {
             switch state {
-            case .connecting, .securing, .ended:
+            case .connecting, .securing, .answering, .ended:
                 return nil
             case .upgrading(let handshake):
                 guard !input.isEmpty else { return nil }
                 if let action = upgrade(handshake) { return action }
+            case .receiving(let request, let reader):
+                if reader.isWhole {
+                    state = .answering
+                    return .answer(request, body: reader.bytes)
+                }
+                guard !input.isEmpty else { return nil }
+                if let action = receive(request, reader) { return action }
             case .open, .paused:
                 state = isPaused ? .paused : .open
                 guard !isPaused else { return nil }
@@ -201,9 +221,8 @@ extension ConnectionMachine {
             case .wait:
                 state = .upgrading(.server(server))
                 return nil
-            case .page(let request):
-                state = .draining(nil)
-                return .sendPage(request)
+            case .request(let request):
+                return .route(request)
             case .upgrade(let request, let subprotocol):
                 return .decide(request, subprotocol: subprotocol)
             case .refuse(let response):
@@ -241,17 +260,77 @@ extension ConnectionMachine {
     }
 }
 
+// MARK: - Requests
+
+extension ConnectionMachine {
+    /// The owner of the server has a response to a request already, and reads no body.
+    mutating func respond(_ response: HTTPResponse, to request: HTTPRequest) -> Action {
+        state = .draining(nil)
+        return .send(response, includesBody: request.method != "HEAD")
+    }
+
+    /// The owner of the server answers a request once its body is whole.
+    mutating func take(_ request: HTTPRequest, bodyByteCountMax: Int) -> Action? {
+        do throws(HTTPBodyReader.Failure) {
+            let framing = try HTTPBodyReader.Framing(request.headers) ?? .length(0)
+            // HTTP/1.0 has no chunks, so that a proxy may have seen another end of the body.
+            if framing == .chunked, request.version == .http10 {
+                throw .malformed("it has Transfer-Encoding with HTTP/1.0")
+            }
+            let reader = try HTTPBodyReader(framing, byteCountMax: bodyByteCountMax)
+            let expectations = request.headers.elements("Expect")
+            state = .receiving(request, reader)
+            if expectations.isEmpty || request.version == .http10 { return nil }
+            guard expectations.count == 1, ASCII.equalsIgnoringCase(expectations[0], "100-continue") else {
+                return refuse(
+                    HTTPResponse(status: 417, text: "the only expectation that is met is 100-continue"), nil)
+            }
+            return reader.isWhole || !input.isEmpty ? nil : .sendContinue
+        } catch {
+            return refuse(error, bodyByteCountMax)
+        }
+    }
+
+    private mutating func receive(_ request: HTTPRequest, _ reader: consuming HTTPBodyReader) -> Action? {
+        // Nothing else holds the reader's bytes now, so that more are appended in place.
+        state = .answering
+        do throws(HTTPBodyReader.Failure) {
+            consume(try reader.receive(UnsafeRawBufferPointer(input.unread)))
+            state = .receiving(request, reader)
+            return nil
+        } catch {
+            return refuse(error, reader.byteCountMax)
+        }
+    }
+
+    private mutating func refuse(_ failure: HTTPBodyReader.Failure, _ byteCountMax: Int) -> Action {
+        switch failure {
+        case .tooLong:
+            let what = byteCountMax == 0 ? "takes no body" : "takes a body of at most \(byteCountMax) bytes"
+            return refuse(HTTPResponse(status: 413, text: "this path \(what)"), nil)
+        case .malformed(let reason):
+            return refuse(HTTPResponse(status: 400, text: "the body of the request is none: \(reason)"), nil)
+        }
+    }
+
+    /// The answer to a request is whole.
+    mutating func endAnswer() -> Action? {
+        if case .answering = state { state = .draining(nil) }
+        return nil
+    }
+}
+
 // MARK: - Closing
 
 extension ConnectionMachine {
     /// The owner closes the connection.
     mutating func close(_ code: CloseCode, reason: String) -> Action? {
         switch state {
-        case .connecting, .securing, .upgrading: return end(nil)
+        case .connecting, .securing, .upgrading, .receiving: return end(nil)
         case .open, .paused:
             state = .closing(nil)
             return .sendClose(code, reason: reason)
-        case .closing, .finishing, .draining, .lingering, .ended: return nil
+        case .answering, .closing, .finishing, .draining, .lingering, .ended: return nil
         }
     }
 
@@ -272,7 +351,7 @@ extension ConnectionMachine {
     mutating func endOfInput() -> Action? {
         switch state {
         case .upgrading(.client(let client)): return end(client.endOfInput())
-        case .upgrading(.server): return end(lost("before a whole request"))
+        case .upgrading(.server), .receiving: return end(lost("before a whole request"))
         case .finishing(let error), .draining(let error), .lingering(let error): return end(error)
         default: return end(closeError ?? lost("without a closing handshake"))
         }
@@ -283,13 +362,22 @@ extension ConnectionMachine {
 
     /// The time limit of the current state (``limit``) has passed.
     ///
-    /// - Parameter time: the length of the limit, for the message.
-    mutating func timeOut(after time: Duration) -> Action? {
+    /// - Parameters:
+    ///   - time: the length of the limit, for the message.
+    ///   - hasBegunAnswer: whether a part of the answer to a request was queued.
+    mutating func timeOut(after time: Duration, hasBegunAnswer: Bool = false) -> Action? {
         switch state {
         case .draining(let error), .lingering(let error): return end(error)
         case .connecting: return end(late("finding and reaching the host was not done within \(time)"))
         case .securing: return end(late("the TLS handshake was not done within \(time)"))
         case .upgrading: return end(late("the WebSocket handshake was not done within \(time)"))
+        case .receiving:
+            return refuse(
+                HTTPResponse(status: 408, text: "the request was not whole within \(time)"),
+                late("a request was not whole within \(time)"))
+        case .answering where !hasBegunAnswer:
+            return refuse(HTTPResponse(status: 503, text: "there was no answer within \(time)"), nil)
+        case .answering: return end(late("nothing of an answer was taken for \(time)"))
         default: return end(closeError ?? late("the closing handshake was not answered within \(time)"))
         }
     }
@@ -305,7 +393,7 @@ extension ConnectionMachine {
     private var closeError: TransportError? {
         switch state {
         case .closing(let error), .finishing(let error), .draining(let error), .lingering(let error): error
-        case .connecting, .securing, .upgrading, .open, .paused, .ended: nil
+        case .connecting, .securing, .upgrading, .receiving, .answering, .open, .paused, .ended: nil
         }
     }
 

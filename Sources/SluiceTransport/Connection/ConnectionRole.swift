@@ -44,8 +44,13 @@ protocol ConnectionAcceptor: Sendable {
     /// Decides about a request to open a connection.
     func decide(_ request: HTTPRequest, for connection: WebSocketConnection) -> UpgradeDecision
 
-    /// Answers a plain `GET` or `HEAD`; nil means 404.
-    func page(for request: HTTPRequest) -> HTTPResponse?
+    /// Says what to do with a request that is none for an upgrade.
+    func route(_ request: HTTPRequest, for connection: WebSocketConnection) -> HTTPRoute
+
+    /// A request was received as a whole, and its answer may take long.
+    ///
+    /// - Returns: nil if it may be answered; else what to respond, since too many are.
+    func beginAnswer(on connection: WebSocketConnection) -> HTTPResponse?
 
     /// The owner knows who the peer of a connection is. Called on any thread.
     func admit(_ connection: WebSocketConnection)

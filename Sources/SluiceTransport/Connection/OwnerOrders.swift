@@ -5,6 +5,8 @@ struct OwnerOrders: ~Copyable {
     /// The orders that the loop carries out together.
     struct Batch {
         var messages: [SharedBuffer] = []
+        /// Whether the answer to a request is whole.
+        var endsAnswer = false
         var close: (code: CloseCode, reason: String)?
         var isAbortOrdered = false
     }
@@ -27,6 +29,9 @@ struct OwnerOrders: ~Copyable {
     /// How many bytes wait to be written.
     var queuedBytes: Int { queued.load(ordering: .relaxed) }
 
+    /// Whether more bytes wait than the low-water mark, so that ``didWrite(_:)`` will say when they have been written.
+    var isHeldUp: Bool { state.withLock { $0.isAboveLowWater } }
+
     /// Whether the owner has paused receiving.
     var isPaused: Bool { paused.load(ordering: .acquiring) != 0 }
 
@@ -44,6 +49,25 @@ extension OwnerOrders {
             state.batch.messages.append(message)
             let total = queued.add(byteCount, ordering: .relaxed).newValue
             if total > lowWaterByteCount { state.isAboveLowWater = true }
+            return true
+        }
+    }
+
+    /// Sends a piece of an answer to a request. One that was begun goes on after ``close(_:reason:)``.
+    func sendAnswer(_ piece: SharedBuffer) -> Bool {
+        order { state in
+            guard !state.batch.endsAnswer, !state.batch.isAbortOrdered else { return false }
+            state.batch.messages.append(piece)
+            let total = queued.add(piece.count, ordering: .relaxed).newValue
+            if total > lowWaterByteCount { state.isAboveLowWater = true }
+            return true
+        }
+    }
+
+    func endAnswer() -> Bool {
+        order { state in
+            guard !state.batch.endsAnswer else { return false }
+            state.batch.endsAnswer = true
             return true
         }
     }
@@ -87,8 +111,8 @@ extension OwnerOrders {
 // MARK: - On the loop
 
 extension OwnerOrders {
-    /// Takes the messages sent since the last call. An order to close or abort stays in every later batch; carrying it
-    /// out again does nothing.
+    /// Takes the messages sent since the last call. An order to close, to abort or to end an answer stays in every later
+    /// batch; carrying it out again does nothing.
     ///
     /// - Parameter takesMessages: false while the connection is opening; messages then stay for a later batch.
     func takeBatch(takesMessages: Bool) -> Batch {

@@ -5,8 +5,11 @@ extension WebSocketConnection {
         switch action {
         case nil: return
         case .decide(let request, let subprotocol): decide(request, subprotocol)
-        case .sendPage(let request): sendPage(request)
-        case .send(let response): enqueue(SharedBuffer(response.encoded()))
+        case .route(let request): route(request)
+        case .sendContinue: enqueue(SharedBuffer(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)))
+        case .answer(let request, let body): beginAnswer(to: request, body)
+        case .send(let response, let includesBody):
+            enqueue(SharedBuffer(response.encoded(includesBody: includesBody)))
         case .opened: didOpen()
         case .deliver(let message):
             if !orders.isEndedByOwner { delegate?.connection(self, didReceive: message) }
@@ -30,11 +33,11 @@ extension WebSocketConnection {
         let error = TransportError(.resourcesExhausted, reason)
         switch machine.state {
         case .connecting, .securing: fail(error)
-        case .upgrading:
+        case .upgrading, .receiving:
             perform(machine.refuse(HTTPResponse(status: 503, text: reason), error))
             write()
         case .open, .paused: close(code: .tryAgainLater, reason: reason)
-        case .closing, .finishing, .draining, .lingering, .ended: break
+        case .answering, .closing, .finishing, .draining, .lingering, .ended: break
         }
     }
 
@@ -53,10 +56,23 @@ extension WebSocketConnection {
         }
     }
 
-    private func sendPage(_ request: HTTPRequest) {
+    private func route(_ request: HTTPRequest) {
         guard case .server(let acceptor) = role else { return }
-        let page = acceptor.page(for: request) ?? HTTPResponse(status: 404, text: "there is nothing at this path")
-        enqueue(SharedBuffer(page.encoded(includesBody: request.method != "HEAD")))
+        switch acceptor.route(request, for: self) {
+        case .respond(let response): perform(machine.respond(response, to: request))
+        case .take(let byteCountMax, let answer):
+            self.answer = answer
+            perform(machine.take(request, bodyByteCountMax: byteCountMax))
+        }
+    }
+
+    private func beginAnswer(to request: HTTPRequest, _ body: [UInt8]) {
+        guard case .server(let acceptor) = role, let answer else { return }
+        self.answer = nil
+        if let response = acceptor.beginAnswer(on: self) { return perform(machine.refuse(response, nil)) }
+        let exchange = HTTPExchange(request, body: body, to: self)
+        self.exchange = exchange
+        answer(exchange)
     }
 
     private func didOpen() {
@@ -102,6 +118,8 @@ extension WebSocketConnection {
         orders.end()
         sendQueue.removeAll()
         owedPong = nil
+        answer = nil
+        exchange?.didEnd()
         let delegate = self.delegate
         self.delegate = nil
         delegate?.connection(self, didCloseWith: error)
@@ -129,6 +147,7 @@ extension WebSocketConnection {
         let time =
             switch limit {
             case .opening: options.openTimeout
+            case .answering: options.answerTimeout
             case .closing: options.closeTimeout
             case .lingering: WebSocketConnection.lingerTime
             }
@@ -138,7 +157,23 @@ extension WebSocketConnection {
             deadline = nil
             // A long queue before the close frame may take longer, as long as parts of it are written.
             if limit == .closing, writtenByteCount != written, !sendQueue.isEmpty { return updateDeadline() }
-            perform(machine.timeOut(after: time))
+            if limit == .answering, hasBegunAnswer, writtenByteCount != written || sendQueue.isEmpty {
+                return updateDeadline()
+            }
+            perform(machine.timeOut(after: time, hasBegunAnswer: hasBegunAnswer))
+            write()
         }
     }
+}
+
+// MARK: - Answers to requests
+
+extension WebSocketConnection: HTTPOutput {
+    func sendAnswer(_ bytes: [UInt8]) { if orders.sendAnswer(SharedBuffer(bytes)) { loop.scheduleFlush(self) } }
+
+    func endAnswer() { if orders.endAnswer() { loop.scheduleFlush(self) } }
+
+    func abortAnswer() { abort() }
+
+    var isAnswerHeldUp: Bool { orders.isHeldUp }
 }

@@ -34,7 +34,7 @@ extension WebSocketConnection {
         if case .securing = machine.state { return negotiateTLS() }
         if readiness.contains(.write) || channel?.writeWantsRead == true { write(isUnblocked: true) }
         guard !machine.isEnded else { return }
-        if machine.isPaused {
+        if machine.isPaused || machine.isAnswering {
             if !readiness.isDisjoint(with: .failure), let error = channel?.takeError(peer: peerDescription) {
                 fail(error)
             }

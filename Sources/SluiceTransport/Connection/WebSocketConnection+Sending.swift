@@ -1,17 +1,30 @@
 extension WebSocketConnection {
     /// Carries out the owner's orders since the last turn.
     func carryOutOrders() {
-        let batch = orders.takeBatch(takesMessages: machine.isOpen)
+        let batch = orders.takeBatch(takesMessages: machine.isOpen || machine.isAnswering)
         guard !machine.isEnded else { return }
         if batch.isAbortOrdered {
             return perform(machine.end(TransportError(.aborted, "the connection was aborted by its owner")))
         }
+        if machine.isAnswering { return answer(batch) }
         for message in batch.messages { sendQueue.append(message, as: role) }
         let closing = batch.close.flatMap { machine.close($0.code, reason: $0.reason) }
         perform(closing)
         let isPauseNew = machine.isOpen && machine.isPaused != orders.isPaused
         if isPauseNew { keepAlive?.didReceive() }
         if isPauseNew || closing != nil || channel?.hasHiddenInput == true { receive() } else { write() }
+    }
+
+    /// Sends what has come of the answer to a request.
+    private func answer(_ batch: OwnerOrders.Batch) {
+        for piece in batch.messages { sendQueue.append(piece) }
+        hasBegunAnswer = hasBegunAnswer || !batch.messages.isEmpty
+        if batch.endsAnswer {
+            perform(machine.endAnswer())
+        } else if batch.close != nil, !hasBegunAnswer {
+            perform(machine.refuse(HTTPResponse(status: 503, text: "this server is shutting down"), nil))
+        }
+        write()
     }
 
     /// Queues bytes that are not an owner's message: the handshake or a control frame.
@@ -49,7 +62,9 @@ extension WebSocketConnection {
     private func didWrite(_ byteCount: Int) {
         writtenByteCount += byteCount
         keepAlive?.didWrite(isQueueEmpty: sendQueue.isEmpty)
-        if orders.didWrite(byteCount), machine.isOpen { delegate?.connectionDidDrain(self) }
+        guard orders.didWrite(byteCount) else { return }
+        exchange?.didDrain()
+        if machine.isOpen { delegate?.connectionDidDrain(self) }
     }
 }
 

@@ -20,6 +20,12 @@ final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Send
     /// The payload of the latest ping, until its answer is queued.
     var owedPong: [UInt8]?
     var delegate: (any MessageConnectionDelegate)?
+    /// What answers the request that is being received.
+    var answer: (@Sendable (HTTPExchange) -> Void)?
+    /// The request that is being answered, which belongs to who answers it.
+    weak var exchange: HTTPExchange?
+    /// Whether a part of the answer was queued.
+    var hasBegunAnswer = false
     var connector: TCPConnector?
     var keepAlive: KeepAliveTimer?
     var deadline: Deadline?

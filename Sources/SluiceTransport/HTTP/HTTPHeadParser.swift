@@ -77,7 +77,7 @@ package struct HTTPHeadParser {
 extension HTTPRequest {
     /// Parses the lines of a request head.
     ///
-    /// - Throws: the response to send: 400, 413 for a request with a body, or 505 for another version of HTTP.
+    /// - Throws: the response to send: 400, or 505 for another version of HTTP than 1.0 and 1.1.
     package init(parsing lines: [ArraySlice<UInt8>]) throws(HTTPResponse) {
         guard let first = lines.first else { throw HTTPResponse(status: 400, text: "the request line is empty") }
         let words = first.split(separator: 0x20, omittingEmptySubsequences: false)
@@ -87,18 +87,19 @@ extension HTTPRequest {
         else {
             throw HTTPResponse(status: 400, text: "the request line is not of the form METHOD /PATH HTTP/1.1")
         }
-        guard words[2].elementsEqual("HTTP/1.1".utf8) else {
-            throw HTTPResponse(status: 505, text: "this server speaks HTTP/1.1 only")
+        let version: HTTPVersion
+        switch String(decoding: words[2], as: UTF8.self) {
+        case "HTTP/1.1": version = .http11
+        case "HTTP/1.0": version = .http10
+        default: throw HTTPResponse(status: 505, text: "this server speaks HTTP/1.1 only")
         }
         let headers = try HTTPHeadParser.headers(lines.dropFirst())
-        guard headers.values("Host").count == 1 else {
+        let hostCount = headers.values("Host").count
+        guard hostCount == 1 || version == .http10 && hostCount == 0 else {
             throw HTTPResponse(status: 400, text: "a request needs exactly one Host header")
-        }
-        guard headers["Transfer-Encoding"] == nil, headers.values("Content-Length").allSatisfy({ $0 == "0" }) else {
-            throw HTTPResponse(status: 413, text: "this server takes no request bodies")
         }
         self.init(
             method: String(decoding: words[0], as: UTF8.self), target: String(decoding: words[1], as: UTF8.self),
-            headers: headers)
+            headers: headers, version: version)
     }
 }

@@ -20,12 +20,18 @@ package struct HTTPResponse: Hashable, Sendable, Error {
     ///
     /// - Parameter includesBody: false in the response to `HEAD`.
     package func encoded(includesBody: Bool = true) -> [UInt8] {
+        // A response without a body says nothing about its length (RFC 9110, section 8.6).
+        let length: HTTPHeaders = status == 204 ? [:] : ["Content-Length": "\(body.count)"]
+        return Self.head(status, headers, length) + (includesBody ? body : [])
+    }
+
+    /// The head of a response, with `Connection: close` added.
+    static func head(_ status: Int, _ headers: HTTPHeaders, _ framing: HTTPHeaders) -> [UInt8] {
         var head = "HTTP/1.1 \(status) \(HTTPResponse.reason(status))\r\n"
-        for field in headers.fields {
+        for field in headers.fields + framing.fields {
             head += "\(HTTPResponse.onOneLine(field.name)): \(HTTPResponse.onOneLine(field.value))\r\n"
         }
-        head += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
-        return Array(head.utf8) + (includesBody ? body : [])
+        return Array((head + "Connection: close\r\n\r\n").utf8)
     }
 
     /// Replaces control characters by spaces, so that a value cannot end its header line.
@@ -36,6 +42,7 @@ package struct HTTPResponse: Hashable, Sendable, Error {
     /// The reason phrase of a status (RFC 9110, section 15).
     package static func reason(_ status: Int) -> String {
         switch status {
+        case 100: "Continue"
         case 101: "Switching Protocols"
         case 200: "OK"
         case 204: "No Content"
@@ -46,6 +53,8 @@ package struct HTTPResponse: Hashable, Sendable, Error {
         case 405: "Method Not Allowed"
         case 408: "Request Timeout"
         case 413: "Content Too Large"
+        case 417: "Expectation Failed"
+        case 421: "Misdirected Request"
         case 426: "Upgrade Required"
         case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"

@@ -1,20 +1,20 @@
 /// Reads the answer to a request of ``HTTPFetch`` (RFC 9112): a head, and a body by its length, in chunks, or to the end
 /// of the connection. A machine without input or output.
 package struct HTTPResponseReader {
-    private enum Body {
+    /// | state | event | next |
+    /// |---|---|---|
+    /// | head | the end of the head | body or untilEnd |
+    /// | body | its end | the answer is whole |
+    /// | untilEnd | the end of the connection | the answer is whole |
+    private enum State {
         case head
-        case length(Int)
+        case body(HTTPBodyReader)
         case untilEnd
-        /// Before the size of a chunk, of which these characters have come.
-        case chunkSize([UInt8])
-        case chunk(Int)
-        /// After a chunk, before its line feed.
-        case chunkEnd
     }
 
     private let byteCountMax: Int
     private var parser = HTTPHeadParser()
-    private var body = Body.head
+    private var state = State.head
     private var bytes: [UInt8] = []
 
     package init(byteCountMax: Int) { self.byteCountMax = byteCountMax }
@@ -32,14 +32,14 @@ package struct HTTPResponseReader {
 
     /// The connection has ended.
     package func end() -> Result<[UInt8], TransportError> {
-        if case .untilEnd = body { return .success(bytes) }
+        if case .untilEnd = state { return .success(bytes) }
         return .failure(TransportError(.connectionLost, "the answer ends in the middle", outlook: .passing))
     }
 
     private mutating func take(_ input: UnsafeRawBufferPointer) throws(TransportError) -> Bool {
         var rest = input[...]
         while true {
-            switch body {
+            switch state {
             case .head:
                 guard let (consumed, lines) = try? parser.parse(UnsafeRawBufferPointer(rebasing: rest)) else {
                     throw malformed("its head is too long or malformed")
@@ -47,40 +47,17 @@ package struct HTTPResponseReader {
                 rest = rest.dropFirst(consumed)
                 guard let lines else { return false }
                 try begin(lines)
-            case .length(let count):
-                try append(rest.prefix(count - bytes.count))
-                return bytes.count == count
+            case .body(var reader):
+                // Nothing else holds the reader's bytes now, so that more are appended in place.
+                state = .head
+                do { _ = try reader.receive(UnsafeRawBufferPointer(rebasing: rest)) } catch { throw failure(error) }
+                state = .body(reader)
+                if reader.isWhole { bytes = reader.bytes }
+                return reader.isWhole
             case .untilEnd:
-                try append(rest)
+                guard bytes.count + rest.count <= byteCountMax else { throw tooLong }
+                bytes += rest
                 return false
-            case .chunkSize(var digits):
-                guard let end = rest.firstIndex(of: 0x0A) else {
-                    digits += rest
-                    guard digits.count <= 1_024 else { throw malformed("a chunk has no size") }
-                    body = .chunkSize(digits)
-                    return false
-                }
-                digits += rest[..<end]
-                rest = rest[(end + 1)...]
-                let text = String(decoding: digits.prefix { $0 != UInt8(ascii: ";") && $0 != 0x0D }, as: UTF8.self)
-                guard text.utf8.count <= 8,
-                    text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
-                    let size = Int(text, radix: 16)
-                else { throw malformed("a chunk has no size") }
-                // What may come after the last chunk is not needed.
-                if size == 0 { return true }
-                body = .chunk(size)
-            case .chunk(let size):
-                let piece = rest.prefix(size)
-                try append(piece)
-                rest = rest.dropFirst(piece.count)
-                body = piece.count == size ? .chunkEnd : .chunk(size - piece.count)
-                if piece.count < size { return false }
-            case .chunkEnd:
-                guard let byte = rest.first else { return false }
-                guard byte == 0x0D || byte == 0x0A else { throw malformed("a chunk is longer than it says") }
-                rest = rest.dropFirst()
-                if byte == 0x0A { body = .chunkSize([]) }
             }
         }
     }
@@ -94,21 +71,20 @@ package struct HTTPResponseReader {
         guard status == 200 else {
             throw TransportError(.upgradeRefused, "the answer is status \(status), and right would be 200")
         }
-        if let coding = headers["Transfer-Encoding"] {
-            guard ASCII.equalsIgnoringCase(coding, "chunked") else { throw malformed("its coding is unknown") }
-            body = .chunkSize([])
-        } else if let text = headers["Content-Length"] {
-            guard let length = Int(text), length >= 0 else { throw malformed("its length is none") }
-            guard length <= byteCountMax else { throw tooLong }
-            body = .length(length)
-        } else {
-            body = .untilEnd
-        }
+        do throws(HTTPBodyReader.Failure) {
+            if let framing = try HTTPBodyReader.Framing(headers) {
+                state = .body(try HTTPBodyReader(framing, byteCountMax: byteCountMax))
+            } else {
+                state = .untilEnd
+            }
+        } catch { throw failure(error) }
     }
 
-    private mutating func append(_ piece: Slice<UnsafeRawBufferPointer>) throws(TransportError) {
-        guard bytes.count + piece.count <= byteCountMax else { throw tooLong }
-        bytes += piece
+    private func failure(_ failure: HTTPBodyReader.Failure) -> TransportError {
+        switch failure {
+        case .tooLong: tooLong
+        case .malformed(let reason): malformed(reason)
+        }
     }
 
     private var tooLong: TransportError {

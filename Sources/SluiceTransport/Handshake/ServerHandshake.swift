@@ -4,8 +4,8 @@ package struct ServerHandshake {
     package enum Step {
         /// The head is not whole yet.
         case wait
-        /// The request is for a page; answer it.
-        case page(HTTPRequest)
+        /// The request is none for an upgrade; answer it.
+        case request(HTTPRequest)
         /// The request is a well-formed upgrade; complete it with ``ServerHandshake/response(to:subprotocol:)``.
         case upgrade(HTTPRequest, subprotocol: String?)
         /// Send this response and close.
@@ -40,15 +40,19 @@ package struct ServerHandshake {
     }
 
     private func step(_ request: HTTPRequest) throws(HTTPResponse) -> Step {
-        guard request.isUpgrade else {
-            guard request.method == "GET" || request.method == "HEAD" else {
-                throw HTTPResponse(status: 405, text: "only GET and HEAD are understood")
-            }
-            return .page(request)
-        }
+        guard request.isUpgrade else { return .request(request) }
         guard request.method == "GET" else {
-            throw HTTPResponse(status: 405, text: "an upgrade to WebSocket uses GET")
+            var response = HTTPResponse(status: 405, text: "an upgrade to WebSocket uses GET")
+            response.headers.append("Allow", "GET")
+            throw response
         }
+        guard request.version == .http11 else {
+            throw HTTPResponse(status: 505, text: "an upgrade to WebSocket uses HTTP/1.1")
+        }
+        // What follows the head would be taken for WebSocket frames.
+        guard request.headers["Transfer-Encoding"] == nil,
+            request.headers.values("Content-Length").allSatisfy({ $0 == "0" })
+        else { throw HTTPResponse(status: 400, text: "an upgrade to WebSocket has no body") }
         guard request.headers.has("Upgrade", "websocket"), request.headers.has("Connection", "Upgrade") else {
             throw HTTPResponse(
                 status: 400, text: "an upgrade needs the headers Upgrade: websocket and Connection: Upgrade")

@@ -7,6 +7,8 @@ final class ServerCore: ConnectionAcceptor {
     private struct State {
         var connections: [ConnectionID: WebSocketConnection] = [:]
         var open: Set<ConnectionID> = []
+        /// The connections with requests that are being answered.
+        var answering: Set<ConnectionID> = []
         var admission: Admission
         /// The sockets of connections that wait for a place.
         var sockets: [ConnectionID: Int32] = [:]
@@ -126,7 +128,25 @@ final class ServerCore: ConnectionAcceptor {
 // MARK: - From connections
 
 extension ServerCore {
-    func page(for request: HTTPRequest) -> HTTPResponse? { hooks.page(request) }
+    func route(_ request: HTTPRequest, for connection: WebSocketConnection) -> HTTPRoute {
+        state.withLock { $0.admission.progress(connection.id, now: MonotonicClock.now) }
+        return hooks.route(request)
+    }
+
+    /// A connection whose request is answered is pending no more; a limit of their own holds for them, so that neither
+    /// stores nor requests keep the others out.
+    func beginAnswer(on connection: WebSocketConnection) -> HTTPResponse? {
+        let isTaken = state.withLock { state in
+            guard state.answering.count < options.answerCountMax else { return false }
+            state.answering.insert(connection.id)
+            return true
+        }
+        guard isTaken else {
+            return HTTPResponse(status: 503, text: "this server answers \(options.answerCountMax) requests, its limit")
+        }
+        admit(connection)
+        return nil
+    }
 
     /// Asks the owner about an upgrade, unless the server is stopping or full.
     func decide(_ request: HTTPRequest, for connection: WebSocketConnection) -> UpgradeDecision {
@@ -155,6 +175,7 @@ extension ServerCore {
         let actions = state.withLock { state in
             state.connections[connection.id] = nil
             state.open.remove(connection.id)
+            state.answering.remove(connection.id)
             guard state.connections.isEmpty else { return [@Sendable () -> Void]() }
             defer { state.whenEmpty = [] }
             return state.whenEmpty
@@ -204,7 +225,11 @@ private struct RefusingAcceptor: ConnectionAcceptor {
         .reject(status: 503, text: reason)
     }
 
-    func page(for request: HTTPRequest) -> HTTPResponse? { HTTPResponse(status: 503, text: reason) }
+    func route(_ request: HTTPRequest, for connection: WebSocketConnection) -> HTTPRoute {
+        .respond(HTTPResponse(status: 503, text: reason))
+    }
+
+    func beginAnswer(on connection: WebSocketConnection) -> HTTPResponse? { nil }
 
     func admit(_ connection: WebSocketConnection) {}
 

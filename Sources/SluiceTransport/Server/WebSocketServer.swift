@@ -9,6 +9,9 @@ package struct WebSocketServerOptions: Hashable, Sendable {
     package var tls: TLSServerConfiguration?
     /// The most connections that are open at a time. More are refused with status 503.
     package var connectionCountMax = 100_000
+    /// The most requests that are answered at a time, besides those that are answered at once. More are refused with
+    /// status 503.
+    package var answerCountMax = 1_024
     /// Whether the owner calls ``MessageConnection/admit()`` once it knows the peer of a connection. Until then the
     /// connection is pending: it has `connection.openTimeout`, counted from its beginning, and one of few places. If
     /// false, a connection is pending only until the upgrade.

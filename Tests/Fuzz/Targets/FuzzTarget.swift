@@ -1,7 +1,8 @@
 /// A decoder or parser of bytes from strangers. For any bytes, it neither traps nor hangs nor allocates out of
 /// proportion; what it accepts it can encode and decode again.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-    case query, clientMessages, serverMessages, values, lists, journal, webSocket, http, csv, jsonLines, tokens,
+    case query, clientMessages, serverMessages, values, lists, journal, webSocket, http, httpBodies, csv, jsonLines,
+        tokens,
         keySets, rules, schemaFiles, numbers
 
     /// Feeds an input to the target, and traps if the target breaks its promise.
@@ -15,6 +16,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .journal: JournalTarget.run(bytes)
         case .webSocket: WebSocketTarget.run(bytes)
         case .http: HTTPTarget.run(bytes)
+        case .httpBodies: HTTPBodyTarget.run(bytes)
         case .csv: ImportTarget.run(bytes, extension: "csv")
         case .jsonLines: ImportTarget.run(bytes, extension: "jsonl")
         case .tokens: TokenTarget.run(bytes)

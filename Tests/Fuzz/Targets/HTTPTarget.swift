@@ -21,7 +21,7 @@ enum HTTPTarget {
                 case .wait:
                     precondition(consumed > 0, "the handshake waits without taking anything")
                     piece = piece.dropFirst(consumed)
-                case .page(let request): return "page \(request.target)"
+                case .request(let request): return "request \(request.target)"
                 case .upgrade(let request, let subprotocol):
                     return "upgrade \(request.target) \(subprotocol ?? "")"
                 // A head that is too long is rejected for its length before its first byte is parsed, unless that byte

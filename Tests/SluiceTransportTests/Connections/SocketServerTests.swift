@@ -10,9 +10,7 @@ import Testing
     ) throws -> WebSocketServer {
         try WebSocketServer.listen(
             host: host, port: port, options: options, group: group,
-            hooks: ServerHooks(
-                accept: { _, _ in .accept(makeDelegate()) },
-                page: { $0.path == "/health" ? HTTPResponse(status: 200, text: "well") : nil }))
+            hooks: ServerHooks(accept: { _, _ in .accept(makeDelegate()) }))
     }
 
     @Test func loopbackOnlyRefusesEveryOtherAddress() async throws {
@@ -206,23 +204,6 @@ import Testing
         let error = try await client.closed()
         #expect(error?.code == .timedOut)
         #expect(error?.message.contains("the WebSocket handshake was not done within 0.05 seconds") == true)
-    }
-
-    @Test(arguments: [
-        ("GET", "/health", 200, true), ("HEAD", "/health", 200, false), ("GET", "/other", 404, true),
-        ("PUT", "/health", 405, true),
-    ])
-    func plainRequestGetsAPage(method: String, path: String, status: Int, hasBody: Bool) async throws {
-        let group = try EventLoopGroup(loopCount: 1)
-        let server = try listen(group: group)
-        let raw = try RawSocket(port: server.port)
-        raw.send("\(method) \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
-        let answer = String(decoding: raw.receiveUntilEnd(), as: UTF8.self)
-        #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
-        #expect(answer.hasSuffix("\r\n\r\n") == !hasBody)
-        raw.disconnect()
-        await server.stop()
-        group.stop()
     }
 
     @Test func connectionOverTheLimitIsRefusedWith503() async throws {

@@ -49,7 +49,9 @@ struct TapeAcceptor: ConnectionAcceptor {
 
     func decide(_ request: HTTPRequest, for connection: WebSocketConnection) -> UpgradeDecision { .accept(tape) }
 
-    func page(for request: HTTPRequest) -> HTTPResponse? { nil }
+    func route(_ request: HTTPRequest, for connection: WebSocketConnection) -> HTTPRoute { .notFound }
+
+    func beginAnswer(on connection: WebSocketConnection) -> HTTPResponse? { nil }
 
     func admit(_ connection: WebSocketConnection) {}
 

@@ -26,14 +26,15 @@ import Testing
         ("Host: test\r\n", "", 400),
         ("Host: test", "Host: test\r\nHost: other", 400),
         ("HTTP/1.1", "HTTP/1.0", 505),
+        ("HTTP/1.1", "HTTP/2.0", 505),
         ("GET /db", "GET db", 400),
         ("GET /db", "GET  /db", 400),
         ("Host: test", "Host : test", 400),
         ("Host: test", "Host: test\r\n folded: x", 400),
         ("Host: test", "Host: te\u{1}st", 400),
         ("Host: test\r\n", "Host: test\n", 400),
-        ("Host: test", "Host: test\r\nContent-Length: 5", 413),
-        ("Host: test", "Host: test\r\nTransfer-Encoding: chunked", 413),
+        ("Host: test", "Host: test\r\nContent-Length: 5", 400),
+        ("Host: test", "Host: test\r\nTransfer-Encoding: chunked", 400),
         ("Host: test", "Host: test" + String(repeating: "\r\nX: y", count: 100), 431),
         ("Host: test", "Host: test\r\nX: " + String(repeating: "y", count: 8_192), 431),
         ("GET /db", "\u{16}\u{3}\u{1}", 400),
@@ -61,9 +62,9 @@ import Testing
         #expect(response.contains("Sec-WebSocket-Protocol: sluice.1\r\n"))
     }
 
-    @Test func pageHasPathAndQuery() {
-        guard case .page(let request) = step("GET /metrics?a=b HTTP/1.1\r\nhost: x\r\n\r\n") else {
-            Issue.record("not a page")
+    @Test func requestHasPathAndQuery() {
+        guard case .request(let request) = step("GET /metrics?a=b HTTP/1.1\r\nhost: x\r\n\r\n") else {
+            Issue.record("not a request")
             return
         }
         #expect(request.path == "/metrics")

@@ -25,8 +25,9 @@ struct NodeCluster {
     /// - Parameters:
     ///   - server: their PostgreSQL; nil for that of all tests.
     ///   - options: what their servers are told; nil for ones that are for development.
+    ///   - haveURLs: whether each says where clients reach it.
     static func with(
-        _ count: Int = 3, on server: PostgresServer? = nil, options: [String]? = nil,
+        _ count: Int = 3, on server: PostgresServer? = nil, options: [String]? = nil, haveURLs: Bool = false,
         _ body: (NodeCluster) async throws -> Void
     ) async throws {
         let server = if let server { server } else { try await PostgresServer.shared.value }
@@ -35,6 +36,7 @@ struct NodeCluster {
             let nodes = try (0..<count).map {
                 try NodeProcess(["a", "b", "c", "d"][$0], in: folder, of: database, options: options)
             }
+            if haveURLs { for node in nodes { node.tellURL() } }
             let cluster = NodeCluster(database: database, nodes: nodes)
             do {
                 for node in nodes { try await node.start() }
@@ -86,6 +88,13 @@ struct NodeCluster {
             defer { storage.close() }
             #expect(storage.damage == nil)
             #expect(try journal.continues(storage.head), "\(node.name) has a history of its own")
+        }
+    }
+
+    /// Waits until all nodes are alive and say where they are reached, as `sluice cluster status` has it.
+    func waitForURLs() async throws {
+        try await wait(for: "all nodes to say where they are") {
+            try PostgresCluster.status(database.url).nodes.count { $0.isAlive && $0.url != nil } == nodes.count
         }
     }
 

@@ -17,7 +17,9 @@ final class NodeProcess {
     private let journal: String
     /// Options of the server; nil for one that is for development.
     private let options: [String]?
-    private let port: UInt16
+    let port: UInt16
+    /// More options of the process.
+    var moreOptions: [String] = []
     private(set) var process: ChildProcess?
     /// How often it was started.
     private(set) var startCount = 0
@@ -44,11 +46,18 @@ final class NodeProcess {
 
     func url(_ database: String = NodeCluster.databaseName) -> String { "ws://127.0.0.1:\(port)/\(database)" }
 
+    /// Has the node say where clients reach it.
+    func tellURL() { moreOptions = ["--node-url=ws://127.0.0.1:\(port)"] }
+
+    /// What the node answers to who asks whether it is ready.
+    func readiness() async throws -> HTTPAnswer { try await HTTPAnswer.get("/health/ready", port: port) }
+
     /// Starts the process, and returns once it listens.
     func start() async throws {
         startCount += 1
         process = try await ServerProcess.start(
-            folder: folder, port: port, options: ["--journal=\(journal)", "--node=\(name)"] + (options ?? []),
+            folder: folder, port: port,
+            options: ["--journal=\(journal)", "--node=\(name)"] + (options ?? []) + moreOptions,
             isDevelopment: options == nil
         ).process
     }

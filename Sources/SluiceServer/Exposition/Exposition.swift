@@ -1,0 +1,46 @@
+internal import SluiceModel
+
+/// Reads the numbers of a server and shows them, the one way for the listener, the file and a program.
+final class Exposition: Sendable {
+    /// How long a busy database is waited for; what it last said counts then.
+    private static let patience = Duration.seconds(1)
+
+    private let databases: DatabaseDirectory
+    private let connections: OpenConnections
+    private let readiness: Readiness
+    private let meter: ServerMeter
+    private let folder: String?
+
+    /// - Parameter folder: the data folder; nil for databases in memory.
+    init(
+        _ databases: DatabaseDirectory, _ connections: OpenConnections, _ readiness: Readiness, _ meter: ServerMeter,
+        folder: String?
+    ) {
+        self.databases = databases
+        self.connections = connections
+        self.readiness = readiness
+        self.meter = meter
+        self.folder = folder
+    }
+
+    /// The numbers in Prometheus' text format, version 0.0.4.
+    func text() async -> String {
+        var reading = ServerReading()
+        reading.databases = await databases.sample(within: Self.patience)
+        reading.health = readiness.health
+        reading.counts = meter.counts
+        let peers = connections.all
+        reading.connectionCount = peers.count
+        reading.waitingByteCount = peers.reduce(0) { $0 + $1.connection.queuedBytes }
+        for worker in databases.workers {
+            let waiting = worker.waitingCounts
+            reading.mailboxEventCount += waiting.events
+            reading.mailboxByteCount += waiting.bytes
+            guard let folder, case .open = worker.health.state else { continue }
+            let path = "\(folder)/\(DatabaseFile.name(of: worker.name))"
+            reading.databaseByteCount += ServerReading.byteCount(ofFile: path)
+            reading.walByteCount += ServerReading.byteCount(ofFile: path + "-wal")
+        }
+        return ServerFamilies.make(reading).map(\.text).joined()
+    }
+}

@@ -1,0 +1,62 @@
+internal import SluiceTransport
+
+/// What a server answers to plain HTTP requests, by path and method. A value without sockets: the door gives it heads of
+/// requests, and carries out what it says.
+///
+/// A path that nobody has answers 404, another method than a path has 405. Who may `GET` something may `HEAD` it.
+struct WebRoutes: Sendable {
+    private struct Entry {
+        var bodyByteCountMax: Int
+        var answer: @Sendable (HTTPExchange) -> Void
+    }
+
+    private var paths: [String: [String: Entry]] = [:]
+
+    /// Adds an answer.
+    ///
+    /// - Parameters:
+    ///   - method: such as `GET`, which also answers `HEAD`.
+    ///   - bodyByteCountMax: the longest body that is read.
+    ///   - answer: called on the event loop once the request is whole; it may answer later.
+    mutating func add(
+        _ method: String, _ path: String, bodyByteCountMax: Int = 0,
+        _ answer: @escaping @Sendable (HTTPExchange) -> Void
+    ) {
+        paths[path, default: [:]][method] = Entry(bodyByteCountMax: bodyByteCountMax, answer: answer)
+    }
+
+    /// Says what to do with a request.
+    func route(_ request: HTTPRequest) -> HTTPRoute {
+        guard let methods = paths[request.path] else { return .notFound }
+        guard let entry = methods[request.method == "HEAD" ? "GET" : request.method] else {
+            let allowed = methods.keys.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }.sorted()
+            var response = HTTPResponse(
+                status: 405, text: "\(request.path) takes \(allowed.joined(separator: ", ")) only")
+            response.headers.append("Allow", allowed.joined(separator: ", "))
+            return .respond(response)
+        }
+        return .take(bodyByteCountMax: entry.bodyByteCountMax, answer: entry.answer)
+    }
+}
+
+extension HTTPRequest {
+    /// Whether a page of a browser asks, rather than a program or a person who has typed the address.
+    ///
+    /// Browsers send `Origin` with whatever may reach another site's page, and the newer ones say how a request came
+    /// about (Fetch Metadata, W3C).
+    var isOfPage: Bool {
+        headers["Origin"] != nil || headers["Sec-Fetch-Mode"].map { $0 != "navigate" } ?? false
+    }
+}
+
+extension HTTPResponse {
+    /// A response that nobody keeps, and that no page of another site may embed.
+    init(status: Int, type: String, _ body: String) {
+        self.init(
+            status: status,
+            headers: [
+                "Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+                "Cross-Origin-Resource-Policy": "same-origin",
+            ], body: Array(body.utf8))
+    }
+}
