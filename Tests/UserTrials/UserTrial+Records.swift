@@ -8,6 +8,7 @@ extension UserTrial {
         UserTrial("awkward names") { try await $0.whateverIdsOthersGiveAreRevokedByTheirBytes() },
         UserTrial("logins") { try await $0.loginsAreFoundByAnyOfTheirTokensAndIdsAreGivenOnce() },
         UserTrial("unused logins") { try await $0.loginsThatAreUnusedGoAndUseNeverGoesBack() },
+        UserTrial("a transfer") { try await $0.allOfAStoreComesIntoAnother() },
         UserTrial("a write that throws") { try await $0.nothingIsLeftOfAWriteThatThrows() },
         UserTrial("writes at once") { try await $0.writesAboutOneUserSeeEachOther() },
     ]
@@ -40,6 +41,41 @@ extension UserBench {
         try expect(try store.write(about: "ada") { try $0.remove("ada", now: 5) })
         try expect(try another.read { try $0.user("ada") } == nil)
         try expect(try another.read { try $0.revocation(of: "ada") } == 5)
+    }
+
+    func allOfAStoreComesIntoAnother() async throws {
+        let file = try UserFile(nil)
+        let ada = UserRecord(name: "ada", password: "one", generation: 3, claims: #"{"a":1}"#, createdAt: 17)
+        let bob = UserRecord(name: "bob", password: "two", createdAt: 18)
+        try file.write(about: "ada") { records in
+            _ = try records.add(ada)
+            _ = try records.add(bob)
+            let id = try records.addLogin(of: "ada", hash: [1], now: 20)
+            try records.update(
+                LoginRecord(
+                    id: id, userName: "ada", hash: [1], nextHash: [2], previousHash: [3], madeAt: 21, usedAt: 22))
+            _ = try records.addLogin(of: "bob", hash: [4], now: 20)
+            try records.revoke("eve", now: 40)
+            try records.noteLead(of: "mallory", until: 90, now: 50)
+        }
+        let others = UserRecord(name: "bob", password: "another", createdAt: 1)
+        try expect(try store.write(about: "bob") { try $0.add(others) })
+        try store.write(about: "eve") { try $0.revoke("eve", now: 30) }
+        let moved = try UserTransfer.copy(from: file, to: store)
+        try expect(moved.copied == ["ada"] && moved.known == ["bob"])
+        try expect(try another.read { try $0.users().map(\.user) } == [ada, others])
+        let login = try another.read { try $0.login(hash: [2]) }
+        try expect(login?.user == ada && login?.login.usedAt == 22 && login?.login.previousHash == [3])
+        try expect(try another.read { try $0.login(hash: [4]) } == nil)
+        try expect(try another.read { try $0.revocation(of: "eve") } == 40)
+        try store.write(about: "mallory") { try $0.revoke("mallory", now: 60) }
+        try expect(try another.read { try $0.revocation(of: "mallory") } == 90)
+        // And back, into a store that has nothing.
+        let copy = try UserFile(nil)
+        _ = try UserTransfer.copy(from: another, to: copy)
+        try expect(try copy.read { try $0.users().map(\.user) } == [ada, others])
+        try expect(try copy.read { try $0.login(hash: [3])?.user } == ada)
+        try expect(try copy.read { try $0.revocations(of: ["eve", "mallory"]) } == [40, 90])
     }
 
     func namesAreComparedAndOrderedByTheirBytes() async throws {

@@ -98,15 +98,40 @@ final class PostgresUserRecords: UserRecords {
 
     private static func login(_ result: PostgresResult, row: Int) -> KnownLogin? {
         guard !result.isNull(0, row: row) else { return nil }
-        let name = result.name(1, row: row)
+        let login = record(result, row: row)
+        return KnownLogin(login: login, user: user(login.userName, result, from: 7, row: row))
+    }
+
+    private static func record(_ result: PostgresResult, row: Int) -> LoginRecord {
         func hash(_ column: Int) -> [UInt8]? {
             result.isNull(column, row: row) ? nil : result.bytes(column, row: row)
         }
-        return KnownLogin(
-            login: LoginRecord(
-                id: result.integer(0, row: row), userName: name, hash: result.bytes(2, row: row), nextHash: hash(3),
-                previousHash: hash(4), madeAt: result.integer(5, row: row), usedAt: result.integer(6, row: row)),
-            user: user(name, result, from: 7, row: row))
+        return LoginRecord(
+            id: result.integer(0, row: row), userName: result.name(1, row: row), hash: result.bytes(2, row: row),
+            nextHash: hash(3), previousHash: hash(4), madeAt: result.integer(5, row: row),
+            usedAt: result.integer(6, row: row))
+    }
+
+    func allLogins() throws -> [LoginRecord] {
+        let found = try connection.execute(UserStatements.allLogins)
+        return (0..<found.rowCount).map { Self.record(found, row: $0) }
+    }
+
+    func allDates() throws -> [UserDates] {
+        let found = try connection.execute(UserStatements.allDates)
+        return (0..<found.rowCount).map { row in
+            func date(_ column: Int) -> Int64? { found.isNull(column, row: row) ? nil : found.integer(column, row: row) }
+            return UserDates(name: found.name(0, row: row), revokedUntil: date(1), leadUntil: date(2))
+        }
+    }
+
+    func note(_ dates: UserDates) throws {
+        if let date = dates.revokedUntil {
+            _ = try change(UserStatements.noteRevocation, .name(dates.name), .integer(date))
+        }
+        if let date = dates.leadUntil {
+            try connection.execute(UserStatements.noteLead, .name(dates.name), .integer(date))
+        }
     }
 
     func update(_ login: LoginRecord) throws {

@@ -108,6 +108,22 @@ enum UserStatements {
           (SELECT id FROM sluice.logins WHERE id = ANY($1) AND used < $2 FOR UPDATE SKIP LOCKED)
         """)
 
+    static let allLogins = PostgresStatement(
+        nil, "SELECT id, name, hash, next, previous, made, used FROM sluice.logins ORDER BY id")
+
+    static let allDates = PostgresStatement(
+        nil,
+        """
+        SELECT name, r.at, l.until FROM sluice.revocations AS r FULL JOIN sluice.leads AS l USING (name) ORDER BY name
+        """)
+
+    static let noteRevocation = PostgresStatement(
+        nil,
+        """
+        INSERT INTO sluice.revocations AS r (name, at) VALUES ($1, $2)
+        ON CONFLICT (name) DO UPDATE SET at = greatest(r.at, excluded.at)
+        """)
+
     static let removeLogin = PostgresStatement(nil, "DELETE FROM sluice.logins WHERE id = $1")
 
     static let removeLogins = PostgresStatement(nil, "DELETE FROM sluice.logins WHERE name = $1")

@@ -30,7 +30,7 @@ package struct ClusterMigration {
 
     // MARK: Into a cluster
 
-    /// Makes all databases of the folder the cluster's, and the folder that of a node. What was brought over before an
+    /// Makes all databases and users of the folder the cluster's, and the folder that of a node. What was brought over before an
     /// error stays, and is left out when this is done again. O(n).
     ///
     /// - Parameter report: called after each database.
@@ -47,7 +47,34 @@ package struct ClusterMigration {
             throw refusal("has no databases", "start a node with it; there is nothing to adopt")
         }
         for name in names { report(Moved(name: name, position: try adopt(name, into: service).position)) }
+        try adoptUsers(into: service)
         try ReplicaFolder.adopt(path, by: cluster)
+    }
+
+    /// Brings the users into the cluster, and gives their file another name.
+    private func adoptUsers(into service: any JournalService) throws {
+        let users = path + "/" + LoginSetup.usersFile
+        guard access(users, F_OK) == 0 else { return }
+        let file = try UserFile(users)
+        defer { file.close() }
+        _ = try UserTransfer.copy(from: file, to: service.users)
+        try rename(users, to: users + "-adopted")
+    }
+
+    /// Brings the users of the cluster into a folder. A file of users that is there gets another name.
+    private func detachUsers(from service: any JournalService, to folder: String) throws {
+        let users = folder + "/" + LoginSetup.usersFile
+        if access(users, F_OK) == 0 { try rename(users, to: users + "-before") }
+        guard try !service.users.read({ try $0.users().isEmpty && $0.allDates().isEmpty }) else { return }
+        let file = try UserFile(users)
+        defer { file.close() }
+        _ = try UserTransfer.copy(from: service.users, to: file)
+    }
+
+    private func rename(_ old: String, to new: String) throws {
+        guard Glibc.rename(old, new) == 0 else {
+            throw refusal("has a file \(old) that cannot be renamed", "let this user write there")
+        }
     }
 
     private func adopt(_ name: String, into service: any JournalService) throws -> JournalHead {
@@ -69,7 +96,7 @@ package struct ClusterMigration {
 
     // MARK: Out of a cluster
 
-    /// Makes databases of the cluster those of a server alone: their journals are sealed, so that no node appends to them
+    /// Makes databases of the cluster those of a server alone, with a copy of the cluster's users: their journals are sealed, so that no node appends to them
     /// any more, and their files have all that the journals had. What was done before an error stays, and is left out
     /// when this is done again. O(n).
     ///
@@ -94,6 +121,7 @@ package struct ClusterMigration {
             if let target { try copy(name, to: target) }
             report(Moved(name: name, position: head.position))
         }
+        try detachUsers(from: service, to: target ?? path)
         if target == nil { try ReplicaFolder.release(path) }
     }
 

@@ -46,6 +46,21 @@ package struct LoginRecord: Hashable, Sendable {
     }
 }
 
+/// What a store knows of the dates of a user's tokens, in microseconds since 1970.
+package struct UserDates: Hashable, Sendable {
+    package var name: String
+    /// Up to when tokens are over; nil for a user who was never revoked.
+    package var revokedUntil: Int64?
+    /// The latest date of a token that was accepted ahead of the server's clock; nil for none.
+    package var leadUntil: Int64?
+
+    package init(name: String, revokedUntil: Int64?, leadUntil: Int64?) {
+        self.name = name
+        self.revokedUntil = revokedUntil
+        self.leadUntil = leadUntil
+    }
+}
+
 /// A login, and the user whose it is, as they are at one moment.
 package struct KnownLogin: Hashable, Sendable {
     package var login: LoginRecord

@@ -94,6 +94,18 @@ package protocol UserRecords {
 
     func removeLogin(id: Int64) throws
 
+    // MARK: All of it
+
+    /// All logins, also those of users who are gone.
+    func allLogins() throws -> [LoginRecord]
+
+    /// All dates of revocations and of tokens that were dated ahead, see ``revocations(of:)`` and
+    /// ``noteLead(of:until:now:)``.
+    func allDates() throws -> [UserDates]
+
+    /// Notes dates that come from another store. The later ones count.
+    func note(_ dates: UserDates) throws
+
     /// Removes logins that were not used since a time.
     func removeLogins(unusedSince time: Int64) throws
 }

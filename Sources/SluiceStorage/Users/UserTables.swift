@@ -230,17 +230,60 @@ final class UserTables: UserRecords {
         try ids.map { id in try login("id = ?1") { $0.bind(1, id) } }
     }
 
+    func allLogins() throws -> [LoginRecord] {
+        try connection.withStatement("SELECT \(Self.loginColumns) FROM logins ORDER BY id") { statement in
+            var logins: [LoginRecord] = []
+            while try statement.step() { logins.append(try login(in: statement)) }
+            return logins
+        }
+    }
+
+    private static let loginColumns = "id, user, hash, next, previous, made, used"
+
+    private func login(in statement: Statement) throws -> LoginRecord {
+        LoginRecord(
+            id: statement.int(0), userName: statement.string(1), hash: statement.blob(2),
+            nextHash: statement.isNull(3) ? nil : statement.blob(3),
+            previousHash: statement.isNull(4) ? nil : statement.blob(4), madeAt: try time(5, of: statement),
+            usedAt: try time(6, of: statement))
+    }
+
+    func allDates() throws -> [UserDates] {
+        let sql = """
+            SELECT n.user, r.at, l.until FROM (SELECT user FROM revocations UNION SELECT user FROM leads) AS n \
+            LEFT JOIN revocations AS r ON r.user = n.user LEFT JOIN leads AS l ON l.user = n.user ORDER BY n.user
+            """
+        return try connection.withStatement(sql) { statement in
+            var dates: [UserDates] = []
+            while try statement.step() {
+                dates.append(
+                    UserDates(
+                        name: statement.string(0), revokedUntil: statement.isNull(1) ? nil : statement.int(1),
+                        leadUntil: statement.isNull(2) ? nil : statement.int(2)))
+            }
+            return dates
+        }
+    }
+
+    func note(_ dates: UserDates) throws {
+        for (table, column, date) in [("revocations", "at", dates.revokedUntil), ("leads", "until", dates.leadUntil)] {
+            guard let date else { continue }
+            let sql = """
+                INSERT INTO \(table) (user, \(column)) VALUES (?1, ?2) \
+                ON CONFLICT DO UPDATE SET \(column) = max(\(column), excluded.\(column))
+                """
+            _ = try change(sql) {
+                $0.bind(1, dates.name)
+                $0.bind(2, date)
+            }
+        }
+    }
+
     private func login(_ condition: String, _ bind: (Statement) -> Void) throws -> KnownLogin? {
-        let login = try connection.withStatement(
-            "SELECT id, user, hash, next, previous, made, used FROM logins WHERE \(condition)"
-        ) { statement -> LoginRecord? in
+        let login = try connection.withStatement("SELECT \(Self.loginColumns) FROM logins WHERE \(condition)") {
+            statement -> LoginRecord? in
             bind(statement)
-            guard try statement.step() else { return nil }
-            return LoginRecord(
-                id: statement.int(0), userName: statement.string(1), hash: statement.blob(2),
-                nextHash: statement.isNull(3) ? nil : statement.blob(3),
-                previousHash: statement.isNull(4) ? nil : statement.blob(4), madeAt: try time(5, of: statement),
-                usedAt: try time(6, of: statement))
+            return try statement.step() ? try self.login(in: statement) : nil
         }
         guard let login, let user = try user(login.userName) else { return nil }
         return KnownLogin(login: login, user: user)
