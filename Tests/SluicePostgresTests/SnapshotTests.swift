@@ -121,12 +121,17 @@ final class SnapshotTests {
         #expect(try first.snapshots.backlog(ofDatabase: "planes").recordCount == 0)
     }
 
-    @Test func `of what is asked for each thing is done once`() throws {
+    @Test func `what is asked for is to be done until it is done`() throws {
+        #expect(try !first.snapshots.isRequested(.snapshot, ofDatabase: "planes", isExact: false))
         try second.snapshots.request(.snapshot, ofDatabase: "planes")
         try second.snapshots.request(.snapshot, ofDatabase: "planes")
-        #expect(try !first.snapshots.takeRequest(.comparison, ofDatabase: "planes"))
-        #expect(try first.snapshots.takeRequest(.snapshot, ofDatabase: "planes"))
-        #expect(try !second.snapshots.takeRequest(.snapshot, ofDatabase: "planes"))
+        for node in [first, second] {
+            #expect(try node.snapshots.isRequested(.snapshot, ofDatabase: "planes", isExact: true))
+            #expect(try !node.snapshots.isRequested(.comparison, ofDatabase: "planes", isExact: false))
+        }
+        try first.snapshots.finishRequest(.snapshot, ofDatabase: "planes")
+        #expect(try !first.snapshots.isRequested(.snapshot, ofDatabase: "planes", isExact: false))
+        #expect(try !second.snapshots.isRequested(.snapshot, ofDatabase: "planes", isExact: true))
         let unknown = #expect(throws: StorageError.self) { try first.snapshots.request(.snapshot, ofDatabase: "boats") }
         #expect(unknown?.code == .notFound)
     }

@@ -91,12 +91,17 @@ final class PostgresSnapshots: SnapshotService {
         }
     }
 
-    func takeRequest(_ upkeep: Upkeep, ofDatabase name: String) throws -> Bool {
+    func isRequested(_ upkeep: Upkeep, ofDatabase name: String, isExact: Bool) throws -> Bool {
+        if isExact { requests.forget() }
+        return try requests.have(upkeep, of: id(of: name))
+    }
+
+    func finishRequest(_ upkeep: Upkeep, ofDatabase name: String) throws {
         let id = try id(of: name)
-        guard try requests.have(upkeep, of: id) else { return false }
-        return try asking("a request could not be taken") { connection throws(PostgresFailure) in
-            try connection.execute(SnapshotStatements.takeRequest, .integer(id), .text(upkeep.rawValue))
-        }.affectedCount == 1
+        _ = try asking("a request could not be finished") { connection throws(PostgresFailure) in
+            try connection.execute(SnapshotStatements.finishRequest, .integer(id), .text(upkeep.rawValue))
+        }
+        requests.forget()
     }
 
     /// Forgets what is known of requests, since there are new ones.

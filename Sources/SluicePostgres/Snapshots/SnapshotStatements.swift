@@ -120,7 +120,7 @@ enum SnapshotStatements {
 
     static let requests = PostgresStatement("requests", "SELECT database, name FROM sluice.request")
 
-    static let takeRequest = PostgresStatement(
+    static let finishRequest = PostgresStatement(
         nil, "DELETE FROM sluice.request WHERE database = $1 AND name = $2")
 }
 

@@ -68,9 +68,11 @@ final class ReplicaUpkeep: Sendable {
     private func attend(_ target: Target) {
         guard !isStopped.load(ordering: .relaxed) else { return }
         do {
-            if try take(.comparison, target) { _ = try target.compare() }
-            let isWanted = try take(.snapshot, target)
-            guard try isWanted || isDue(target) else { return }
+            if try isAsked(for: .comparison, target) {
+                _ = try target.compare()
+                try journals.snapshots.finishRequest(.comparison, ofDatabase: target.name)
+            }
+            guard try isAsked(for: .snapshot, target) || isDue(target) else { return }
             try makeSnapshot(of: target)
         } catch is DutyLost {
             note(.info, "a snapshot was given up, since another server has the duty", target)
@@ -81,8 +83,8 @@ final class ReplicaUpkeep: Sendable {
         }
     }
 
-    private func take(_ upkeep: Upkeep, _ target: Target) throws -> Bool {
-        try journals.snapshots.takeRequest(upkeep, ofDatabase: target.name)
+    private func isAsked(for upkeep: Upkeep, _ target: Target, isExact: Bool = false) throws -> Bool {
+        try journals.snapshots.isRequested(upkeep, ofDatabase: target.name, isExact: isExact)
     }
 
     private func isDue(_ target: Target) throws -> Bool {
@@ -96,6 +98,8 @@ final class ReplicaUpkeep: Sendable {
         let renewal = DutyRenewal(held, journals.duties, schedule)
         renewal.begin()
         defer { renewal.end() }
+        // Another node may have done it just before.
+        guard try isAsked(for: .snapshot, target, isExact: true) || isDue(target) else { return }
         let copy = target.path + "-snapshot"
         defer { ReplicaFile.remove(copy) }
         let head = try ReplicaFile.copy(target.path, to: copy)
@@ -110,13 +114,15 @@ final class ReplicaUpkeep: Sendable {
             isCancelled: { [self] in
                 isStopped.load(ordering: .relaxed) || !held.isHeld
             })
-        guard differing.isEmpty else {
-            return note(
+        if differing.isEmpty {
+            try journals.snapshots.noteProof(of: snapshot, holding: held)
+            try trim(target, held)
+        } else {
+            note(
                 .error, "replicas differ, so a snapshot is not used", target,
                 [("position", "\(head.position)"), ("nodes", differing.sorted().joined(separator: " "))])
         }
-        try journals.snapshots.noteProof(of: snapshot, holding: held)
-        try trim(target, held)
+        try journals.snapshots.finishRequest(.snapshot, ofDatabase: target.name)
     }
 
     /// Removes what every server can do without: a new one begins with one of the last two snapshots.

@@ -66,10 +66,13 @@ package protocol SnapshotService: Sendable {
     /// Asks the servers of the cluster for something. One that has the database open does it soon.
     func request(_ upkeep: Upkeep, ofDatabase name: String) throws
 
-    /// Takes what was asked for, so that no other server does it.
+    /// Whether something is asked for.
     ///
-    /// - Returns: whether there was anything to take.
-    func takeRequest(_ upkeep: Upkeep, ofDatabase name: String) throws -> Bool
+    /// - Parameter isExact: whether the answer must be that of this moment, and not of some seconds ago.
+    func isRequested(_ upkeep: Upkeep, ofDatabase name: String, isExact: Bool) throws -> Bool
+
+    /// Notes that what was asked for is done. Until then a server that does it may be killed, and another does it.
+    func finishRequest(_ upkeep: Upkeep, ofDatabase name: String) throws
 
     /// Stores a database's file as a snapshot. Nobody sees it before it is whole.
     ///

@@ -37,9 +37,14 @@ struct MemorySnapshots: SnapshotService {
         journals.tellOfRequest(ofDatabase: name)
     }
 
-    func takeRequest(_ upkeep: Upkeep, ofDatabase name: String) throws -> Bool {
+    func isRequested(_ upkeep: Upkeep, ofDatabase name: String, isExact: Bool) throws -> Bool {
         try journals.checkItAnswers()
-        return shared.takeRequest(upkeep, ofDatabase: name)
+        return shared.isRequested(upkeep, ofDatabase: name)
+    }
+
+    func finishRequest(_ upkeep: Upkeep, ofDatabase name: String) throws {
+        try journals.checkItAnswers()
+        shared.finishRequest(upkeep, ofDatabase: name)
     }
 
     func store(_ path: String, at head: JournalHead, holding duty: HeldDuty) throws -> Snapshot {

@@ -59,8 +59,12 @@ final class SharedSnapshots: Sendable {
         state.withLock { _ = $0.requests[name, default: []].insert(upkeep) }
     }
 
-    func takeRequest(_ upkeep: Upkeep, ofDatabase name: String) -> Bool {
-        state.withLock { $0.requests[name]?.remove(upkeep) != nil }
+    func isRequested(_ upkeep: Upkeep, ofDatabase name: String) -> Bool {
+        state.withLock { $0.requests[name]?.contains(upkeep) ?? false }
+    }
+
+    func finishRequest(_ upkeep: Upkeep, ofDatabase name: String) {
+        state.withLock { _ = $0.requests[name]?.remove(upkeep) }
     }
 
     func note(_ digest: ReplicaDigest, ofDatabase name: String) {

@@ -57,7 +57,7 @@ struct UpkeepTests {
         try await NodeCluster.with(3) { cluster in
             let writers = try await cluster.writers()
             try await writers.whileWriting {
-                for kill in NodeCluster.kills(3) {
+                for kill in NodeCluster.kills(1) {
                     try await writers.getOn()
                     let command = [
                         "cluster", "snapshot", NodeCluster.databaseName, "--journal=\(cluster.database.url)",
@@ -69,9 +69,9 @@ struct UpkeepTests {
                     }
                     let node = cluster.nodes[kill % 3]
                     try await node.restart()
+                    // Whoever began it, somebody ends it.
                     let exit = try await asked
-                    // The request went with the node that had taken it, or another made the snapshot.
-                    #expect(exit.code == 0 || exit.diagnostics.contains("no node"), "\(exit)")
+                    #expect(exit.code == 0, "\(exit)")
                 }
                 try await snapshot(cluster)
             }
