@@ -116,7 +116,7 @@ struct ServerHealthTests {
 
     @Test func silentJournalMakesAServerUnreadyAfterTenSeconds() async throws {
         let uptime = Mutex<Int64>(0)
-        let journals = MemoryJournals()
+        let journals = try MemoryJournals()
         try await serve({ configuration in
             configuration.journals = journals
             configuration.uptime = { uptime.withLock { $0 } }
@@ -139,7 +139,7 @@ struct ServerHealthTests {
     @Test(arguments: [true, false])
     func nodeThatStopsHandsItsSessionsOverToOneThatCanBeReached(otherHasURL: Bool) async throws {
         let network = LoopbackNetwork()
-        let journals = MemoryJournals()
+        let journals = try MemoryJournals()
         let others = journals.another()
         if otherHasURL { others.nodeURL = "ws://other" }
         journals.nodeURL = "ws://server"
