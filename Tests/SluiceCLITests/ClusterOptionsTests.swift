@@ -32,7 +32,7 @@ struct ClusterOptionsTests {
         (["verify", "a,b", "--journal=postgres://a/b"], "name one database"),
         (["verify", "a b", "--journal=postgres://a/b"], "no name of a database"),
         (["status", "a", "--journal=postgres://a/b"], "leave the name out"),
-        (["verify", "a", "--journal=postgres://a/b", "--data=d"], "'sluice cluster adopt' and 'sluice cluster detach'"),
+        (["verify", "a", "--journal=postgres://a/b", "--data=d"], "--data is for 'sluice cluster adopt'"),
         (["adopt", "--journal=postgres://a/b"], "--data=DIR is missing"),
         (["detach", "--data=d"], "--journal=URL is missing"),
         (["detach", "--data=d", "--offline", "--journal=postgres://a/b"], "leave --journal out"),

@@ -120,7 +120,9 @@ final class PostgresUserRecords: UserRecords {
     func allDates() throws -> [UserDates] {
         let found = try connection.execute(UserStatements.allDates)
         return (0..<found.rowCount).map { row in
-            func date(_ column: Int) -> Int64? { found.isNull(column, row: row) ? nil : found.integer(column, row: row) }
+            func date(_ column: Int) -> Int64? {
+                found.isNull(column, row: row) ? nil : found.integer(column, row: row)
+            }
             return UserDates(name: found.name(0, row: row), revokedUntil: date(1), leadUntil: date(2))
         }
     }
