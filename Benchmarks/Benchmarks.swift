@@ -81,6 +81,15 @@ enum Row: String, CaseIterable {
     /// Whether the row needs no PostgreSQL. The others are measured where they are named.
     var isOfServers: Bool { !rawValue.hasPrefix("S") }
 
+    /// The rows that this program can measure.
+    static var available: [Row] {
+        #if PostgreSQL
+            allCases
+        #else
+            allCases.filter(\.isOfServers)
+        #endif
+    }
+
     var title: String {
         switch self {
         case .bootstrap: "bootstrap into a fresh client store"

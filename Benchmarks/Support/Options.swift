@@ -18,7 +18,7 @@ struct Options {
             case ("--only", let names?):
                 only = Set(names.split(separator: ",").map(String.init))
                 for name in only where Row(rawValue: name) == nil {
-                    let known = Row.allCases.map(\.rawValue).joined(separator: ", ")
+                    let known = Row.available.map(\.rawValue).joined(separator: ", ")
                     throw BenchmarkError("--only=\(names): there is no row \(name); there are \(known)")
                 }
             case ("--json", let file?): jsonFile = file
