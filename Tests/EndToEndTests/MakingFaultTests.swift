@@ -23,12 +23,10 @@ struct MakingFaultTests {
     /// Lets the server open a number of files more, or as many as it likes.
     private static func allow(_ count: Int?, _ server: ServerProcess) throws {
         let most = try count.map { try limit($0, server) } ?? 4_096
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/prlimit")
-        process.arguments = ["--pid=\(server.process.processID)", "--nofile=\(most):4096"]
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure("the limit of files cannot be set") }
+        let options = ["--pid=\(server.process.processID)", "--nofile=\(most):4096"]
+        guard try runBlocking("/usr/bin/prlimit", options) == 0 else {
+            throw Failure("the limit of files cannot be set")
+        }
     }
 
     /// Opens a database with a schema while the server may open some files more.

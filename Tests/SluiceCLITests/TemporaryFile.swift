@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A file that exists as long as the value that holds it.
 final class TemporaryFile {
@@ -12,11 +13,7 @@ final class TemporaryFile {
     /// Makes a file with the same text, packed by gzip.
     static func packed(_ text: String, suffix: String = ".csv") throws -> TemporaryFile {
         let file = try TemporaryFile(text, suffix: suffix)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["gzip", "-k", file.path]
-        try process.run()
-        process.waitUntilExit()
+        guard try runBlocking("/usr/bin/env", ["gzip", "-k", file.path]) == 0 else { throw Failure("gzip failed") }
         return TemporaryFile(existing: file.path + ".gz")
     }
 
