@@ -65,7 +65,19 @@ enum ClusterAction {
     }
 
     private static func say(_ moved: ClusterMigration.Moved, _ what: String) {
-        StandardOutput.shared.write(line: "database \(moved.name): \(what), with \(moved.position) groups")
+        switch moved {
+        case .database(let name, let position):
+            StandardOutput.shared.write(line: "database \(name): \(what), with \(position) groups")
+        case .users(let copied, let known):
+            StandardOutput.shared.write(line: "users: \(copied.count) came along")
+            for name in known {
+                StandardOutput.shared.write(
+                    line: "user \(DisplayText.harmless(name)): stays as the cluster has it, with that password")
+            }
+        case .usersOfAdoption:
+            StandardOutput.shared.write(
+                line: "users: as they were when the folder was adopted; later changes were in PostgreSQL")
+        }
     }
 
     #if PostgreSQL

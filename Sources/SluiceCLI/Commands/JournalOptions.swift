@@ -16,7 +16,7 @@ enum JournalOptions {
             "journal-listen", "URL",
             "where to listen for news if --journal names a pooler; none asks instead, every 250 ms"),
         .value("node", "NAME", "the name of this node; that of the machine by default"),
-        .value("node-url", "URL", "where clients reach this node, for 'sluice cluster status'"),
+        .value("node-url", "URL", "ws://HOST:PORT where clients reach this node; other nodes hand sessions over to it"),
     ]
 
     /// The advice for a program that was built without the trait.
@@ -31,6 +31,11 @@ enum JournalOptions {
                 throw .usage("--\(name) is about a node of a cluster; name its journal with --journal=URL")
             }
             return
+        }
+        if let address = arguments.value("node-url"), !["ws://", "wss://"].contains(where: address.hasPrefix) {
+            throw .usage(
+                "--node-url is where clients reach this node, such as wss://a.example, and not "
+                    + "'\(DisplayText.shortened(address))'")
         }
         #if PostgreSQL
             do throws(StorageError) {

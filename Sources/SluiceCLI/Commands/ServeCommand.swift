@@ -69,7 +69,7 @@ struct ServeCommand: Command {
             configuration.metricsListen = .init(host: address.host, port: address.port)
         }
         metricsPath = arguments.value("metrics-file")
-        drainTime = try arguments.duration("drain") ?? .zero
+        drainTime = try arguments.duration("drain", mayBeZero: true) ?? .zero
         self.configuration = configuration
     }
 

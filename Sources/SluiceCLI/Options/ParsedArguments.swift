@@ -37,7 +37,7 @@ extension ParsedArguments {
     }
 
     /// The value of an option that is a duration: `30`, `30s`, `500ms` or `2m`.
-    func duration(_ name: String) throws(CommandError) -> Duration? {
+    func duration(_ name: String, mayBeZero: Bool = false) throws(CommandError) -> Duration? {
         guard let text = value(name) else { return nil }
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let number = Double(digits)
@@ -48,7 +48,7 @@ extension ParsedArguments {
             case "m": 60
             default: nil
             }
-        guard let number, let unit, number > 0, number * unit <= 1_000_000 else {
+        guard let number, let unit, number > 0 || mayBeZero && number == 0, number * unit <= 1_000_000 else {
             throw .usage("--\(name) is a length of time such as 30, 30s, 500ms or 2m, and '\(text)' is none")
         }
         return .milliseconds(Int64((number * unit * 1000).rounded(.up)))

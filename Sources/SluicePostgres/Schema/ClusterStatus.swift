@@ -40,6 +40,8 @@ public struct ClusterStatus: Sendable, Hashable, Codable {
         public var snapshot: UInt64?
         /// Which node has each duty now, by the duty's name.
         public var duties: [String: String]
+        /// Whether it has left the cluster.
+        public var isDetached: Bool
     }
 
     /// The version of the tables.
@@ -77,7 +79,8 @@ extension PostgresCluster {
           (SELECT position FROM sluice.journal WHERE database = d.id ORDER BY position LIMIT 1),
           (SELECT max(position) FROM sluice.snapshot WHERE database = d.id AND state = 2),
           coalesce((SELECT string_agg(name || E'\\n' || node, E'\\n' ORDER BY name) FROM sluice.duty
-            WHERE database = d.id AND until > clock_timestamp()), '')
+            WHERE database = d.id AND until > clock_timestamp()), ''),
+          d.history = '\(DatabaseRow.Phase.sealed.rawValue)'
         FROM sluice.database AS d CROSS JOIN LATERAL
           (SELECT position, at FROM sluice.journal WHERE database = d.id ORDER BY position DESC LIMIT 1) AS last
         ORDER BY d.name
@@ -104,7 +107,7 @@ extension PostgresCluster {
                     start: UInt64(clamping: databases.integer(4, row: row)),
                     quiet: Double(databases.integer(3, row: row)) / 1_000,
                     snapshot: databases.isNull(5, row: row) ? nil : UInt64(clamping: databases.integer(5, row: row)),
-                    duties: duties(databases.text(6, row: row)))
+                    duties: duties(databases.text(6, row: row)), isDetached: databases.flag(7, row: row))
             }
             let nodes = try connection.execute(nodesQuestion)
             return ClusterStatus(

@@ -46,7 +46,10 @@ extension PostgresCluster {
         try asking(url, name) { journals throws(StorageError) in
             let before = try lastComparison(journals, name)
             try request(.comparison, journals, name)
-            let position = try waiting(timeout, "no node has compared; see their logs") {
+            let position = try waiting(
+                timeout,
+                "no node has compared; one that has just ended may have been counted: try again, or see their logs"
+            ) {
                 () throws(StorageError) -> UInt64? in
                 let last = try lastComparison(journals, name)
                 return last > before ? last : nil
@@ -98,6 +101,12 @@ extension PostgresCluster {
             count = try connection.execute(begun, .optionalText(name), .text(greeting.history.description))
                 .affectedCount
         } catch {
+            if error.state == "42501" {
+                throw StorageError(
+                    .journal,
+                    "the epoch could not be begun: it is for the owner of the tables, as whom 'sluice cluster init' was run"
+                )
+            }
             throw error.storageError("the epoch could not be begun", address)
         }
         if let name, count == 0 {

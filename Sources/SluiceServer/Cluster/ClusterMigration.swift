@@ -4,11 +4,14 @@ package import SluiceStorage
 
 /// Brings the databases of a server alone into a cluster, and back. The server does not run meanwhile.
 package struct ClusterMigration {
-    /// A database that was brought over.
-    package struct Moved: Sendable {
-        package var name: String
-        /// The last group that it has.
-        package var position: UInt64
+    /// What was brought over.
+    package enum Moved: Sendable {
+        /// A database, with its last group.
+        case database(String, position: UInt64)
+        /// Users, and those who stay as the target had them.
+        case users([String], known: [String])
+        /// The users as they were when the folder was adopted.
+        case usersOfAdoption
     }
 
     /// The number of groups that are followed at a time.
@@ -39,26 +42,47 @@ package struct ClusterMigration {
         let cluster = try service.clusterID
         switch try ReplicaFolder.marked(path) {
         case nil: break
-        case cluster?: throw refusal("is a node's of this cluster already", "start the node")
-        case _?: throw refusal("has replicas of another cluster", "detach it from that one first")
+        case let mark? where mark.cluster != cluster:
+            throw refusal("has replicas of another cluster", "detach it from that one first")
+        case let mark? where !mark.isAdopting: throw refusal("is a node's of this cluster already", "start the node")
+        case _?: break
         }
         let names = DataFolder.databaseNames(path)
         guard !names.isEmpty else {
             throw refusal("has no databases", "start a node with it; there is nothing to adopt")
         }
-        for name in names { report(Moved(name: name, position: try adopt(name, into: service).position)) }
-        try adoptUsers(into: service)
-        try ReplicaFolder.adopt(path, by: cluster)
+        // All are looked at before the first is touched.
+        for name in names { try checkAdoptable(name, service) }
+        try ReplicaFolder.mark(path, ReplicaFolder.Mark(cluster: cluster, isAdopting: true))
+        for name in names { report(.database(name, position: try adopt(name, into: service).position)) }
+        if let moved = try adoptUsers(into: service) { report(moved) }
+        try ReplicaFolder.mark(path, ReplicaFolder.Mark(cluster: cluster))
+    }
+
+    /// Checks that the cluster does not have another database of the name.
+    private func checkAdoptable(_ name: String, _ service: any JournalService) throws {
+        let storage = try SQLiteServerStorage.open(.file(file(name)), databaseID: ObjectID(high: 0, low: 0))
+        let (id, damage) = (storage.databaseID, storage.damage ?? storage.obstacle)
+        storage.close()
+        if let damage { throw damage }
+        do {
+            guard try service.existingJournal(ofDatabase: name).databaseID != id else { return }
+        } catch let error as StorageError where error.code == .notFound { return }
+        throw StorageError(
+            .exists,
+            "the cluster has another database '\(name)', so nothing was adopted; move \(file(name)) and what belongs to "
+                + "it away, or export and import its objects under another name")
     }
 
     /// Brings the users into the cluster, and gives their file another name.
-    private func adoptUsers(into service: any JournalService) throws {
+    private func adoptUsers(into service: any JournalService) throws -> Moved? {
         let users = path + "/" + LoginSetup.usersFile
-        guard access(users, F_OK) == 0 else { return }
+        guard access(users, F_OK) == 0 else { return nil }
         let file = try UserFile(users)
         defer { file.close() }
-        _ = try UserTransfer.copy(from: file, to: service.users)
+        let (copied, known) = try UserTransfer.copy(from: file, to: service.users)
         try rename(users, to: users + "-adopted")
+        return .users(copied, known: known)
     }
 
     /// Brings the users of the cluster into a folder. A file of users that is there gets another name.
@@ -109,7 +133,7 @@ package struct ClusterMigration {
         _ names: [String]?, to target: String?, from service: any JournalService, report: (Moved) -> Void
     ) throws {
         let cluster = try service.clusterID
-        guard try ReplicaFolder.marked(path) == cluster else {
+        guard try ReplicaFolder.marked(path) == ReplicaFolder.Mark(cluster: cluster) else {
             throw refusal("is none of a node of this cluster", "name that of a node, or the journal of its cluster")
         }
         guard target != nil || names == nil else {
@@ -119,7 +143,7 @@ package struct ClusterMigration {
         for name in try names ?? service.databaseNames {
             let head = try bringUp(name, service)
             if let target { try copy(name, to: target) }
-            report(Moved(name: name, position: head.position))
+            report(.database(name, position: head.position))
         }
         try detachUsers(from: service, to: target ?? path)
         if target == nil { try ReplicaFolder.release(path) }
@@ -148,7 +172,19 @@ package struct ClusterMigration {
             storage.close()
             if let damage { throw damage }
             if let target { try copy(name, to: target) }
-            report(Moved(name: name, position: head.position))
+            report(.database(name, position: head.position))
+        }
+        let users = path + "/" + LoginSetup.usersFile
+        let restored = (target ?? path) + "/" + LoginSetup.usersFile
+        if access(users + "-adopted", F_OK) == 0, access(restored, F_OK) != 0 {
+            if target == nil {
+                try rename(users + "-adopted", to: users)
+            } else {
+                let (file, copy) = (try UserFile(users + "-adopted"), try UserFile(restored))
+                defer { for file in [file, copy] { file.close() } }
+                _ = try UserTransfer.copy(from: file, to: copy)
+            }
+            report(.usersOfAdoption)
         }
         if target == nil { try ReplicaFolder.release(path) }
     }

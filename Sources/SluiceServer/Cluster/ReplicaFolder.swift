@@ -6,6 +6,15 @@ internal import SluiceStorage
 /// nobody serves a replica as if it were the database, or a database as if it were a replica.
 enum ReplicaFolder {
     private static let name = "/server.cluster"
+    /// What stands behind the id while the databases of the folder are being adopted.
+    private static let adopting = " adopting"
+
+    /// What the file says.
+    struct Mark: Hashable {
+        var cluster: String
+        /// Whether some databases may be the cluster's, and others not yet.
+        var isAdopting = false
+    }
 
     /// Checks that the folder belongs to a cluster, or to none, and names the cluster in a folder without databases.
     ///
@@ -16,7 +25,11 @@ enum ReplicaFolder {
     static func claim(_ path: String, for cluster: String?) throws(ServerError) {
         switch (try marked(path), cluster) {
         case (nil, nil): return
-        case (let marked?, let cluster?) where marked == cluster: return
+        case (let marked?, _) where marked.isAdopting:
+            throw refusal(
+                path, "has databases of which only some are a cluster's, since their adoption was not finished",
+                "run 'sluice cluster adopt' again")
+        case (let marked?, let cluster?) where marked.cluster == cluster: return
         case (_?, nil):
             throw refusal(
                 path, "has replicas of a cluster, which may lack what other nodes have written",
@@ -31,12 +44,9 @@ enum ReplicaFolder {
                     path, "has databases that are no replicas",
                     "name an empty folder, or make them the cluster's with 'sluice cluster adopt'")
             }
-            try mark(path, cluster)
+            try mark(path, Mark(cluster: cluster))
         }
     }
-
-    /// Names the cluster in a folder whose databases it has adopted.
-    static func adopt(_ path: String, by cluster: String) throws(ServerError) { try mark(path, cluster) }
 
     /// Makes the folder one of a server alone.
     static func release(_ path: String) throws(ServerError) {
@@ -46,7 +56,7 @@ enum ReplicaFolder {
     }
 
     /// The cluster that the folder names; nil for none.
-    static func marked(_ path: String) throws(ServerError) -> String? {
+    static func marked(_ path: String) throws(ServerError) -> Mark? {
         let file = open(path + name, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
             if errno == ENOENT { return nil }
@@ -55,18 +65,20 @@ enum ReplicaFolder {
         defer { close(file) }
         var bytes = [UInt8](repeating: 0, count: 128)
         let count = max(0, read(file, &bytes, bytes.count))
-        let text = String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        var text = String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        let isAdopting = text.hasSuffix(adopting)
+        if isAdopting { text.removeLast(adopting.count) }
         guard Hexadecimal.decode(text)?.count == 16 else {
             throw refusal(
                 path, "has a file server.cluster that names no cluster",
                 "move the folder away, and start with an empty one")
         }
-        return text
+        return Mark(cluster: text, isAdopting: isAdopting)
     }
 
     /// Names the cluster in the folder, durably, before there is a replica in it.
-    private static func mark(_ path: String, _ cluster: String) throws(ServerError) {
-        let text = Array((cluster + "\n").utf8)
+    static func mark(_ path: String, _ mark: Mark) throws(ServerError) {
+        let text = Array((mark.cluster + (mark.isAdopting ? adopting : "") + "\n").utf8)
         let draft = path + name + "-new"
         unlink(draft)
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -49,7 +49,7 @@ extension StorageError {
         case .readOnly: "it may not be written"
         case .io: "its disk reported an error"
         case .busy where isSilence, .outcomeUnknown: "the journal that it shares with other servers does not answer"
-        case .journal: "the journal that it shares with other servers has another history, from which it is made anew"
+        case .journal: "the journal that it shares with other servers goes on without it as it is, or has ended"
         default: nil
         }
     }

@@ -1,0 +1,88 @@
+import SluiceBackend
+import SluiceTesting
+import TestSupport
+import Testing
+
+@testable import SluiceServer
+@testable import SluiceStorage
+
+/// Databases of a server alone that become a cluster's, and come back.
+struct ClusterMigrationTests {
+    private let server: TestServer
+    private let journals: MemoryJournals
+
+    init() async throws {
+        server = try TestServer()
+        journals = try MemoryJournals()
+        for name in ["a", "b"] {
+            let database = try await server.database(name, models: models)
+            try await database.putFlight("UA1", delay: 5)
+        }
+        await server.stop()
+    }
+
+    private func flights(_ name: String) async throws -> [String: Int] {
+        let found = try await server.database(name, models: models).objects(Flight.self).fetch()
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.id, $0.delay) })
+    }
+
+    private func adopt() throws -> [String] {
+        var moved: [String] = []
+        try ClusterMigration(server.folder).adopt(into: journals) { moved.append("\($0)") }
+        return moved
+    }
+
+    @Test func `databases are adopted with what they have, and come back`() async throws {
+        #expect(try adopt().count == 2)
+        #expect(try journals.databaseNames == ["a", "b"])
+        #expect(throws: ServerError.self) { try server.start() }
+        let again = #expect(throws: ServerError.self) { try adopt() }
+        #expect(again?.message.contains("already") == true)
+        try ClusterMigration(server.folder).detach(nil, to: nil, from: journals) { _ in }
+        try server.start()
+        #expect(try await flights("a") == ["UA1": 5])
+        let sealed = #expect(throws: StorageError.self) { try journals.journal(ofDatabase: "a") }
+        #expect(sealed?.message.contains("detached") == true)
+        await server.stop()
+        #expect(try adopt().count == 2, "what has left may come again")
+    }
+
+    @Test func `if the cluster has another database of a name, nothing is adopted`() async throws {
+        _ = try journals.journal(ofDatabase: "b")
+        let error = #expect(throws: StorageError.self) { try adopt() }
+        #expect(error?.code == .exists && error?.message.contains("nothing was adopted") == true)
+        #expect(try journals.databaseNames == ["b"])
+        try server.start()
+        #expect(try await flights("a") == ["UA1": 5])
+    }
+
+    @Test func `an adoption that did not end is repeated, and no server starts before`() async throws {
+        #expect(try adopt().count == 2)
+        let cluster = journals.clusterID
+        try ReplicaFolder.mark(server.folder, ReplicaFolder.Mark(cluster: cluster, isAdopting: true))
+        let error = #expect(throws: ServerError.self) { try server.start() }
+        #expect(error?.message.contains("not finished") == true)
+        #expect(throws: ServerError.self) { try ReplicaFolder.claim(server.folder, for: cluster) }
+        #expect(try adopt().count == 2)
+        #expect(try ReplicaFolder.marked(server.folder) == ReplicaFolder.Mark(cluster: cluster))
+        try ReplicaFolder.claim(server.folder, for: cluster)
+    }
+
+    @Test func `without journals the replicas become a server's as they are, with the users of the adoption`()
+        async throws
+    {
+        let users = try UserFile(server.folder + "/server.users")
+        _ = try users.write(about: "ada") { try $0.add(UserRecord(name: "ada", password: "x", createdAt: 1)) }
+        users.close()
+        #expect(try adopt().last == "users([\"ada\"], known: [])")
+        #expect(try journals.users.read { try $0.user("ada")?.password } == "x")
+        var moved: [String] = []
+        try ClusterMigration(server.folder).detachOffline(nil, to: nil) { moved.append("\($0)") }
+        #expect(moved.count == 3 && moved.last == "usersOfAdoption")
+        let restored = try UserFile(server.folder + "/server.users")
+        #expect(try restored.read { try $0.user("ada")?.password } == "x")
+        restored.close()
+        try server.start()
+        #expect(try await flights("b") == ["UA1": 5])
+    }
+}
