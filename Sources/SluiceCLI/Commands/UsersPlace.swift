@@ -42,7 +42,7 @@ enum UsersPlace {
                     "'\(folder)' is the folder of a node of a cluster, whose users are in its PostgreSQL; name that with "
                         + "--journal=URL in place of --data")
             }
-            return OpenUsers(store: try UserFile(folder + "/server.users"))
+            return OpenUsers(store: try UserFile(folder + "/" + UserFile.name))
         case .journal(let url):
             #if PostgreSQL
                 let journals: PostgresJournals

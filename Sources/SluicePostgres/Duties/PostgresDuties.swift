@@ -25,14 +25,10 @@ final class PostgresDuties: DutyService {
 
     func take(_ duty: Duty) throws -> HeldDuty? {
         let deadline = ContinuousClock.now + DutyStatements.time
-        let taken: PostgresResult
-        do throws(PostgresFailure) {
-            taken = try pool.withConnection { accepted throws(PostgresFailure) in
-                try accepted.connection.execute(
-                    DutyStatements.take, .text(duty.database), .text(duty.name), .text(row.name), .bytes(row.run))
-            }
-        } catch {
-            throw error.storageError("the duty '\(duty.name)' of '\(duty.database)' could not be taken", pool.address)
+        let what = "the duty '\(duty.name)' of '\(duty.database)' could not be taken"
+        let taken = try pool.asking(what) { accepted throws(PostgresFailure) in
+            try accepted.connection.execute(
+                DutyStatements.take, .text(duty.database), .text(duty.name), .text(row.name), .bytes(row.run))
         }
         guard taken.rowCount == 1 else { return nil }
         let term = UInt64(clamping: taken.integer(0))
@@ -42,15 +38,11 @@ final class PostgresDuties: DutyService {
 
     func renew(_ held: HeldDuty) throws -> Bool {
         let deadline = ContinuousClock.now + DutyStatements.time
-        let renewed: PostgresResult
-        do throws(PostgresFailure) {
-            renewed = try pool.withConnection { accepted throws(PostgresFailure) in
-                try accepted.connection.execute(
-                    DutyStatements.renew, .text(held.duty.database), .text(held.duty.name), .bytes(row.run),
-                    .integer(Int64(clamping: held.term)))
-            }
-        } catch {
-            throw error.storageError("the duty '\(held.duty.name)' could not be renewed", pool.address)
+        let what = "the duty '\(held.duty.name)' could not be renewed"
+        let renewed = try pool.asking(what) { accepted throws(PostgresFailure) in
+            try accepted.connection.execute(
+                DutyStatements.renew, .text(held.duty.database), .text(held.duty.name), .bytes(row.run),
+                .integer(Int64(clamping: held.term)))
         }
         let isRenewed = renewed.affectedCount == 1
         leases.withLock { leases in

@@ -16,7 +16,7 @@ enum MessageStatements {
           WHERE EXISTS (SELECT 1 FROM sluice.node WHERE name <> $1 AND seen > clock_timestamp() - interval '15 s')
             AND (SELECT coalesce(max(id) - min(id), 0) FROM sluice.message) < \(countMax)
           ORDER BY m.place RETURNING id)
-        SELECT count(pg_notify('\(JournalBell.channel)', concat_ws(' ', '\(MessageInbox.kind)', first, last, $1)))
+        SELECT count(pg_notify('\(NewsChannel.name)', concat_ws(' ', '\(MessageInbox.kind)', first, last, $1)))
         FROM (SELECT min(id) AS first, max(id) AS last FROM sent) AS range WHERE first IS NOT NULL
         """)
 

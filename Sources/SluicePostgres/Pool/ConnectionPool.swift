@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import SluiceModel
+internal import SluiceStorage
 internal import Synchronization
 
 /// A connection that was accepted, with what its server said.
@@ -69,6 +70,18 @@ final class ConnectionPool: Sendable {
         let connection = try take()
         defer { give(connection) }
         return try body(connection)
+    }
+
+    /// Runs `body` with a connection, for callers who know no more of failures than the engine does.
+    ///
+    /// - Parameter what: what could not be done, as a clause: "the group could not be appended".
+    /// - Throws: as ``PostgresFailure/storageError(_:_:)``.
+    func asking<Result>(
+        _ what: @autoclosure () -> String, _ body: (AcceptedConnection) throws(PostgresFailure) -> Result
+    ) throws(StorageError) -> Result {
+        do throws(PostgresFailure) { return try withConnection(body) } catch {
+            throw error.storageError(what(), address)
+        }
     }
 
     /// Makes a connection beside the pool, unless the last attempt was too short a time ago.

@@ -10,13 +10,8 @@ internal import Synchronization
 /// While one notification is under way, those that come are one: the last position of each database counts. Nothing is
 /// lost if none arrives, since everyone also asks (``JournalWatch``).
 final class JournalBell: Sendable {
-    /// The channel, and the payload: the number of the database and a position.
-    static let channel = "sluice"
-    /// What stands in the place of a position where an administrator asks for an upkeep.
-    static let upkeep = "upkeep"
-
     private static let notify = PostgresStatement(
-        "notify", "SELECT count(pg_notify('\(channel)', payload)) FROM unnest($1) AS payload")
+        "notify", "SELECT count(pg_notify('\(NewsChannel.name)', payload)) FROM unnest($1) AS payload")
 
     private let pool: ConnectionPool
     private let row: NodeRow

@@ -90,7 +90,7 @@ final class JournalWatch: Sendable {
                     + "address with --journal-listen, or none")
             return (accepted.connection, false)
         }
-        try accepted.connection.execute(script: "LISTEN \(JournalBell.channel)")
+        try accepted.connection.execute(script: "LISTEN \(NewsChannel.name)")
         return (accepted.connection, true)
     }
 
@@ -128,7 +128,7 @@ final class JournalWatch: Sendable {
             if kind == UserNews.kind { return users.heed(rest) }
             if kind == MessageInbox.kind { return messages.heed(rest) }
         }
-        if words.count == 2, words[1] == JournalBell.upkeep, let id = Int64(words[0]) {
+        if words.count == 2, words[1] == NewsChannel.upkeep, let id = Int64(words[0]) {
             if let place = places[id] { tell(.upkeepRequested(database: place.name)) }
             return
         }

@@ -85,11 +85,8 @@ public final class PostgresJournals: JournalService {
 
     package var clusterID: String {
         get throws {
-            do throws(PostgresFailure) {
-                return try pool.withConnection { _ in identity.clusterID }.map { Hexadecimal.encode($0) } ?? ""
-            } catch {
-                throw error.storageError("the journal's server cannot be used", pool.address)
-            }
+            let id = try pool.asking("the journal's server cannot be used") { _ in identity.clusterID }
+            return id.map { Hexadecimal.encode($0) } ?? ""
         }
     }
 
@@ -100,16 +97,12 @@ public final class PostgresJournals: JournalService {
     }
 
     package func journal(ofDatabase name: String) throws -> any Journal {
-        let found: DatabaseRow
-        do throws(PostgresFailure) {
-            found = try pool.withConnection { accepted throws(PostgresFailure) in
-                if let found = try DatabaseRow.find(name, accepted.connection) { return found }
-                try make(name, accepted)
-                if let made = try DatabaseRow.find(name, accepted.connection) { return made }
-                throw .lost("a new database is not there")
-            }
-        } catch {
-            throw error.storageError("the journal of '\(name)' could not be opened", pool.address)
+        let what = "the journal of '\(name)' could not be opened"
+        let found = try pool.asking(what) { accepted throws(PostgresFailure) in
+            if let found = try DatabaseRow.find(name, accepted.connection) { return found }
+            try make(name, accepted)
+            if let made = try DatabaseRow.find(name, accepted.connection) { return made }
+            throw .lost("a new database is not there")
         }
         switch found.phase {
         case nil, .adopted: return journal(of: found, name)
@@ -130,12 +123,10 @@ public final class PostgresJournals: JournalService {
 
     package var databaseNames: [String] {
         get throws {
-            do throws(PostgresFailure) {
-                let found = try pool.withConnection { accepted throws(PostgresFailure) in
-                    try accepted.connection.execute(JournalStatements.names)
-                }
-                return (0..<found.rowCount).map { found.text(0, row: $0) }
-            } catch { throw error.storageError("the databases could not be listed", pool.address) }
+            let found = try pool.asking("the databases could not be listed") { accepted throws(PostgresFailure) in
+                try accepted.connection.execute(JournalStatements.names)
+            }
+            return (0..<found.rowCount).map { found.text(0, row: $0) }
         }
     }
 
@@ -146,13 +137,9 @@ public final class PostgresJournals: JournalService {
     package func seal(_ name: String) throws -> JournalHead { try adoption.seal(name) }
 
     package func existingJournal(ofDatabase name: String) throws -> any Journal {
-        let found: DatabaseRow?
-        do throws(PostgresFailure) {
-            found = try pool.withConnection { accepted throws(PostgresFailure) in
-                try DatabaseRow.find(name, accepted.connection)
-            }
-        } catch {
-            throw error.storageError("the journal of '\(name)' could not be opened", pool.address)
+        let what = "the journal of '\(name)' could not be opened"
+        let found = try pool.asking(what) { accepted throws(PostgresFailure) in
+            try DatabaseRow.find(name, accepted.connection)
         }
         guard let found, found.phase != .adopting else {
             throw StorageError(.notFound, "the cluster has no database '\(name)'")

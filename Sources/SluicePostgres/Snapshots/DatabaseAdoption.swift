@@ -68,9 +68,7 @@ struct DatabaseAdoption {
     private func asking<Result>(
         _ what: String, _ body: (PostgresConnection) throws(PostgresFailure) -> Result
     ) throws(StorageError) -> Result {
-        do throws(PostgresFailure) {
-            return try pool.withConnection { accepted throws(PostgresFailure) in try body(accepted.connection) }
-        } catch { throw error.storageError(what, pool.address) }
+        try pool.asking(what) { accepted throws(PostgresFailure) in try body(accepted.connection) }
     }
 }
 

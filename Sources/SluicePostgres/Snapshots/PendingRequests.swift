@@ -32,13 +32,11 @@ final class PendingRequests: Sendable {
 
     private func read() throws(StorageError) {
         let now = ContinuousClock.now
-        do throws(PostgresFailure) {
-            let found = try pool.withConnection { accepted throws(PostgresFailure) in
-                try accepted.connection.execute(SnapshotStatements.requests)
-            }
-            let names = (0..<found.rowCount).map { "\(found.integer(0, row: $0)) \(found.text(1, row: $0))" }
-            state.withLock { $0 = State(names: Set(names), readAt: now) }
-        } catch { throw error.storageError("the requests could not be read", pool.address) }
+        let found = try pool.asking("the requests could not be read") { accepted throws(PostgresFailure) in
+            try accepted.connection.execute(SnapshotStatements.requests)
+        }
+        let names = (0..<found.rowCount).map { "\(found.integer(0, row: $0)) \(found.text(1, row: $0))" }
+        state.withLock { $0 = State(names: Set(names), readAt: now) }
     }
 }
 

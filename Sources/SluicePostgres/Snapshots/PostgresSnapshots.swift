@@ -19,6 +19,8 @@ final class PostgresSnapshots: SnapshotService {
         var start: UInt64
         var end: UInt64
         var counted: SnapshotBacklog
+        /// When the first of the groups was appended; nil without any.
+        var since: ContinuousClock.Instant?
     }
 
     init(pool: ConnectionPool, row: NodeRow, places: JournalPlaces) {
@@ -54,8 +56,11 @@ final class PostgresSnapshots: SnapshotService {
         backlog.end = UInt64(clamping: more.integer(2))
         backlog.counted.recordCount += Int(more.integer(0))
         backlog.counted.byteCount += Int(more.integer(1))
-        let age = try backlog.counted.recordCount > 0 ? after(start, oldestOf: name) : 0
-        backlog.counted.seconds = age
+        if backlog.counted.recordCount > 0 {
+            let since = try backlog.since ?? .now - .seconds(after(start, oldestOf: name))
+            backlog.since = since
+            backlog.counted.seconds = Int((ContinuousClock.now - since) / .seconds(1))
+        }
         backlogs.withLock { [backlog] in $0[name] = backlog }
         return backlog.counted
     }
@@ -87,7 +92,7 @@ final class PostgresSnapshots: SnapshotService {
         let id = try id(of: name)
         _ = try asking("nothing could be asked for") { connection throws(PostgresFailure) in
             try connection.execute(
-                SnapshotStatements.request, .integer(id), .text(upkeep.rawValue), .text(JournalBell.channel))
+                SnapshotStatements.request, .integer(id), .text(upkeep.rawValue), .text(NewsChannel.name))
         }
     }
 
@@ -241,9 +246,7 @@ final class PostgresSnapshots: SnapshotService {
     private func asking<Result>(
         _ what: @autoclosure () -> String, _ body: (PostgresConnection) throws(PostgresFailure) -> Result
     ) throws(StorageError) -> Result {
-        do throws(PostgresFailure) {
-            return try pool.withConnection { accepted throws(PostgresFailure) in try body(accepted.connection) }
-        } catch { throw error.storageError(what(), pool.address) }
+        try pool.asking(what()) { accepted throws(PostgresFailure) in try body(accepted.connection) }
     }
 
     /// Runs a statement whose first four parameters say which database it is about, and which duty the node must have.

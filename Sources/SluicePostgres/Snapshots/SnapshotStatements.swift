@@ -115,7 +115,7 @@ enum SnapshotStatements {
         nil,
         """
         WITH asked AS (INSERT INTO sluice.request (database, name) VALUES ($1, $2) ON CONFLICT DO NOTHING)
-        SELECT pg_notify($3, $1 || ' \(JournalBell.upkeep)')
+        SELECT pg_notify($3, $1 || ' \(NewsChannel.upkeep)')
         """)
 
     static let requests = PostgresStatement("requests", "SELECT database, name FROM sluice.request")

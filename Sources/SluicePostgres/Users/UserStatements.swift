@@ -8,7 +8,7 @@ enum UserStatements {
         "users-tell",
         """
         WITH changed AS (UPDATE sluice.changes SET number = number + 1 WHERE what = 'users' RETURNING number)
-        SELECT count(pg_notify('\(JournalBell.channel)', '\(UserNews.kind) ' || number)) FROM changed
+        SELECT count(pg_notify('\(NewsChannel.name)', '\(UserNews.kind) ' || number)) FROM changed
         """)
 
     /// How often something has changed on which open sessions depend.

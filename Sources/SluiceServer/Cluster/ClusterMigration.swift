@@ -14,9 +14,6 @@ package struct ClusterMigration {
         case usersOfAdoption
     }
 
-    /// The number of groups that are followed at a time.
-    private static let recordCountMax = 64
-
     private let path: String
     /// Locked, so that no server runs there.
     private let folder: DataFolder
@@ -33,8 +30,8 @@ package struct ClusterMigration {
 
     // MARK: Into a cluster
 
-    /// Makes all databases and users of the folder the cluster's, and the folder that of a node. What was brought over before an
-    /// error stays, and is left out when this is done again. O(n).
+    /// Makes all databases and users of the folder the cluster's, and the folder that of a node. What was brought over
+    /// before an error stays, and is left out when this is done again. O(n).
     ///
     /// - Parameter report: called after each database.
     /// - Throws: ``ServerError``; ``StorageError``.
@@ -76,7 +73,7 @@ package struct ClusterMigration {
 
     /// Brings the users into the cluster, and gives their file another name.
     private func adoptUsers(into service: any JournalService) throws -> Moved? {
-        let users = path + "/" + LoginSetup.usersFile
+        let users = path + "/" + UserFile.name
         guard access(users, F_OK) == 0 else { return nil }
         let file = try UserFile(users)
         defer { file.close() }
@@ -87,7 +84,7 @@ package struct ClusterMigration {
 
     /// Brings the users of the cluster into a folder. A file of users that is there gets another name.
     private func detachUsers(from service: any JournalService, to folder: String) throws {
-        let users = folder + "/" + LoginSetup.usersFile
+        let users = folder + "/" + UserFile.name
         if access(users, F_OK) == 0 { try rename(users, to: users + "-before") }
         guard try !service.users.read({ try $0.users().isEmpty && $0.allDates().isEmpty }) else { return }
         let file = try UserFile(users)
@@ -136,10 +133,7 @@ package struct ClusterMigration {
         guard try ReplicaFolder.marked(path) == ReplicaFolder.Mark(cluster: cluster) else {
             throw refusal("is none of a node of this cluster", "name that of a node, or the journal of its cluster")
         }
-        guard target != nil || names == nil else {
-            throw refusal(
-                "is a node's as a whole, so a part of it cannot be detached in place", "name a folder for the files")
-        }
+        try checkPlace(names, target)
         for name in try names ?? service.databaseNames {
             let head = try bringUp(name, service)
             if let target { try copy(name, to: target) }
@@ -159,10 +153,7 @@ package struct ClusterMigration {
         guard try ReplicaFolder.marked(path) != nil else {
             throw refusal("is none of a cluster's node", "start a server with it as it is")
         }
-        guard target != nil || names == nil else {
-            throw refusal(
-                "is a node's as a whole, so a part of it cannot be detached in place", "name a folder for the files")
-        }
+        try checkPlace(names, target)
         for name in names ?? DataFolder.databaseNames(path) {
             guard SQLiteServerStorage.isTaken(file(name)) else {
                 throw refusal("has no database '\(name)'", "check the name")
@@ -174,8 +165,8 @@ package struct ClusterMigration {
             if let target { try copy(name, to: target) }
             report(.database(name, position: head.position))
         }
-        let users = path + "/" + LoginSetup.usersFile
-        let restored = (target ?? path) + "/" + LoginSetup.usersFile
+        let users = path + "/" + UserFile.name
+        let restored = (target ?? path) + "/" + UserFile.name
         if access(users + "-adopted", F_OK) == 0, access(restored, F_OK) != 0 {
             if target == nil {
                 try rename(users + "-adopted", to: users)
@@ -187,6 +178,14 @@ package struct ClusterMigration {
             report(.usersOfAdoption)
         }
         if target == nil { try ReplicaFolder.release(path) }
+    }
+
+    /// Checks that databases can go where they shall.
+    private func checkPlace(_ names: [String]?, _ target: String?) throws {
+        guard target != nil || names == nil else {
+            throw refusal(
+                "is a node's as a whole, so a part of it cannot be detached in place", "name a folder for the files")
+        }
     }
 
     /// Brings the replica of a database to the end of its journal, which is sealed.
@@ -211,9 +210,9 @@ package struct ClusterMigration {
             replica = try SQLiteServerStorage.open(.file(file(name)), databaseID: journal.databaseID)
         }
         // Most of it before the end, so that nodes go on as long as possible.
-        try follow(replica, journal)
+        try ReplicaFile.follow(journal, replica)
         let head = try service.seal(name)
-        try follow(replica, journal)
+        try ReplicaFile.follow(journal, replica)
         guard replica.head == head else {
             throw StorageError(
                 .journal,
@@ -221,14 +220,6 @@ package struct ClusterMigration {
                     + "\(head.position)")
         }
         return head
-    }
-
-    private func follow(_ replica: SQLiteServerStorage, _ journal: any Journal) throws {
-        while true {
-            let records = try journal.records(after: replica.head.position, countMax: Self.recordCountMax)
-            if records.isEmpty { return }
-            for record in records { _ = try replica.transaction { try replica.apply(record) } }
-        }
     }
 
     private func copy(_ name: String, to target: String) throws {

@@ -4,8 +4,6 @@ internal import SluiceStorage
 /// Proves a snapshot: what was stored is read back, follows the journal as a new server would, and then has to be what
 /// the servers that live have at the same position.
 struct SnapshotProof {
-    /// The number of groups that are read at a time.
-    private static let recordCountMax = 64
     /// How often it is looked whether the others have compared.
     private static let pause = DispatchTimeInterval.milliseconds(50)
 
@@ -34,26 +32,9 @@ struct SnapshotProof {
         let replica = try SQLiteServerStorage.open(
             .file(path), databaseID: journal.databaseID, durability: .process)
         defer { replica.close() }
-        try follow(replica, journal, to: position, isCancelled)
+        try ReplicaFile.follow(journal, replica, to: position, isCancelled: isCancelled)
         let digest = try replica.digest(isCancelled: isCancelled)
         return Set(try others(at: position, of: target, isCancelled).filter { $0.digest != digest }.map(\.node))
-    }
-
-    private func follow(
-        _ replica: SQLiteServerStorage, _ journal: any Journal, to position: UInt64, _ isCancelled: () -> Bool
-    ) throws {
-        while replica.head.position < position {
-            try check(isCancelled)
-            let left = Int(clamping: position - replica.head.position)
-            let records = try journal.records(
-                after: replica.head.position, countMax: min(left, Self.recordCountMax))
-            guard !records.isEmpty else {
-                throw StorageError(.journal, "the journal has no group after \(replica.head.position), and had one")
-            }
-            for record in records where record.head.position <= position {
-                _ = try replica.transaction { try replica.apply(record) }
-            }
-        }
     }
 
     /// What the servers that live have at a position.

@@ -9,9 +9,6 @@ internal import SluiceTransport
 
 /// Makes what checks logins, as a configuration says.
 enum LoginSetup {
-    /// The name of the file of users in a data folder.
-    static let usersFile = "server.users"
-
     /// Checks that a configuration says who may connect and what they may do, and that no secret travels in the clear.
     ///
     /// - Throws: ``ServerError/Code/invalidConfiguration``.
@@ -111,7 +108,7 @@ enum LoginSetup {
 
     /// The users of a server: those of its cluster, or those in its data folder.
     private static func users(_ configuration: ServerConfiguration) throws -> any UserStore {
-        let path = configuration.dataFolder.map { $0 + "/" + usersFile }
+        let path = configuration.dataFolder.map { $0 + "/" + UserFile.name }
         guard let journals = configuration.journals else {
             do { return try UserFile(path) } catch {
                 throw ServerError(.dataFolder, "the file of users cannot be used: \(error)", cause: error)

@@ -38,6 +38,34 @@ package enum ReplicaFile {
         try DatabaseFile.receive(path, kind: .server, fill: fill)
     }
 
+    /// The number of groups that ``follow(_:_:to:isCancelled:)`` reads at a time.
+    private static let recordCountMax = 64
+
+    /// Applies what a journal has to a replica that nobody serves.
+    ///
+    /// - Parameters:
+    ///   - position: the last group to apply; nil for all that there are.
+    ///   - isCancelled: asked now and then whether to give up.
+    /// - Throws: ``StorageError/Code/cancelled``; ``StorageError/Code/journal`` if the journal ends before the position, or
+    ///   does not continue the replica.
+    package static func follow(
+        _ journal: any Journal, _ replica: SQLiteServerStorage, to position: UInt64? = nil,
+        isCancelled: () -> Bool = { false }
+    ) throws {
+        while replica.head.position < position ?? .max {
+            guard !isCancelled() else { throw StorageError(.cancelled, "a replica is not wanted any more") }
+            let records = try journal.records(after: replica.head.position, countMax: recordCountMax)
+            guard !records.isEmpty else {
+                guard let position else { return }
+                throw StorageError(
+                    .journal, "the journal ends with group \(replica.head.position), and had group \(position)")
+            }
+            for record in records where record.head.position <= position ?? .max {
+                _ = try replica.transaction { try replica.apply(record) }
+            }
+        }
+    }
+
     /// Removes a database that is not open, with all that is beside it.
     package static func remove(_ path: String) {
         for suffix in ["", "-wal", "-shm", "-marker", "-damage", "-new", "-lock"] { unlink(path + suffix) }

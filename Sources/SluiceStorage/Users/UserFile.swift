@@ -5,6 +5,9 @@ internal import Synchronization
 /// The users of one server, in a file: an SQLite database that the server and the command `sluice users` open at the same
 /// time.
 package final class UserFile: UserStore {
+    /// The name of the file in a server's data folder.
+    package static let name = "server.users"
+
     /// How often the file is looked at for what other processes have changed.
     private static let watchTime = DispatchTimeInterval.milliseconds(250)
 
