@@ -142,16 +142,18 @@ package final class ChildProcess: Sendable {
     private func wait<Result: Sendable>(
         for what: String, _ body: @escaping @Sendable (inout State) -> Result?
     ) async throws -> Result {
-        try await blocking { [self] in
-            let deadline = Date(timeIntervalSinceNow: waitMax / .seconds(1))
-            condition.lock()
-            defer { condition.unlock() }
-            while true {
-                if let result = state.withLock({ body(&$0) }) { return result }
-                let isOver = state.withLock { $0.exitCode != nil && $0.openStreamCount == 0 }
-                guard !isOver, condition.wait(until: deadline) else {
-                    throw Failure("\(name): no \(what); it said \(state.withLock { $0.lines })")
-                }
+        try await blocking { [self] in try waitBlocking(for: what, body) }
+    }
+
+    private func waitBlocking<Result>(for what: String, _ body: (inout State) -> Result?) throws -> Result {
+        let deadline = Date(timeIntervalSinceNow: waitMax / .seconds(1))
+        condition.lock()
+        defer { condition.unlock() }
+        while true {
+            if let result = state.withLock({ body(&$0) }) { return result }
+            let isOver = state.withLock { $0.exitCode != nil && $0.openStreamCount == 0 }
+            guard !isOver, condition.wait(until: deadline) else {
+                throw Failure("\(name): no \(what); it said \(state.withLock { $0.lines })")
             }
         }
     }
@@ -189,13 +191,17 @@ package final class ChildProcess: Sendable {
     }
 
     /// Waits for the end of the program.
-    package func finish() async throws -> Exit {
-        try await wait(for: "end") { state in
-            guard let code = state.exitCode, state.openStreamCount == 0 else { return nil }
-            return Exit(
-                code: code, lines: Array(state.lines[0][state.taken[0]...]),
-                diagnostics: state.lines[1].joined(separator: "\n"))
-        }
+    package func finish() async throws -> Exit { try await wait(for: "end", Self.exit) }
+
+    /// Waits for the end of the program on the thread of the caller, with the help of no task: where a test calls this,
+    /// the thread may be one of the few that run tasks.
+    package func finishBlocking() throws -> Exit { try waitBlocking(for: "end", Self.exit) }
+
+    private static func exit(_ state: inout State) -> Exit? {
+        guard let code = state.exitCode, state.openStreamCount == 0 else { return nil }
+        return Exit(
+            code: code, lines: Array(state.lines[0][state.taken[0]...]),
+            diagnostics: state.lines[1].joined(separator: "\n"))
     }
 
     /// The program's memory in kilobytes, from `/proc`: `VmRSS` is the present amount, `VmHWM` the maximum so far.

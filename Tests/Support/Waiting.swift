@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import Synchronization
 
 /// A failure of a condition that a test waited for, or of the test's environment.
 package struct Failure: Error, CustomStringConvertible {
@@ -39,23 +38,12 @@ package func withFolder<Result>(_ body: (String) async throws -> Result) async t
     return try await body(path)
 }
 
-/// Runs a program to its end, on a thread that may block. Foundation's `Process` waits for a descriptor that programs
-/// which are started at the same time inherit, so it may wait for their ends, too.
+/// Runs a program to its end and blocks the thread meanwhile. Foundation's `Process` waits for a descriptor that
+/// programs which are started at the same time inherit, so it may wait for their ends, too.
 ///
 /// - Returns: the code with which it ended.
 package func runBlocking(_ program: String, _ arguments: [String]) throws -> Int32 {
-    let process = try ChildProcess(program, arguments)
-    let end = DispatchSemaphore(value: 0)
-    let code = Mutex<Result<Int32, any Error>>(.success(-1))
-    Task {
-        do {
-            let exit = try await process.finish()
-            code.withLock { $0 = .success(exit.code) }
-        } catch { code.withLock { $0 = .failure(error) } }
-        end.signal()
-    }
-    end.wait()
-    return try code.withLock { $0 }.get()
+    try ChildProcess(program, arguments).finishBlocking().code
 }
 
 /// Runs a program to its end; nil if there is no program of that name.
