@@ -107,6 +107,20 @@ public struct ServerSubscription: Sendable, Hashable, Codable, CustomStringConve
     public let subscribers: UInt64
     /// How many of these subscriptions are not complete yet.
     public let bootstrapping: UInt64
+    /// How many commits concerned the query since it was first observed.
+    public let found: UInt64
+    /// How many of them changed what its subscribers are to have.
+    public let changed: UInt64
+    /// What the subscribers were sent, in bytes, without what frames add.
+    public let sentBytes: UInt64
+    /// How many pages they were sent.
+    public let sentPages: UInt64
+    /// How long commits took for the query, in microseconds.
+    public let applyingMicroseconds: UInt64
+    /// How many subscriptions were brought up to date by pages.
+    public let bootstraps: UInt64
+    /// How long these waited for their last page, together, in microseconds.
+    public let bootstrapMicroseconds: UInt64
 
     /// One line: the query and the number of its subscriptions.
     public var description: String { "\(BoundedText.cut(query)): \(BoundedText.count(subscribers, "subscriber"))" }

@@ -7,8 +7,9 @@ struct Program: Sendable {
     static let sluice = Program([
         ServeCommand.self, ClusterCommand.self, UsersCommand.self, RulesCommand.self, ImportCommand.self,
         ExportCommand.self, QueryCommand.self, WriteCommand.self, SubscriptionsCommand.self, StatusCommand.self,
+        TopCommand.self, SessionsCommand.self, LogLevelCommand.self, ReloadCommand.self, DrainCommand.self,
         SchemaCommand.self, ExplainCommand.self, CanCommand.self,
-        CompletionCommand.self,
+        CompletionCommand.self, ManualCommand.self,
     ])
 
     private let commands: [any Command.Type]

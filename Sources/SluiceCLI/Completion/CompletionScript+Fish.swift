@@ -8,7 +8,7 @@ extension CompletionScript {
             let options = command.options.map { option in
                 let value = option.valueName == nil ? "" : " -r"
                 return
-                    "complete -c sluice \(condition) -l \(option.name)\(value)\(fishValues(option.completion)) -d \(quoted(option.summary))"
+                    "complete -c sluice \(condition) -l \(option.name)\(value)\(fishValues(option.completion)) -d \(quoted(option.explanation))"
             }
             let arguments = command.arguments.filter { $0.completion != .nothing }
                 .map { "complete -c sluice \(condition)\(fishValues($0.completion))" }

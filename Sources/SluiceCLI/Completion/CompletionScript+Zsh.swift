@@ -29,7 +29,7 @@ extension CompletionScript {
             let value = option.valueName.map { "=:\(escaped($0)):\(zshAction(option.completion))" }
             let assignment = value == nil ? "" : "="
             return quoted(
-                "\(repetition)--\(option.name)\(assignment)[\(escaped(option.summary))]\(value.map { String($0.dropFirst()) } ?? "")"
+                "\(repetition)--\(option.name)\(assignment)[\(escaped(option.explanation))]\(value.map { String($0.dropFirst()) } ?? "")"
             )
         }
         let arguments = command.arguments.enumerated().map { index, argument in

@@ -40,19 +40,17 @@ struct ArgumentParser {
         }
         guard option.isRepeatable || !parsed.has(name) else { throw .usage("--\(name) was given twice") }
         guard let valueName = option.valueName else {
-            guard parts.count == 1 else { throw .usage("--\(name) takes no value") }
-            parsed.add(flag: name)
+            guard let isOn = parts.count == 1 ? true : description.takesSettings ? Bool(String(parts[1])) : nil else {
+                throw .usage("--\(name) takes no value\(description.takesSettings ? " but true or false" : "")")
+            }
+            parsed.add(flag: name, isOn)
             return
         }
         let value = parts.count == 2 ? String(parts[1]) : next()
-        guard let value, !value.isEmpty || option.takesEmptyText, parts.count == 2 || !value.hasPrefix("--") else {
+        guard let value, parts.count == 2 || !value.hasPrefix("--") else {
             throw .usage("--\(name) needs a value: --\(name)=\(valueName)")
         }
-        if case .choices(let choices) = option.completion, !choices.contains(value) {
-            throw .usage(
-                "--\(name) is one of \(choices.joined(separator: ", ")), and '\(DisplayText.shortened(value))' is none of them"
-            )
-        }
+        try option.check(value)
         parsed.add(value: value, of: name)
     }
 

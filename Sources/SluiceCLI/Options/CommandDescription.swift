@@ -5,6 +5,8 @@ struct CommandDescription: Sendable {
     let summary: String
     let arguments: [ArgumentDescription]
     let options: [OptionDescription]
+    /// Whether the options may also be in the environment and in a file, see ``SettingSources``.
+    let takesSettings: Bool
     /// Paragraphs that help prints after the options.
     let notes: [String]
     /// Whole command lines, which help prints.
@@ -12,12 +14,13 @@ struct CommandDescription: Sendable {
 
     init(
         _ name: String, _ summary: String, arguments: [ArgumentDescription] = [], options: [OptionDescription] = [],
-        notes: [String] = [], examples: [String]
+        takesSettings: Bool = false, notes: [String] = [], examples: [String]
     ) {
         self.name = name
         self.summary = summary
         self.arguments = arguments
         self.options = options + [.flag("help", "print this help")]
+        self.takesSettings = takesSettings
         self.notes = notes
         self.examples = examples
     }

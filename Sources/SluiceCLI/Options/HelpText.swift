@@ -30,7 +30,7 @@ enum HelpText {
         if !command.arguments.isEmpty {
             sections.append("Arguments:\n" + columns(command.arguments.map { ($0.name, $0.summary) }))
         }
-        sections.append("Options:\n" + columns(command.options.map { ($0.usage, $0.summary) }))
+        sections.append("Options:\n" + columns(command.options.map { ($0.usage, $0.explanation) }))
         sections += command.notes.map { wrap($0, width: 100).joined(separator: "\n") }
         sections.append("Examples:\n" + command.examples.map { "  \($0)" }.joined(separator: "\n"))
         return sections.joined(separator: "\n\n")

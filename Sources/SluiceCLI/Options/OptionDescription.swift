@@ -17,10 +17,12 @@ struct OptionDescription: Sendable {
     let isRepeatable: Bool
     /// Whether the value may be the empty text.
     let takesEmptyText: Bool
+    /// The value that holds where none is given, as help shows it; nil for none.
+    let defaultValue: String?
 
     private init(
         _ name: String, valueName: String?, summary: String, completion: Completion, isRepeatable: Bool,
-        takesEmptyText: Bool = false
+        takesEmptyText: Bool = false, defaultValue: String? = nil
     ) {
         self.name = name
         self.valueName = valueName
@@ -28,6 +30,7 @@ struct OptionDescription: Sendable {
         self.completion = completion
         self.isRepeatable = isRepeatable
         self.takesEmptyText = takesEmptyText
+        self.defaultValue = defaultValue
     }
 
     /// An option without a value.
@@ -37,21 +40,46 @@ struct OptionDescription: Sendable {
 
     /// An option with a value.
     static func value(
-        _ name: String, _ valueName: String, _ summary: String, completion: Completion = .nothing,
-        isRepeatable: Bool = false, takesEmptyText: Bool = false
+        _ name: String, _ valueName: String, _ summary: String, default defaultValue: String? = nil,
+        completion: Completion = .nothing, isRepeatable: Bool = false, takesEmptyText: Bool = false
     ) -> OptionDescription {
         OptionDescription(
             name, valueName: valueName, summary: summary, completion: completion, isRepeatable: isRepeatable,
-            takesEmptyText: takesEmptyText)
+            takesEmptyText: takesEmptyText, defaultValue: defaultValue)
     }
 
     /// An option whose value is one of several words.
-    static func choice(_ name: String, _ choices: [String], _ summary: String) -> OptionDescription {
-        value(name, choices.joined(separator: "|"), summary, completion: .choices(choices))
+    static func choice(
+        _ name: String, _ choices: [String], _ summary: String, default defaultValue: String? = nil
+    ) -> OptionDescription {
+        value(
+            name, choices.joined(separator: "|"), summary, default: defaultValue, completion: .choices(choices))
     }
 
     /// The option as help and usage lines show it: `--name` or `--name=VALUE`.
     var usage: String { valueName.map { "--\(name)=\($0)" } ?? "--\(name)" }
+
+    /// Checks what a value must be whatever it means.
+    ///
+    /// - Throws: ``CommandError`` when it is empty, or none of the words that it may be.
+    func check(_ value: String) throws(CommandError) {
+        guard !value.isEmpty || takesEmptyText else {
+            throw .usage("--\(name) needs a value: \(usage)")
+        }
+        if case .choices(let choices) = completion, !choices.contains(value) {
+            throw .usage(
+                "--\(name) is one of \(choices.joined(separator: ", ")), and '\(DisplayText.shortened(value))' is none of them"
+            )
+        }
+    }
+
+    /// What the option is for, and the value that holds where none is given.
+    var explanation: String { defaultValue.map { "\(summary); \($0) by default" } ?? summary }
+
+    /// The variable of the environment that sets the option: `SLUICE_LOG_LEVEL` for `log-level`.
+    var variable: String {
+        "SLUICE_" + String(name.map { $0 == "-" ? "_" : Character($0.uppercased()) })
+    }
 }
 
 /// Describes a positional argument of a command.

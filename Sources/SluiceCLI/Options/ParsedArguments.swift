@@ -2,16 +2,22 @@
 struct ParsedArguments: Sendable {
     private(set) var positionals: [String] = []
     private var values: [String: [String]] = [:]
-    private var flags: Set<String> = []
+    private var flags: [String: Bool] = [:]
 
     mutating func add(positional: String) { positionals.append(positional) }
 
-    mutating func add(flag: String) { flags.insert(flag) }
+    mutating func add(flag: String, _ isOn: Bool = true) { flags[flag] = isOn }
+
+    /// Forgets what was given for an option.
+    mutating func remove(_ name: String) {
+        flags[name] = nil
+        values[name] = nil
+    }
 
     mutating func add(value: String, of option: String) { values[option, default: []].append(value) }
 
-    /// Whether a flag was given.
-    func flag(_ name: String) -> Bool { flags.contains(name) }
+    /// Whether a flag is on.
+    func flag(_ name: String) -> Bool { flags[name] ?? false }
 
     /// The value of an option; nil when it was not given.
     func value(_ name: String) -> String? { values[name]?.first }
@@ -19,8 +25,8 @@ struct ParsedArguments: Sendable {
     /// All values of a repeatable option, in order.
     func values(_ name: String) -> [String] { values[name] ?? [] }
 
-    /// Whether an option or flag was given.
-    func has(_ name: String) -> Bool { flags.contains(name) || values[name] != nil }
+    /// Whether an option was given; also a flag that was given to be off.
+    func has(_ name: String) -> Bool { flags[name] != nil || values[name] != nil }
 }
 
 extension ParsedArguments {

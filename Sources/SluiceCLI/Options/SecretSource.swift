@@ -9,21 +9,9 @@ enum SecretSource {
     ///
     /// - Throws: ``CommandError`` when it cannot be read, is empty, or is too long.
     static func file(_ path: String, of option: String) throws(CommandError) -> [UInt8] {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw .system("--\(option): '\(path)' cannot be read", code: errno) }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        while bytes.count <= byteCountMax {
-            let count = read(file, &buffer, buffer.count)
-            guard count >= 0 else { throw .system("--\(option): '\(path)' cannot be read", code: errno) }
-            if count == 0 { break }
-            bytes += buffer[..<count]
-        }
+        var bytes = try SmallFile.bytes(path, of: "--\(option)", byteCountMax: byteCountMax)
         while bytes.last == 0x0A || bytes.last == 0x0D { bytes.removeLast() }
-        guard !bytes.isEmpty, bytes.count <= byteCountMax else {
-            throw .failure("--\(option): '\(path)' is empty or longer than \(byteCountMax) bytes")
-        }
+        guard !bytes.isEmpty else { throw .failure("--\(option): '\(path)' is empty") }
         return bytes
     }
 

@@ -13,12 +13,8 @@ enum LogPrinter {
         static var usual: Format { Terminal.isDiagnostics ? .text : .json }
     }
 
-    static func sink(
-        level: LogLevel, domains: [LogDomain: LogLevel?] = [:], format: Format = .usual
-    ) -> LogSink {
-        LogSink(level: level, domains: domains) { entry in
-            Diagnostics.write(line(entry, at: Timestamp(Date()), format))
-        }
+    static func sink(_ levels: LogLevels, format: Format = .usual) -> LogSink {
+        LogSink(levels: levels) { entry in Diagnostics.write(line(entry, at: Timestamp(Date()), format)) }
     }
 
     static func line(_ entry: LogLine, at time: Timestamp, _ format: Format) -> String {

@@ -19,6 +19,12 @@ final class StandardOutput: Sendable {
         }
     }
 
+    /// Writes whole lines, and flushes them.
+    func write(text: String) {
+        append(Array(text.utf8))
+        flush()
+    }
+
     /// Appends whole lines, each with its line feed. They are written when the buffer is full, or by ``flush()``.
     func append(_ lines: [UInt8]) {
         buffer.withLock { buffer in

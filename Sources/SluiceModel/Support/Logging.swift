@@ -11,10 +11,11 @@ public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
     /// Something went wrong and needs attention.
     case error
 
-    private var severity: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+    /// The place in the order, from 0.
+    var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
     public static func < (left: LogLevel, right: LogLevel) -> Bool {
-        left.severity < right.severity
+        left.place < right.place
     }
 }
 
@@ -79,6 +80,8 @@ public struct LogSink: Sendable {
     public var domains: [LogDomain: LogLevel?]
     /// Called for each line, from any thread, and possibly from several at once; it must not block.
     public var write: @Sendable (LogLine) -> Void
+    /// The levels that count instead, where they may change; nil for those above.
+    private let levels: LogLevels?
     /// What the lines of this sink are about.
     private var domain = LogDomain.store
 
@@ -92,6 +95,19 @@ public struct LogSink: Sendable {
         self.level = level
         self.domains = domains
         self.write = write
+        levels = nil
+    }
+
+    /// Makes a sink whose levels may change while it is in use.
+    ///
+    /// - Parameters:
+    ///   - levels: the levels; they count instead of ``level`` and ``domains``.
+    ///   - write: receives each line, on any thread.
+    public init(levels: LogLevels, write: @escaping @Sendable (LogLine) -> Void) {
+        level = levels.level
+        domains = levels.domains
+        self.write = write
+        self.levels = levels
     }
 
     /// - Parameters:
@@ -111,6 +127,7 @@ public struct LogSink: Sendable {
 
     /// Whether a line of this level would be written. O(1).
     package func writes(_ level: LogLevel) -> Bool {
+        if let levels { return levels.writes(level, about: domain) }
         guard let lowest = domains[domain, default: self.level] else { return false }
         return level >= lowest
     }

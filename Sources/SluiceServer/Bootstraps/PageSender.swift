@@ -191,9 +191,10 @@ final class PageSender {
         return (frames, failures)
     }
 
-    private func notePage(of subscription: ViewSubscription) {
+    private func note(_ page: EncodedPage, of subscription: ViewSubscription) {
         sentPageCount += 1
         subscription.subscriber.notePage()
+        subscription.view.cost.notePage(byteCount: page.block.size)
     }
 
     /// Sends a subscription its next shared page.
@@ -210,7 +211,7 @@ final class PageSender {
             receiver.page = nil
             if outgoing.has(subscription) { frames += outgoing.takeFrames(storage, now: now) }
             outgoing.add(page, isLast: isComplete, to: subscription)
-            notePage(of: subscription)
+            note(page, of: subscription)
             // A view that changes faster than its pages travel would otherwise never be complete.
         } while !isComplete && receiver.roundCount >= limits.settlingRoundMax
         guard isComplete else { return }
@@ -220,7 +221,9 @@ final class PageSender {
 
     private func complete(_ subscription: ViewSubscription, now: Timestamp) {
         subscription.become(.complete)
-        bootstraps.note((now.microseconds - subscription.requestedAt.microseconds) * 1_000)
+        let time = now.microseconds - subscription.requestedAt.microseconds
+        bootstraps.note(time * 1_000)
+        subscription.view.cost.noteBootstrap(took: time)
     }
 
     /// Sends a page of differences. The last pages also have what changed meanwhile, and say that the subscription is
@@ -303,7 +306,7 @@ final class PageSender {
                     session: session, subscriptions: [subscription.id], version: storage.version,
                     progress: isComplete ? 1 : page.progress, kind: .resumed,
                     content: page.block)
-                notePage(of: subscription)
+                note(page, of: subscription)
             }
             if isComplete, position == pages.count - 1 {
                 // The digest does not cover changes that were sent again after they were first examined.

@@ -118,9 +118,17 @@ extension ConnectionProtocol {
         sessionLogins[session]?.user?.identity.endsAt.map { $0 <= now } ?? false
     }
 
-    private mutating func end(_ session: UInt64, _ code: ErrorCode, _ message: String) -> [Action] {
+    /// Ends a session because the server's operator wants it. Its client may open another one a second later.
+    mutating func endForOperator(_ session: UInt64) -> [Action] {
+        end(session, .overloaded, "the server's operator has ended the session", action: .retry, retryAfter: 1_000)
+    }
+
+    private mutating func end(
+        _ session: UInt64, _ code: ErrorCode, _ message: String, action: ErrorAction = .stop, retryAfter: UInt64 = 0
+    ) -> [Action] {
         guard let current = sessionLogins.removeValue(forKey: session), let user = current.user else { return [] }
-        let failure = ServerMessage.Failure(session: session, code: code, message: message, action: .stop)
+        let failure = ServerMessage.Failure(
+            session: session, code: code, message: message, action: action, retryAfter: retryAfter)
         return [
             .forget(session: session, database: current.database, user, reason: message),
             .send(Frame.encode(ServerMessage.error(failure))),

@@ -72,6 +72,9 @@ final class PeerConnection: Sendable {
 
     var users: [User] { state.withLock { $0.machine.users } }
 
+    /// What the log says about the open sessions.
+    var openSessions: [UInt64: OpenSession] { state.withLock { $0.sessions } }
+
     /// To whom a session of a user counts.
     func holder(_ user: User) -> Holder { Holder(user, at: login.address) }
 

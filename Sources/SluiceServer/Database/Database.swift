@@ -7,7 +7,7 @@ internal import SluiceStorage
 /// It lives as long as the engine, and belongs to the same thread.
 final class Database {
     let name: String
-    let limits: DatabaseLimits
+    private(set) var limits: DatabaseLimits
     private(set) var storage: any ServerStorage
     /// Where groups and steps are appended; nil if nobody else appends to this database.
     let journal: (any Journal)?
@@ -210,7 +210,14 @@ final class Database {
             .journal, "the journal does not have group \(storage.head.position), which the database '\(name)' has")
     }
 
-    // MARK: The quota of a replica
+    // MARK: Quotas
+
+    /// Keeps other quotas from now on.
+    func setLimits(_ limits: DatabaseLimits) throws {
+        self.limits = limits
+        // A replica stores what others have appended, whatever a quota says.
+        if journal == nil { try storage.limitFile(to: limits.fileByteCountMax) }
+    }
 
     /// Checks that there is room for further uploads, where the file itself has no limit: what others append is stored in
     /// any case.

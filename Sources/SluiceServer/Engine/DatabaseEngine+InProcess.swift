@@ -149,6 +149,12 @@ extension DatabaseEngine {
     /// The queries that clients observe, as JSON.
     package func subscriptionReport() throws -> [UInt8] { try report(.subscriptions) }
 
+    /// The costliest queries, as JSON.
+    func topReport() throws -> [UInt8] { try report(.top) }
+
+    /// How many subscriptions each session has.
+    var subscriptionCounts: [SessionID: SubscriptionCounts] { subscriptions.countsBySession }
+
     private func report(_ topic: ClientMessage.ReportTopic) throws -> [UInt8] {
         let request = ClientMessage.ReportRequest(session: 0, request: 0, topic: topic)
         switch try reports.answer(request, to: .everything, { facts }) {

@@ -46,6 +46,25 @@ extension DatabaseEngine {
         if isWritable { try deploy(rules) }
     }
 
+    /// Takes over what holds for the databases of the server from now on.
+    ///
+    /// - Parameters:
+    ///   - rules: the server's rules; nil if they have not changed.
+    ///   - limits: the limits, with the quotas.
+    ///   - isFile: whether the database is in a file, where it is to keep the rules.
+    func takeOver(_ rules: RulesFile?, _ limits: DatabaseLimits, isFile: Bool) {
+        do {
+            try database.setLimits(limits)
+            guard let rules else { return }
+            let isStored = isFile && materialize == nil && isWritable
+            try begin(with: rules, isWritable: isStored)
+            // A database that has no file yet gets them with it.
+            if !isStored, !isSuperseded(rules) { hold(AccessRules(rules)) }
+        } catch {
+            database.noteFailure("the server's rules and quotas could not be taken over", error)
+        }
+    }
+
     /// Whether a file of rules was stored before the one that holds. What cannot be read counts as stored later.
     private func isSuperseded(_ file: RulesFile) -> Bool {
         do {

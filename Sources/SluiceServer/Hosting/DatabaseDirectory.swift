@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import SluiceModel
+internal import SluiceRules
 internal import SluiceStorage
 internal import Synchronization
 
@@ -204,6 +205,25 @@ final class DatabaseDirectory: Sendable {
             survey.begin()
             schedule(time) { survey.end() }
         }
+    }
+
+    /// Has all databases take over rules and quotas: those that are open soon, the others when they are opened.
+    ///
+    /// - Parameter rules: nil if they have not changed.
+    func change(_ rules: RulesFile?, _ quotas: Quotas) {
+        opener.terms.change(rules, quotas)
+        let (limits, isFile) = (opener.terms.values.limits, opener.folder != nil)
+        for worker in workers { worker.performLater { $0.takeOver(rules, limits, isFile: isFile) } }
+    }
+
+    /// The costliest queries of each open database, by name. It waits for databases that are busy.
+    func top() async -> JSONText {
+        var reports: [JSONText] = []
+        for worker in workers.sorted(by: { $0.name < $1.name }) {
+            guard let report = await worker.ask({ try $0.topReport() }) else { continue }
+            reports.append(.raw(String(decoding: report, as: UTF8.self)))
+        }
+        return .array(reports)
     }
 
     /// The number of names that sessions or this process have asked for, without those that were forgotten.

@@ -8,16 +8,13 @@ struct DatabaseOpener: Sendable {
     /// The folder of the files; nil keeps every database in memory.
     let folder: String?
     let workerID: String?
-    let limits: DatabaseLimits
+    /// The limits and rules of each database.
+    let terms: DatabaseTerms
     let random: @Sendable () -> UInt64
     let log: LogSink?
-    /// The rules that every database gets, unless others were stored in it after them; nil leaves each what it has.
-    var rules: RulesFile?
     /// The validators and resolvers.
     var policies: WritePolicies?
     var metrics: (any ServerMetrics)?
-    /// The most databases for which files are made; nil for any number.
-    var databaseCountMax: Int?
     /// Where the databases have their journals; nil if each has its own in its file.
     var journals: (any JournalService)?
     /// Computes digests of replicas; nil for databases that are none.
@@ -40,13 +37,11 @@ struct DatabaseOpener: Sendable {
         loader = journals.map { ReplicaLoader($0.snapshots, policy: replicas, log: log) }
         self.folder = folder
         self.workerID = workerID
-        self.limits = limits
+        terms = DatabaseTerms(.init(limits: limits, rules: rules, databaseCountMax: databaseCountMax))
         self.random = random
         self.log = log
-        self.rules = rules
         self.policies = policies
         self.metrics = metrics
-        self.databaseCountMax = databaseCountMax
     }
 
     /// Opens a database; this blocks. The file of a new database is made only when there is something to keep. If any step
@@ -56,6 +51,7 @@ struct DatabaseOpener: Sendable {
     ///   server's.
     func open(_ name: String, checkFolder: @escaping @Sendable () throws -> Void) throws -> DatabaseEngine {
         try checkFolder()
+        let terms = terms.values
         let path = folder.map { "\($0)/\(DatabaseFile.name(of: name))" }
         let journal = try journals?.journal(ofDatabase: name)
         let databaseID = try journal?.databaseID ?? ObjectID(high: random(), low: random())
@@ -66,8 +62,8 @@ struct DatabaseOpener: Sendable {
             log?(.warning, "a database is not as it was left", [("database", name), ("notice", notice)])
         }
         let engine = DatabaseEngine(
-            name: name, storage: storage, journal: journal, workerID: workerID, limits: limits, log: log,
-            rules: rules.map { AccessRules($0) }, policies: policies, random: random)
+            name: name, storage: storage, journal: journal, workerID: workerID, limits: terms.limits, log: log,
+            rules: terms.rules.map { AccessRules($0) }, policies: policies, random: random)
         if let comparison {
             engine.onComparison = { comparison.add($1, at: $0, ofDatabase: name) }
         }
@@ -99,7 +95,7 @@ struct DatabaseOpener: Sendable {
             }
             if storage.obstacle == nil { engine.onClose = { [closed] in closed.note($0, ofDatabase: name) } }
             try engine.begin(
-                with: rules, isWritable: engine.materialize == nil && path != nil && engine.isWritable)
+                with: terms.rules, isWritable: engine.materialize == nil && path != nil && engine.isWritable)
         } catch {
             engine.abandon()
             throw error
@@ -109,7 +105,7 @@ struct DatabaseOpener: Sendable {
 
     private func open(_ path: String, _ databaseID: ObjectID, _ journal: (any Journal)?) throws -> SQLiteServerStorage {
         guard journal != nil else {
-            return try .open(.file(path), databaseID: databaseID, byteCountMax: limits.fileByteCountMax)
+            return try .open(.file(path), databaseID: databaseID, byteCountMax: terms.values.limits.fileByteCountMax)
         }
         // The journal has it all, so a replica may lose what it had last. It must store what the journal has, whatever a
         // quota says.
@@ -162,7 +158,9 @@ struct DatabaseOpener: Sendable {
 
     /// - Throws: ``SchemaError`` when there are as many databases as there may be.
     private func checkCount() throws(SchemaError) {
-        guard let folder, let databaseCountMax, DataFolder.databaseCount(folder) >= databaseCountMax else { return }
+        guard let folder, let databaseCountMax = terms.values.databaseCountMax,
+            DataFolder.databaseCount(folder) >= databaseCountMax
+        else { return }
         throw SchemaError(
             .limitExceeded,
             "the server has \(databaseCountMax) databases, its quota, and makes no further one; use one that it has")

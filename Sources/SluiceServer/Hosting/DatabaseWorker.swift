@@ -304,6 +304,15 @@ final class DatabaseWorker: Sendable {
         }
     }
 
+    /// Asks about the database between its turns.
+    ///
+    /// - Returns: nil if it is not open, or cannot answer.
+    func ask<Answer: Sendable>(_ question: @escaping @Sendable (DatabaseEngine) throws -> Answer) async -> Answer? {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in continuation.resume(returning: try? confined.engine.map(question)) }
+        }
+    }
+
     /// What the queue said when it was last asked.
     var latestSample: DatabaseSample { lastSample.withLock { $0 } }
 
@@ -382,7 +391,9 @@ final class DatabaseWorker: Sendable {
     /// Runs work of this process on the queue, later; nothing happens if the database is not open.
     func performLater(_ body: @escaping @Sendable (DatabaseEngine) -> Void) {
         queue.async { [self] in
-            if let engine = confined.engine { body(engine) }
+            guard !waiting.withLock(\.isStopping), let engine = confined.engine else { return }
+            body(engine)
+            finish(engine)
         }
     }
 
@@ -397,14 +408,17 @@ final class DatabaseWorker: Sendable {
             throw ServerError(.database, message, cause: error)
         }
         confined.usedAt = now()
-        defer {
-            carryOut(engine.settle())
-            askJournalAgain()
-            dropVanished()
-            noteHealth()
-            if confined.engine?.hasWork == true { wake() }
-        }
+        defer { finish(engine) }
         return try body(engine, confined.usedAt)
+    }
+
+    /// Carries out what work of this process has left to be done.
+    private func finish(_ engine: DatabaseEngine) {
+        carryOut(engine.settle())
+        askJournalAgain()
+        dropVanished()
+        noteHealth()
+        if confined.engine?.hasWork == true { wake() }
     }
 
     /// Lets the engine do its maintenance and whatever is due by the clock, even if no event arrives.

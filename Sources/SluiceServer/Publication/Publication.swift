@@ -36,6 +36,7 @@ struct Publication {
             let encoded = try encode(
                 delta, in: view.query.context, isSteady: view.live.includesAllAlike, unnamed: audience.unnamed)
             concerned.add(encoded, for: audience.receivers)
+            view.cost.noteSent(byteCount: encoded.byteCount * audience.receivers.count)
         }
     }
 
@@ -47,6 +48,7 @@ struct Publication {
         let unnamed = veil?.unnamed(of: delta.authors, to: subscription.session) ?? []
         let encoded = try encode(delta, in: context, isSteady: isSteady, unnamed: unnamed)
         concerned.add(encoded, for: [ChangeReceiver(subscription)])
+        subscription.view.cost.noteSent(byteCount: encoded.byteCount)
     }
 
     /// Adds what a session is told of its context, in the message that brings what the new context changes.
@@ -203,9 +205,14 @@ extension ObjectDelta {
 /// The change of a view, encoded once, in parts of bounded size. Views with the same change share one encoding.
 final class EncodedParts {
     let blocks: [(block: SharedBlock, size: Int)]
+    /// What the blocks add to frames, in bytes.
+    let byteCount: Int
 
     /// - Parameter blocks: the blocks with their approximate sizes before compression.
-    init(_ blocks: [(block: SharedBlock, size: Int)]) { self.blocks = blocks }
+    init(_ blocks: [(block: SharedBlock, size: Int)]) {
+        self.blocks = blocks
+        byteCount = blocks.reduce(0) { $0 + $1.block.size }
+    }
 }
 
 /// Finds the encoding of a change that equals an earlier one. Views that change alike often follow each other, so the

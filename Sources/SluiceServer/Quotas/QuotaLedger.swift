@@ -21,10 +21,16 @@ package final class QuotaLedger: Sendable {
         var sweptAt: Int64 = .min
     }
 
-    private let quotas: Quotas
+    private let current: Mutex<Quotas>
     private let counts = Mutex(Counts())
 
-    package init(_ quotas: Quotas) { self.quotas = quotas }
+    package init(_ quotas: Quotas) { current = Mutex(quotas) }
+
+    /// The quotas that hold. Who has more than a new one allows keeps it.
+    package var quotas: Quotas {
+        get { current.withLock { $0 } }
+        set { current.withLock { $0 = newValue } }
+    }
 
     // MARK: Connections and sessions
 

@@ -8,6 +8,8 @@ indirect enum JSONText {
     case null
     case array([JSONText])
     case object([(String, JSONText)])
+    /// Text that is JSON already.
+    case raw(String)
 
     var text: String {
         switch self {
@@ -15,6 +17,7 @@ indirect enum JSONText {
         case .number(let value): String(value)
         case .bool(let value): value ? "true" : "false"
         case .null: "null"
+        case .raw(let text): text
         case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
         case .object(let members): "{" + members.map { Self.quote($0.0) + ":" + $0.1.text }.joined(separator: ",") + "}"
         }

@@ -33,6 +33,7 @@ struct Reports {
             case .status: json = try status(facts())
             case .subscriptions: json = subscriptionList(facts().views)
             case .schema: json = try schemaReport()
+            case .top: json = try top(facts())
             case .explain: return try explain(request, as: access)
             default:
                 return request.failure(.unknownReport, "this server has no report \(request.topic.rawValue)")
@@ -115,12 +116,8 @@ struct Reports {
             .sorted { UTF8Order.less($0.text, $1.text) }
         return .array(
             ordered.map { text, view in
-                .object([
-                    ("query", .string(text)),
-                    ("hash", .string(view.query.hash.description)),
-                    ("subscribers", .number(UInt64(view.subscriptions.count))),
-                    ("bootstrapping", .number(UInt64(view.subscriptions.count { !$0.isComplete }))),
-                ])
+                .object(
+                    [("query", .string(text)), ("hash", .string(view.query.hash.description))] + Self.members(of: view))
             })
     }
 }

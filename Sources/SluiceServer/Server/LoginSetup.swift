@@ -14,7 +14,7 @@ enum LoginSetup {
     /// - Throws: ``ServerError/Code/invalidConfiguration``.
     static func check(_ configuration: ServerConfiguration) throws {
         func invalid(_ message: String) -> ServerError { ServerError(.invalidConfiguration, message) }
-        if let problem = configuration.quotas.problem { throw invalid(problem) }
+        try check(configuration.quotas)
         let logins = configuration.logins
         if configuration.isDevelopment {
             guard logins.isEmpty, !configuration.allowsEverything, configuration.rules == nil else {
@@ -51,6 +51,13 @@ enum LoginSetup {
                     + "loopback address, or say that a proxy adds TLS")
         }
         try check(logins)
+    }
+
+    /// Checks quotas.
+    ///
+    /// - Throws: ``ServerError/Code/invalidConfiguration``.
+    static func check(_ quotas: Quotas) throws {
+        if let problem = quotas.problem { throw ServerError(.invalidConfiguration, problem) }
     }
 
     /// The rules of a configuration.

@@ -99,6 +99,8 @@ public struct ServerConfiguration: Sendable {
     /// Who else is told about the server's work; nil for nobody.
     public var metrics: (any ServerMetrics)?
 
+    /// What the operator of this machine may ask for by the socket `admin.sock` in the data folder; nil makes none.
+    package var administration: Administration?
     /// Where the databases have their journals; nil if each has its own in its file.
     package var journals: (any JournalService)?
     /// When snapshots of replicas are made, and used.

@@ -5,6 +5,8 @@ internal import SluiceTransport
 struct ServerListeners: Sendable {
     let stores: WebSocketServer
     let metrics: WebSocketServer?
+    /// The socket of the server's operator; nil for none.
+    let admin: WebSocketServer?
     private let group: EventLoopGroup
 
     /// Begins to listen.
@@ -12,8 +14,10 @@ struct ServerListeners: Sendable {
     /// - Parameters:
     ///   - hooks: what is done with stores and with requests for health.
     ///   - text: the metrics as text.
+    ///   - admin: what the admin socket answers; nil for no such socket.
     init(
-        _ configuration: ServerConfiguration, hooks: ServerHooks, metrics text: @escaping @Sendable () async -> String
+        _ configuration: ServerConfiguration, hooks: ServerHooks, metrics text: @escaping @Sendable () async -> String,
+        admin pages: AdminPages?
     ) throws(TransportError) {
         var options = WebSocketServerOptions()
         options.connectionCountMax = configuration.connectionCountMax
@@ -25,7 +29,8 @@ struct ServerListeners: Sendable {
         options.tls = configuration.certificate.map {
             TLSServerConfiguration(certificateChainFile: $0.chainFile, privateKeyFile: $0.keyFile)
         }
-        group = try EventLoopGroup()
+        let group = try EventLoopGroup()
+        self.group = group
         do throws(TransportError) {
             metrics =
                 if let address = configuration.metricsListen {
@@ -33,6 +38,7 @@ struct ServerListeners: Sendable {
                 } else { nil }
             stores = try WebSocketServer.listen(
                 host: configuration.host, port: configuration.port, options: options, group: group, hooks: hooks)
+            admin = pages.flatMap { Self.listen(for: $0, configuration, group) }
         } catch {
             group.stop()
             throw error
@@ -54,10 +60,39 @@ struct ServerListeners: Sendable {
                 route: { [routes] request in routes.route(request) }))
     }
 
+    /// Listens for the operator. Where the socket cannot be made, such as on a full disk, the server goes on without.
+    private static func listen(
+        for pages: AdminPages, _ configuration: ServerConfiguration, _ group: EventLoopGroup
+    ) -> WebSocketServer? {
+        guard let folder = configuration.dataFolder else { return nil }
+        var routes = WebRoutes()
+        pages.add(to: &routes)
+        do {
+            return try WebSocketServer.listen(
+                inFolder: folder, name: AdminSocket.name, group: group,
+                hooks: ServerHooks(
+                    accept: { _, _ in .reject(status: 404, text: "this socket is the operator's, and has no databases")
+                    },
+                    route: { [routes] request in routes.route(request) }))
+        } catch {
+            configuration.log?.about(.network)(
+                .warning, "there is no admin socket", [("reason", error.message)])
+            return nil
+        }
+    }
+
+    /// Waits until each event loop has done what it had to do.
+    func beat() async {
+        for loop in group.loops {
+            await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
+        }
+    }
+
     /// Ends all connections, and listens no more.
     func stop() async {
         await stores.stop()
         await metrics?.stop()
+        await admin?.stop()
         group.stop()
     }
 }

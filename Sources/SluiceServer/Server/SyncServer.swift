@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import SluiceAccess
 internal import SluiceModel
+internal import SluiceRules
 internal import SluiceStorage
 internal import SluiceTransport
 internal import Synchronization
@@ -28,6 +29,8 @@ public final class SyncServer: Sendable {
     private let directory: UserDirectory?
     private let listening = Mutex(Listening.no)
     private let limits: DatabaseLimits
+    /// The rules that the server has now; nil for none of its own.
+    private let rules: Mutex<RulesFile?>
     /// The validators and resolvers.
     let policies = WritePolicies()
     /// How many handles on databases this process has made.
@@ -50,11 +53,12 @@ public final class SyncServer: Sendable {
         var limits = DatabaseLimits()
         limits.apply(configuration.quotas)
         self.limits = limits
+        let rules = try LoginSetup.rules(configuration)
+        self.rules = Mutex(rules)
         let opener = DatabaseOpener(
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
             random: configuration.random, log: configuration.log?.about(.database),
-            rules: try LoginSetup.rules(configuration),
-            policies: policies, metrics: configuration.metrics,
+            rules: rules, policies: policies, metrics: configuration.metrics,
             databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals,
             replicas: configuration.replicas)
         duties = DutyDesk(
@@ -129,9 +133,9 @@ public final class SyncServer: Sendable {
                     noteStart(at: "\(configuration.host) in memory", tls: false)
                     return 0
                 }
-                let listeners = try ServerListeners(configuration, hooks: hooks) { [exposition] in
-                    await exposition.text()
-                }
+                let listeners = try ServerListeners(
+                    configuration, hooks: hooks, metrics: { [exposition] in await exposition.text() },
+                    admin: configuration.administration.map(adminPages))
                 listening = .sockets(listeners)
                 readiness.noteStart()
                 let port = listeners.stores.port
@@ -155,6 +159,13 @@ public final class SyncServer: Sendable {
         var hooks = door.hooks
         hooks.route = { [routes] request in routes.route(request) }
         return hooks
+    }
+
+    private func adminPages(_ administration: Administration) -> AdminPages {
+        let survey = SessionSurvey(connections: connections, databases: databases, now: configuration.now)
+        return AdminPages(
+            administration: administration, sessions: { await survey.sessions() }, endSession: { survey.end($0) },
+            top: { [databases] in await databases.top() }, drain: { [weak self] in self?.drain() })
     }
 
     private func noteStart(at address: String, tls: Bool) {
@@ -234,8 +245,18 @@ public final class SyncServer: Sendable {
     /// - Throws: ``ServerError`` when there is no certificate, or when a file cannot be used; the server goes on with
     ///   what it had.
     public func reloadCertificate() throws {
-        guard let certificate = configuration.certificate, case .sockets(let listeners) = listening.withLock({ $0 })
-        else { throw ServerError(.certificate, "the server shows no certificate, so there is none to read again") }
+        guard let certificate = configuration.certificate else { throw Self.noCertificate }
+        try show(certificate)
+    }
+
+    private static let noCertificate = ServerError(
+        .certificate, "the server shows no certificate, so there is none to read again")
+
+    /// Reads the files of a certificate, which new connections are then shown.
+    private func show(_ certificate: ServerConfiguration.Certificate) throws {
+        guard configuration.certificate != nil, case .sockets(let listeners) = listening.withLock({ $0 }) else {
+            throw Self.noCertificate
+        }
         do throws(TransportError) {
             try listeners.stores.reload(
                 TLSServerConfiguration(
@@ -243,6 +264,22 @@ public final class SyncServer: Sendable {
         } catch {
             throw ServerError(.certificate, error.message, cause: error)
         }
+    }
+
+    /// Takes over those parts of a configuration that a running server can change: the certificate, whose files are read
+    /// again, the rules and the quotas. Open connections go on. Databases take over rules and quotas soon after; what
+    /// somebody has beyond a new quota stays.
+    ///
+    /// - Parameter configuration: whether there is a certificate, or rules, is settled when the server starts; a part that
+    ///   is nil stays as it is.
+    /// - Throws: ``ServerError`` when a part is invalid or a file cannot be used; then nothing changes.
+    public func reload(_ configuration: ServerConfiguration) throws {
+        try LoginSetup.check(configuration.quotas)
+        let rules = try LoginSetup.rules(configuration)
+        if let certificate = configuration.certificate { try show(certificate) }
+        ledger.quotas = configuration.quotas
+        databases.change(rules == self.rules.withLock { $0 } ? nil : rules, configuration.quotas)
+        if let rules { self.rules.withLock { $0 = rules } }
     }
 
     /// Hands every session over to another server, and every one that stores ask to open from now on: their stores
@@ -356,6 +393,11 @@ public final class SyncServer: Sendable {
 
     /// How many connections and sessions count to users and addresses: none when everybody has left.
     package var heldCounts: (connections: Int, sessions: Int) { ledger.heldCounts }
+
+    /// Waits until every event loop has done what it had to do.
+    package func beat() async {
+        if case .sockets(let listeners) = listening.withLock({ $0 }) { await listeners.beat() }
+    }
 
     /// The number of open connections.
     public var connectionCount: Int { connections.count }

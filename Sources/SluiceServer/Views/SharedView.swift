@@ -30,6 +30,8 @@ final class SharedView {
 
     private var knownDigest: KnownDigest?
 
+    /// What the view has cost, for those who look for costly queries.
+    var cost = ViewCost()
     /// How many times the view's content has changed.
     private(set) var changeCount: UInt32 = 0
     /// Whether this process observes the view.

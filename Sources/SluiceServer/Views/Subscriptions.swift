@@ -43,11 +43,22 @@ final class Subscriptions {
     /// The number of all subscriptions.
     var count: Int { subscribers.values.reduce(0) { $0 + $1.subscriptions.count } }
 
+    /// The number of subscriptions of each session.
+    var countsBySession: [SessionID: SubscriptionCounts] {
+        subscribers.mapValues { subscriber in
+            var counts = SubscriptionCounts()
+            for subscription in subscriber.subscriptions.all {
+                counts.all += 1
+                if !subscription.isComplete { counts.incomplete += 1 }
+            }
+            return counts
+        }
+    }
+
     /// Lets a session subscribe.
     func open(_ session: SessionID, holder: Holder, access: AccessBinding) {
         subscribers[session] = Subscriber(
             session, holder: holder, access: access, pageCredit: database.limits.server.pageCreditMax)
-        guard database.limits.userSubscriptionCountMax != nil else { return }
         sessionsByHolder[holder, default: []].insert(session)
     }
 

@@ -1,6 +1,7 @@
 internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
+internal import SluiceTransport
 internal import SluiceViews
 
 /// The live views of a database: one for each query that somebody subscribes to and each
@@ -172,8 +173,15 @@ final class ViewHub {
                     after: commit, reporting: deltas, except: stragglers.failures.map(\.view) + stragglers.late)
             }
         #endif
+        var start = MonotonicClock.now
         for (view, told) in concerned(by: commit, in: source, before: before, &upkeep) {
             let live = view.live
+            // One reading of the clock for each view is where it ends and the next one begins.
+            defer {
+                let end = MonotonicClock.now
+                view.cost.noteFound(took: end - start)
+                start = end
+            }
             do {
                 let delta =
                     try told

@@ -110,10 +110,12 @@ final class SQLiteConnection {
         try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
     }
 
-    /// Makes the file count as full when it has a size, in bytes.
-    func limitFile(to byteCount: Int) throws {
+    /// Makes the file count as full when it has a size, in bytes; nil for SQLite's own limit.
+    func limitFile(to byteCount: Int?) throws {
         let pageSize = try integer("PRAGMA page_size") ?? 4096
-        try execute("PRAGMA max_page_count = \(max(1, Int64(byteCount) / pageSize))")
+        // The largest number of pages that SQLite takes.
+        let pageCount = byteCount.map { max(1, Int64($0) / pageSize) } ?? 0xFFFF_FFFE
+        try execute("PRAGMA max_page_count = \(pageCount)")
         byteCountMax = byteCount
     }
 

@@ -73,7 +73,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         let (connection, file) = try connect(location, kind: .server, durability: durability) { connection in
             try makeTables(on: connection, databaseID: databaseID)
         }
-        if let byteCountMax { try connection.limitFile(to: byteCountMax) }
+        if byteCountMax != nil { try connection.limitFile(to: byteCountMax) }
         let storage = try SQLiteServerStorage(connection, file: file)
         try storage.admit(databaseID: storage.databaseID, isSynced: durability == .full)
         storage.recallDamage()
@@ -87,6 +87,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     ///
     /// - Returns: the name of the file, without its folder.
     package static func setAside(_ path: String) throws -> String { try DatabasePath.resolve(path).setAside() }
+
+    package func limitFile(to byteCount: Int?) throws { try connection.limitFile(to: byteCount) }
 
     package var usedByteCount: Int {
         get throws {

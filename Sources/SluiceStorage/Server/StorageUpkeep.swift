@@ -24,6 +24,10 @@ package protocol StorageUpkeep: QueryPlanning {
     /// How many bytes the file would have without the pages that are free, the write-ahead log left out. O(1).
     var usedByteCount: Int { get throws }
 
+    /// Makes the file count as full when it has a size, in bytes, without the write-ahead log; nil for no limit. Outside a
+    /// transaction.
+    func limitFile(to byteCount: Int?) throws
+
     /// Closes the file, even if others still hold the database. Later calls throw ``StorageError/Code/misuse`` or
     /// ``StorageError/Code/notFound``.
     func close()

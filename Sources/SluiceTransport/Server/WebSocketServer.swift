@@ -93,6 +93,40 @@ package final class WebSocketServer: Sendable {
         return server
     }
 
+    /// Listens at a socket that is a file, for programs of this machine that the same user runs, or root. Others are sent
+    /// away, whatever the file's mode. The file is made anew; it has mode 0600.
+    ///
+    /// - Parameters:
+    ///   - folder: the folder of the file, of any length. Nobody else may listen there.
+    ///   - name: the file's name.
+    ///   - group: serves the connections.
+    ///   - hooks: what is done with requests.
+    /// - Throws: when the file cannot be made; the message names it.
+    package static func listen(
+        inFolder folder: String, name: String, options: WebSocketServerOptions = .init(), group: EventLoopGroup,
+        hooks: ServerHooks
+    ) throws(TransportError) -> WebSocketServer {
+        let loop = group.next()
+        let core = ServerCore(hooks: hooks, tls: nil, options: options, loop: loop)
+        let listener = try LocalSocket.with(folder, name) { (path, address) throws(TransportError) in
+            unlink(path)
+            let listener = try Listener(
+                address, isDualStack: false, loop: loop,
+                didAccept: { socket, peer in
+                    guard let user = Socket.peerUser(of: socket), user == geteuid() || user == 0 else {
+                        return Socket.close(socket)
+                    }
+                    core.accept(socket, from: peer, loop: group.next())
+                }, didFail: { core.hooks.didRefuse("listener", $0) })
+            guard chmod(path, 0o600) == 0 else {
+                throw TransportError.system(errno, "keep other users from '\(folder)/\(name)'")
+            }
+            return listener
+        }
+        loop.execute { listener.start() }
+        return WebSocketServer(port: 0, core: core, loop: loop, listeners: [listener])
+    }
+
     private init(port: UInt16, core: ServerCore, loop: EventLoop, listeners: [Listener]) {
         self.port = port
         self.core = core

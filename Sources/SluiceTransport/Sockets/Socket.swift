@@ -29,6 +29,14 @@ enum Socket {
 
     static func close(_ descriptor: Int32) { Glibc.close(descriptor) }
 
+    /// The user whose process made the other end of a socket of this machine; nil if the system does not say.
+    static func peerUser(of descriptor: Int32) -> uid_t? {
+        var credentials = peer_credentials()
+        var length = socklen_t(MemoryLayout<peer_credentials>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
+        return credentials.user
+    }
+
     /// Has the kernel send small messages at once, without waiting for the acknowledgement of earlier ones.
     static func setNoDelay(_ descriptor: Int32) {
         set(descriptor, level: Int32(IPPROTO_TCP), option: TCP_NODELAY, 1)

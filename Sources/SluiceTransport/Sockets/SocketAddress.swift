@@ -1,7 +1,7 @@
 import CEpoll
 import Glibc
 
-/// An IP address and port.
+/// An IP address and port, or the path of a socket of this machine.
 struct SocketAddress: Sendable {
     private var storage: sockaddr_storage
     private var length: socklen_t
@@ -18,6 +18,23 @@ struct SocketAddress: Sendable {
         withUnsafeMutableBytes(of: &storage) {
             $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: Int(self.length)))
         }
+    }
+
+    /// The address of a socket that is a file.
+    ///
+    /// - Returns: nil if the path is too long, which is after 107 bytes.
+    init?(path: String) {
+        self.init()
+        let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, bytes.count < MemoryLayout<sockaddr_un>.size - offset, !bytes.contains(0) else {
+            return nil
+        }
+        storage.ss_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &storage) {
+            UnsafeMutableRawBufferPointer(rebasing: $0[offset...]).copyBytes(from: bytes)
+        }
+        length = socklen_t(offset + bytes.count + 1)
     }
 
     var family: Int32 { Int32(storage.ss_family) }
@@ -55,6 +72,7 @@ struct SocketAddress: Sendable {
             case AF_INET: bytes[4] == 127
             // The address is after family, port and flow label.
             case AF_INET6: bytes[8..<23].allSatisfy { $0 == 0 } && bytes[23] == 1
+            case AF_UNIX: true
             default: false
             }
         }
@@ -62,12 +80,14 @@ struct SocketAddress: Sendable {
 
     /// Identifies the peer for limits on each address.
     var key: AddressKey {
+        if family == AF_UNIX { return AddressKey(text) }
         // The address is after family, port and, with IPv6, flow label.
-        withUnsafeBytes(of: storage) { AddressKey(family == AF_INET6 ? $0[8..<24] : $0[4..<8]) }
+        return withUnsafeBytes(of: storage) { AddressKey(family == AF_INET6 ? $0[8..<24] : $0[4..<8]) }
     }
 
     /// Host and port, such as "127.0.0.1:80" or "[::1]:80".
     var text: String {
+        if family == AF_UNIX { return "this machine" }
         var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
         let result = withPointer { getnameinfo($0, $1, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST) }
         guard result == 0 else { return "an unknown address" }

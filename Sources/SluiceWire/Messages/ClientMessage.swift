@@ -272,5 +272,7 @@ extension ClientMessage {
         package static let verdict = ReportTopic(rawValue: 6)
         /// What a query means and costs for another user.
         package static let explainAs = ReportTopic(rawValue: 7)
+        /// The costliest queries. 8 is the answer to rules that are stored.
+        package static let top = ReportTopic(rawValue: 9)
     }
 }

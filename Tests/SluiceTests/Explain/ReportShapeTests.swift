@@ -73,6 +73,12 @@ import Testing
         #expect(try sent([String(decoding: encoded, as: UTF8.self)]) == documented("subscriptions"))
     }
 
+    @Test func theCostsHaveTheDocumentedMembers() async throws {
+        let recorder = try EventRecorder(store.records("Car WHERE price > 3"))
+        try await recorder.complete()
+        #expect(try sent([try await store.core.report(.top, timeout: nil)]) == documented("top"))
+    }
+
     @Test func theSchemaHasTheDocumentedMembers() async throws {
         #expect(try sent([try await store.core.report(.schema, timeout: nil)]) == documented("schema"))
     }

@@ -11,6 +11,7 @@ package enum ReportTopic: Sendable {
     case privileges(String)
     case verdict(String)
     case explainAs(String)
+    case top
 
     var wire: ClientMessage.ReportTopic {
         switch self {
@@ -22,12 +23,13 @@ package enum ReportTopic: Sendable {
         case .privileges: .privileges
         case .verdict: .verdict
         case .explainAs: .explainAs
+        case .top: .top
         }
     }
 
     var argument: String {
         switch self {
-        case .status, .subscriptions, .schema, .rules: ""
+        case .status, .subscriptions, .schema, .rules, .top: ""
         case .explain(let query): query
         case .privileges(let question), .verdict(let question), .explainAs(let question): question
         }

@@ -3,12 +3,12 @@ internal import SluiceServer
 /// The options of `serve` that say how much one user, one address or one database may take.
 enum QuotaOptions {
     static let options: [OptionDescription] = [
-        .value("max-connections-per-address", "N", "connections at a time from one address; 10000 by default"),
-        .value("max-sessions-per-user", "N", "open sessions of one user; 10000 by default"),
+        .value("max-connections-per-address", "N", "connections at a time from one address", default: "10000"),
+        .value("max-sessions-per-user", "N", "open sessions of one user", default: "10000"),
         .value("max-subscriptions-per-user", "N", "subscriptions of one user in one database"),
         .value("max-operations-per-second", "N", "operations that one user uploads in a second; faster ones wait"),
         .value("max-waiting-bytes-per-user", "SIZE", "bytes that wait to be sent to one user, such as 16M"),
-        .value("max-databases", "N", "databases of the server; 1000 by default"),
+        .value("max-databases", "N", "databases of the server", default: "1000"),
         .value("max-database-size", "SIZE", "the size of a database's file, such as 10G"),
         .value("max-classes", "N", "classes of a database"),
         .value("max-properties", "N", "properties of all classes of a database"),

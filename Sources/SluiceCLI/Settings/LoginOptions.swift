@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import SluiceAccess
 internal import SluiceServer
 
@@ -40,12 +39,7 @@ enum LoginOptions {
         configuration.logins.allowsAnonymous = arguments.flag("allow-anonymous")
         configuration.allowsEverything = arguments.flag("allow-everything")
         if let path = arguments.value("rules") {
-            guard let data = FileManager.default.contents(atPath: path),
-                let text = String(validating: data, as: UTF8.self)
-            else {
-                throw .failure("the rules file '\(path)' cannot be read as text")
-            }
-            configuration.rules = text
+            configuration.rules = try SmallFile.text(path, of: "--rules", byteCountMax: 16 << 20)
         }
         configuration.isBehindTLSProxy = arguments.flag("behind-tls-proxy")
         configuration.issuerAuthorities = arguments.value("jwt-ca-file")

@@ -1,0 +1,35 @@
+internal import SluiceJSON
+
+/// `sluice sessions`: prints the sessions of a server, and ends them.
+struct SessionsCommand: Command {
+    static let description = CommandDescription(
+        "sessions", "Print the sessions of a server on this machine: user, address, since when, what waits.",
+        options: AdminClient.options + [
+            .value("end", "ID", "end this session; its client opens another one, unless its user is revoked"),
+            OutputFormat.option,
+        ],
+        notes: [
+            "Whatever is committed is sent to every session at once. So a client lacks what is in waitingBytes, and in the subscriptions that are incomplete."
+        ],
+        examples: ["sluice sessions --data=./data", "sluice sessions --data=./data --end=7.1"])
+
+    private let client: AdminClient
+    private let ended: String?
+    private let format: OutputFormat
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        client = try AdminClient(arguments)
+        ended = arguments.value("end")
+        format = try OutputFormat.chosen(arguments)
+    }
+
+    func run() async throws {
+        Signals.exitQuietly()
+        guard let ended else {
+            return try ReportPrinter.print(try await client.ask("GET", "/sessions"), format: format)
+        }
+        let request = JSONValue.object([.init(name: "session", value: .string(ended))])
+        _ = try await client.ask("POST", "/sessions/end", request.text)
+        StandardOutput.shared.write(line: "ended the session \(ended)")
+    }
+}

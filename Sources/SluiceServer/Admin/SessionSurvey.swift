@@ -1,0 +1,75 @@
+internal import SluiceAccess
+internal import SluiceModel
+
+/// Finds out what sessions a server has, for its operator.
+struct SessionSurvey: Sendable {
+    let connections: OpenConnections
+    let databases: DatabaseDirectory
+    let now: @Sendable () -> Timestamp
+
+    /// All sessions, the oldest first, each with its subscriptions. It waits for databases that are busy.
+    func sessions() async -> JSONText {
+        var subscriptions: [SessionID: SubscriptionCounts] = [:]
+        for worker in databases.workers {
+            let counts = await worker.ask { $0.subscriptionCounts }
+            subscriptions.merge(counts ?? [:]) { _, new in new }
+        }
+        let open = connections.all.flatMap { peer in
+            peer.openSessions.map { (peer: peer, id: peer.id(of: $0.key), session: $0.value) }
+        }
+        let ordered = open.sorted { ($0.session.openedAt, $0.id) < ($1.session.openedAt, $1.id) }
+        return .array(
+            ordered.map { entry in
+                entry.session.json(
+                    entry.id, at: entry.peer.name, subscriptions[entry.id] ?? SubscriptionCounts(),
+                    waitingByteCount: entry.peer.connection.queuedBytes, now: now())
+            })
+    }
+
+    /// Ends a session. Its client opens another one, unless its user was revoked.
+    ///
+    /// - Parameter name: as ``sessions()`` calls it.
+    /// - Returns: false if there is none.
+    func end(_ name: String) -> Bool {
+        guard let id = SessionID(name: name), let peer = connections[id.connection],
+            peer.openSessions[id.session] != nil
+        else { return false }
+        peer.perform { $0.endForOperator(id.session) }
+        return true
+    }
+}
+
+/// How many subscriptions a session has.
+struct SubscriptionCounts: Sendable {
+    var all = 0
+    /// Those whose pages have not all been sent.
+    var incomplete = 0
+}
+
+extension SessionID {
+    /// What operators call the session: `7.1` is the first session of the seventh connection.
+    var name: String { "\(connection).\(session)" }
+
+    init?(name: String) {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let connection = UInt64(parts[0]), let session = UInt64(parts[1]) else { return nil }
+        self.init(connection: connection, session: session)
+    }
+}
+
+extension OpenSession {
+    fileprivate func json(
+        _ id: SessionID, at address: String, _ subscriptions: SubscriptionCounts, waitingByteCount: Int, now: Timestamp
+    ) -> JSONText {
+        .object([
+            ("session", .string(id.name)), ("database", .string(database)),
+            ("user", user.id.map { .string($0) } ?? .null), ("login", .string(user.identity.method.rawValue)),
+            ("address", .string(address)), ("mode", .string(isReadOnly ? "read" : "read and write")),
+            ("since", .string(openedAt.description)),
+            ("seconds", .number(UInt64(max(0, now.microseconds - openedAt.microseconds) / 1_000_000))),
+            ("subscriptions", .number(UInt64(subscriptions.all))),
+            ("incomplete", .number(UInt64(subscriptions.incomplete))),
+            ("waitingBytes", .number(UInt64(waitingByteCount))),
+        ])
+    }
+}
