@@ -12,7 +12,8 @@ import Testing
     @Test func aRunningServerReadsItsSettingsAgain() async throws {
         try await withFolder { folder in
             let (file, rules) = (folder + "/s.conf", folder + "/rules.json")
-            let open = #"{"database":{"schema":true,"reports":true},"classes":{"*":true}}"#
+            let open =
+                #"{"database":{"schema":true,"reports":true},"classes":{"Plane":{"read":true,"create":true,"update":true,"delete":true}}}"#
             try write(open, to: rules)
             let settings = """
                 data = \(folder)/data
@@ -37,7 +38,7 @@ import Testing
                 to: file)
             process.signal(SIGHUP)
             try await process.line(
-                .diagnostics, with: "the settings were read again", "log-level, rules", "max-sessions")
+                .diagnostics, with: "the settings were read again", "log-level, max-sessions-per-user, rules")
             try await process.line(.diagnostics, with: "settings that have changed need a restart", "\"listen\"")
             let insert = #"{"op":"insert","class":"Plane","key":"N9","set":{"seats":6}}"# + "\n"
             try await wait(for: "the rules to hold") {

@@ -6,8 +6,9 @@ import Testing
 
 /// Rules and quotas that a running server takes over.
 @Suite(.timeLimit(.minutes(10))) struct ReloadTests {
-    private static let open = #"{"database":{"schema":true},"classes":{"*":true}}"#
-    private static let readOnly = #"{"database":{"schema":true},"classes":{"*":{"read":true}}}"#
+    private static let open =
+        #"{"database":{"schema":true},"classes":{"Flight":{"read":true,"create":true,"update":true,"delete":true},"Carrier":{"read":true}}}"#
+    private static let readOnly = #"{"database":{"schema":true},"classes":{"Flight":{"read":true}}}"#
 
     private func store(_ network: LoopbackNetwork, _ database: String = "nyc") async throws -> Store {
         var sync = SyncConfiguration(url: "ws://server/\(database)")

@@ -9,7 +9,7 @@ struct ManualPageTests {
         // A line of text that began with a dot or an apostrophe would be a request.
         for line in page.text.split(separator: "\n") where line.hasPrefix("'") || line.hasPrefix(".") {
             let name = line.dropFirst().prefix { $0.isLetter || $0 == "\\" }
-            #expect(["TH", "SH", "SS", "TP", "PP", "B", "I", "EX", "EE", "\\"].contains(name), "\(line)")
+            #expect(["TH", "ad", "nh", "SH", "SS", "TP", "PP", "B", "I", "EX", "EE", "\\"].contains(name), "\(line)")
         }
         for command in Program.sluice.descriptions {
             for option in command.options {

@@ -9,6 +9,8 @@ struct ManualPage {
         """
         .\\" Made by 'sluice manual' from the table that help is made from.
         .TH SLUICE 1 "" "sluice \(SluiceRelease.version)" "User Commands"
+        .ad l
+        .nh
         .SH NAME
         sluice \\- sync the objects that queries ask for, between a server and the stores that observe it
         .SH SYNOPSIS
@@ -46,14 +48,21 @@ struct ManualPage {
             .joined(separator: "\n")
     }
 
+    /// A character beyond ASCII by its number, of four digits or more (groff_char(7)).
+    private static func named(_ scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        return "\\[u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "]"
+    }
+
     /// The text as man(7) shows it unchanged: hyphens that can be copied, and no line that is a request.
     private func escaped(_ text: String) -> String {
         var result = ""
-        for character in text {
-            switch character {
+        for scalar in text.unicodeScalars {
+            switch scalar {
             case "\\": result += "\\e"
             case "-": result += "\\-"
-            default: result.append(character)
+            case _ where scalar.isASCII: result.unicodeScalars.append(scalar)
+            default: result += Self.named(scalar)
             }
         }
         return result.hasPrefix(".") || result.hasPrefix("'") ? "\\&" + result : result

@@ -42,7 +42,7 @@ struct ServeCommand: Command {
         // The log has the reason of a failure.
         Signals.onHangUp { Task { _ = try? await supervision.reloading { try await reload.run() } } }
         for variable in sources.doubtfulVariables() {
-            configuration.log?(
+            configuration.log?.about(.network)(
                 .warning, "a variable of the environment sets nothing",
                 [("variable", variable.name), ("nearest", variable.nearest)])
         }

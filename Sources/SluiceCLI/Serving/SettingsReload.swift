@@ -30,7 +30,7 @@ actor SettingsReload {
     init(_ sources: SettingSources, _ current: ServeSettings) {
         self.sources = sources
         self.current = current
-        log = current.configuration.log
+        log = current.configuration.log?.about(.network)
         levels = current.levels
     }
 

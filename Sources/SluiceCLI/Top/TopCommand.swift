@@ -30,7 +30,7 @@ struct TopCommand: Command {
     private let format: OutputFormat
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
-        guard arguments.positionals.isEmpty != arguments.has("data") || arguments.has("help") else {
+        guard arguments.positionals.isEmpty == arguments.has("data") else {
             throw .usage("name the database as URL, or the server's folder with --data=DIR; one of them")
         }
         source =
