@@ -175,25 +175,23 @@ package final class ClientEngine {
 
     /// Stores the content that has arrived, tells those who wait for it, and answers the server.
     private func applyContent() throws {
-        let messages = inbox.takeContent()
-        guard !messages.isEmpty else { return }
+        let content = inbox.takeContent()
+        guard !content.isEmpty else { return }
         session.noteContent()
         guard schemas.map != nil else { throw SyncError(.protocolViolation, "objects before the session is open") }
-        if outbox.postpones(messages) { return outbox.pump() }
-        for subscription in try applier.apply(messages) { statusWaiters.notify(of: subscription) }
+        if outbox.postpones(content) { return outbox.pump() }
+        for subscription in try applier.apply(content) { statusWaiters.notify(of: subscription) }
         outbox.finishRetiring()
-        try checks.check(messages)
-        let pageCount = messages.count { if case .page = $0 { true } else { false } }
+        try checks.check(content)
+        let pageCount = content.count(where: \.isPage)
         if pageCount > 0 { session.send([.credit(session: session.number, pages: UInt64(pageCount))]) }
-        for message in messages {
-            switch message {
+        for part in content {
+            switch part {
             case .context:
                 privileges.forget()
                 try offers.contextChanged()
             case .withdrawn(let withdrawn): offers.answered(withdrawn.request)
-            case .page, .complete, .commit, .rejected, .hello, .opened, .schema, .listMembers, .digest, .login,
-                .subscriptionError, .error, .moved, .message, .report, .reportError:
-                break
+            case .page, .complete, .commit, .rejected: break
             }
         }
         offers.pump()

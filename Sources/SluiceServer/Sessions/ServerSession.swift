@@ -11,7 +11,7 @@ final class ServerSession {
     /// | accepted | the database cannot be written | heldBack |
     /// | accepted, heldBack | the database turns out to be damaged | refused |
     /// | heldBack | the database can be written again | the session ends, and its client opens another |
-    enum Uploads {
+    enum Uploads: CaseIterable, Sendable {
         case accepted
         /// The database cannot be written: what comes is dropped, and the client was told.
         case heldBack
@@ -29,7 +29,7 @@ final class ServerSession {
     let isReadOnly: Bool
     /// Whether the client's record is removed when the client closes the session.
     let isShortLived: Bool
-    var uploads = Uploads.accepted
+    private(set) var uploads = Uploads.accepted
     /// The nonce that was offered at the opening and that the client's first message confirms; nil once the server has
     /// stored it.
     var unconfirmedNonce: ObjectID?
@@ -49,6 +49,14 @@ final class ServerSession {
         self.isShortLived = isShortLived
         self.unconfirmedNonce = unconfirmedNonce
         self.receivedSequence = receivedSequence
+    }
+
+    /// Goes on to another state of its uploads.
+    ///
+    /// - Precondition: the table has it.
+    func become(_ next: Uploads) {
+        precondition(uploads.mayBecome(next), "the uploads of a session cannot be \(next) when they are \(uploads)")
+        uploads = next
     }
 
     /// Takes a transaction of the client in.
@@ -74,5 +82,15 @@ final class ServerSession {
         var upload = Upload(session: id, clientID: clientID, userID: user.id, changeset: changeset)
         upload.problem = changeset.problem.map { .init(code: .invalidOperation, message: $0) }
         return upload
+    }
+}
+
+extension ServerSession.Uploads {
+    /// Whether the table leads from here to another state.
+    func mayBecome(_ next: Self) -> Bool {
+        switch (self, next) {
+        case (.accepted, .heldBack), (.accepted, .refused), (.heldBack, .refused): true
+        case (.accepted, .accepted), (.heldBack, _), (.refused, _): false
+        }
     }
 }

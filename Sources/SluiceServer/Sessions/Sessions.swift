@@ -129,15 +129,15 @@ final class Sessions {
         if let error = database.obstacle.error, !session.isReadOnly, isHeldBack || database.mustNotTry {
             return (false, holdBack(session, because: error))
         }
-        return (!isHeldBack, [])
+        return (session.uploads == .accepted, [])
     }
 
     /// Drops what a session uploads from now on. What is not acknowledged, the client keeps.
     ///
     /// - Returns: what its client is to be told, once.
     func holdBack(_ session: ServerSession, because error: StorageError) -> [ServerMessage] {
-        guard session.uploads != .heldBack else { return [] }
-        session.uploads = .heldBack
+        guard session.uploads == .accepted else { return [] }
+        session.become(.heldBack)
         let message = Consequence.sentence(
             "the server cannot write its database, and takes uploads once it can", of: database.name, because: error)
         return [.error(.init(session: session.id.session, code: .internalError, message: message, action: .report))]
@@ -149,7 +149,7 @@ final class Sessions {
     /// - Returns: what its client is to be told, once.
     func refuseUploads(of session: ServerSession, because error: StorageError) -> [ServerMessage] {
         guard session.uploads != .refused else { return [] }
-        session.uploads = .refused
+        session.become(.refused)
         let message =
             "\(Consequence.damage(of: database.name, error)) and takes no writes before it is restored; the client "
             + "keeps what it has written"

@@ -18,29 +18,27 @@ struct Applier {
     /// leave one by one.
     ///
     /// - Returns: the subscriptions whose state or progress changed.
-    func apply(_ messages: [ServerMessage]) throws -> [Subscription] {
+    func apply(_ content: [ServerContent]) throws -> [Subscription] {
         guard let map = schema.map else { throw SyncError(.protocolViolation, "objects before the session is open") }
         var misled: [Subscription] = []
         var isUnveiled = false
-        let concerned = try transactions.run(ChangeOrigin(messages, to: storage.syncState?.clientID, now: now())) {
+        let concerned = try transactions.run(ChangeOrigin(content, to: storage.syncState?.clientID, now: now())) {
             transaction in
             let frame = FrameApplier(self, map: map, transaction)
-            try frame.catchUp(messages)
-            for step in messages.steps {
+            try frame.catchUp(content)
+            for step in content.steps {
                 transaction.beginStep()
                 // The images in these messages already include everything that they acknowledge.
                 outbox.note(step)
-                for message in step {
-                    switch message {
+                for part in step {
+                    switch part {
                     case .page(let page): try frame.apply(page)
                     case .complete(let complete): try frame.apply(complete)
                     case .commit(let commit): try frame.apply(commit)
                     case .withdrawn(let withdrawn): try frame.apply(withdrawn)
                     case .context(let context): isUnveiled = try adopt(context, map, transaction) || isUnveiled
-                    // The outbox has noted rejections, and the inbox lets nothing else through.
-                    case .rejected, .hello, .opened, .schema, .listMembers, .digest, .login, .subscriptionError,
-                        .error, .moved, .message, .report, .reportError:
-                        break
+                    // The outbox has noted it.
+                    case .rejected: break
                     }
                 }
                 try frame.finish()
@@ -64,14 +62,12 @@ struct Applier {
     }
 }
 
-extension [ServerMessage] {
-    /// The messages in steps, of which each but the last ends with a commit of its own version. What comes before a
+extension [ServerContent] {
+    /// The content in steps, of which each but the last ends with a commit of its own version. What comes before a
     /// commit, or after the last one, belongs to its step.
-    fileprivate var steps: [ArraySlice<ServerMessage>] {
-        let ends = indices.filter { index in
-            if case .commit(let commit) = self[index] { !commit.header.isContinued } else { false }
-        }
-        var steps: [ArraySlice<ServerMessage>] = []
+    fileprivate var steps: [ArraySlice<ServerContent>] {
+        let ends = indices.filter { self[$0].endsCommit }
+        var steps: [ArraySlice<ServerContent>] = []
         var start = startIndex
         for end in ends.dropLast() {
             steps.append(self[start...end])
@@ -87,13 +83,13 @@ extension ChangeOrigin {
     /// - Parameter client: the number of this client. Its own transactions come with those of others, and observers had
     ///   their effects when they were written. Those that come alone are named: then the server has made something else
     ///   of them.
-    fileprivate init(_ messages: [ServerMessage], to client: UInt64?, now: Timestamp) {
+    fileprivate init(_ content: [ServerContent], to client: UInt64?, now: Timestamp) {
         var authors: [CommitAuthor] = []
         var seen: Set<UInt64> = []
         var snapshotAt: Timestamp?
         var isBootstrap = false
-        for message in messages {
-            switch message {
+        for part in content {
+            switch part {
             case .commit(let commit):
                 for author in commit.blocks.flatMap(\.content.authors) where seen.insert(author.version).inserted {
                     authors.append(author)
@@ -103,10 +99,8 @@ extension ChangeOrigin {
                 snapshotAt = snapshotAt ?? now
                 isBootstrap = isBootstrap || page.kind == .bootstrap
             case .complete(let complete): snapshotAt = complete.acceptedAt
-            // They have no author and no time, and what is no content never comes here.
-            case .rejected, .context, .withdrawn, .hello, .opened, .schema, .listMembers, .digest, .login,
-                .subscriptionError, .error, .moved, .message, .report, .reportError:
-                break
+            // They have no author and no time.
+            case .rejected, .context, .withdrawn: break
             }
         }
         // The server itself has the number 0, and so has a client that was given none.

@@ -47,11 +47,11 @@ final class FrameApplier {
     /// Ends the wait for the catch-up. The server's first content in a session brings, in one frame, everything that it
     /// could resume. Any other complete subscription stays behind the version that the store now moves to, and is no
     /// longer complete.
-    func catchUp(_ messages: [ServerMessage]) throws {
+    func catchUp(_ content: [ServerContent]) throws {
         guard applier.active.awaitsCatchUp else { return }
         applier.active.awaitsCatchUp = false
         var resumed: Set<UInt64> = []
-        for case .complete(let complete) in messages { resumed.insert(complete.subscription) }
+        for case .complete(let complete) in content { resumed.insert(complete.subscription) }
         for subscription in applier.active.values where subscription.isComplete {
             if let wireID = subscription.wireID, resumed.contains(wireID) { continue }
             concerned[subscription.record.id] = subscription

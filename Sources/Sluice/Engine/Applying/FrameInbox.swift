@@ -13,9 +13,9 @@ struct FrameInbox {
 
     private let limits: WireLimits
     /// The content that has arrived since the last ``takeContent()``.
-    private var content: [ServerMessage] = []
+    private var content: [ServerContent] = []
     /// The parts of a commit that continues in the next frame.
-    private var parts: [ServerMessage] = []
+    private var parts: [ServerContent] = []
 
     init(_ limits: DataLimits) { self.limits = WireLimits(downloadsOf: limits) }
 
@@ -30,33 +30,24 @@ struct FrameInbox {
     ///
     /// - Returns: false if the message is something else.
     mutating func add(_ message: ServerMessage) -> Bool {
-        switch message {
-        case .page, .complete, .commit, .rejected, .context, .withdrawn:
-            content.append(message)
-            return true
-        case .hello, .opened, .schema, .listMembers, .digest, .login, .subscriptionError, .error, .moved, .message,
-            .report, .reportError:
-            return false
-        }
+        guard let content = ServerContent(message) else { return false }
+        self.content.append(content)
+        return true
     }
 
     /// Whether the content of earlier frames can share a transaction with that of the next.
     func canShare(with next: [ServerMessage]) -> Bool {
-        let all = content + next
-        let isOfCommits = all.allSatisfy { message in
-            if case .commit(let commit) = message { !commit.header.isContinued } else { false }
-        }
-        if isOfCommits { return all.count <= Self.sharedCommitCountMax }
-        let isOfPages = all.allSatisfy { message in
-            if case .page = message { true } else { false }
-        }
-        return isOfPages && all.count <= Self.sharedPageCountMax
+        let found = next.compactMap { ServerContent($0) }
+        guard found.count == next.count else { return false }
+        let all = content + found
+        if all.allSatisfy(\.endsCommit) { return all.count <= Self.sharedCommitCountMax }
+        return all.allSatisfy(\.isPage) && all.count <= Self.sharedPageCountMax
     }
 
     /// The content to apply now; empty if there is none, or if it continues in the next frame.
-    mutating func takeContent() -> [ServerMessage] {
+    mutating func takeContent() -> [ServerContent] {
         defer { content = [] }
-        if case .commit(let commit) = content.last, commit.header.isContinued {
+        if case .commit = content.last, content.last?.endsCommit == false {
             parts += content
             return []
         }

@@ -152,12 +152,12 @@ final class Outbox {
 
     // MARK: What the server says
 
-    /// Notes what messages acknowledge and reject, before the images that they bring are shown.
-    func note(_ messages: some Sequence<ServerMessage>) {
-        for case .commit(let commit) in messages {
+    /// Notes what content acknowledges and rejects, before the images that it brings are shown.
+    func note(_ content: some Sequence<ServerContent>) {
+        for case .commit(let commit) in content {
             if let acknowledged = commit.header.acknowledged { note(acknowledged: acknowledged) }
         }
-        for case .rejected(let rejected) in messages {
+        for case .rejected(let rejected) in content {
             acknowledgements.note([uploads.explained(rejected.rejection)])
         }
     }
@@ -207,13 +207,13 @@ final class Outbox {
 
     // MARK: Postponing
 
-    /// Notes messages that only acknowledge, to be stored by a later transaction.
+    /// Notes content that only acknowledges, to be stored by a later transaction.
     ///
-    /// - Returns: false, and nothing is noted, if they have to be applied now.
-    func postpones(_ messages: [ServerMessage]) -> Bool {
+    /// - Returns: false, and nothing is noted, if it has to be applied now.
+    func postpones(_ content: [ServerContent]) -> Bool {
         // Who waits for uploads, or wants to be told of them, is told at once.
         guard waiters.isEmpty(.uploaded), !transfers.isHeard(),
-            let acknowledged = postponed.note(messages, retired: retiredSequence)
+            let acknowledged = postponed.note(content, retired: retiredSequence)
         else { return false }
         note(acknowledged: acknowledged)
         return true

@@ -33,16 +33,16 @@ final class PostponedAcknowledgements {
 
     var isEmpty: Bool { version == nil }
 
-    /// Notes messages that change nothing that anybody can see.
+    /// Notes content that changes nothing that anybody can see.
     ///
     /// - Parameter retired: the highest sequence that has left the outbox.
-    /// - Returns: the highest sequence that they acknowledge; nil, and nothing is noted, if they have to be applied now.
-    func note(_ messages: [ServerMessage], retired: UInt64) -> UInt64? {
+    /// - Returns: the highest sequence that it acknowledges; nil, and nothing is noted, if it has to be applied now.
+    func note(_ content: [ServerContent], retired: UInt64) -> UInt64? {
         guard !active.awaitsCatchUp, acknowledgements.rejections.isEmpty else { return nil }
         var version = self.version ?? 0
         var acknowledged = acknowledgements.sequence
-        for message in messages {
-            guard case .commit(let commit) = message, commit.blocks.isEmpty, !commit.header.isContinued else {
+        for part in content {
+            guard case .commit(let commit) = part, commit.blocks.isEmpty, !commit.header.isContinued else {
                 return nil
             }
             version = max(version, commit.header.version)

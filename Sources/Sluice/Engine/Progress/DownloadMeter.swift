@@ -12,8 +12,8 @@ final class DownloadMeter {
     func note(_ messages: [ServerMessage], byteCount: Int) {
         var amount = TransferAmount()
         var pages: [ServerMessage.Page] = []
-        for message in messages {
-            switch message {
+        for content in messages.compactMap({ ServerContent($0) }) {
+            switch content {
             case .page(let page):
                 pages.append(page)
                 amount.rowCount += page.rowCount
@@ -22,9 +22,7 @@ final class DownloadMeter {
                     amount.rowCount += block.content.objects.count + block.content.departures.count
                 }
             // These bring no rows.
-            case .complete, .rejected, .context, .withdrawn, .hello, .opened, .schema, .listMembers, .digest, .login,
-                .subscriptionError, .error, .moved, .message, .report, .reportError:
-                break
+            case .complete, .rejected, .context, .withdrawn: break
             }
         }
         guard amount.rowCount > 0 || !pages.isEmpty else { return }

@@ -26,8 +26,8 @@ final class DigestChecks {
     }
 
     /// Compares subscriptions that have just become complete with the server's digests.
-    func check(_ messages: [ServerMessage]) throws {
-        for case .complete(let complete) in messages where storage.syncState?.version == complete.version {
+    func check(_ content: [ServerContent]) throws {
+        for case .complete(let complete) in content where storage.syncState?.version == complete.version {
             guard let expected = complete.digest else { continue }
             try compare(complete.subscription, with: expected, at: complete.version)
         }
