@@ -21,7 +21,7 @@ import Testing
     private func configuration(_ folder: String?, _ network: LoopbackNetwork) -> ServerConfiguration {
         var configuration = ServerConfiguration(dataFolder: folder, host: "server")
         configuration.loopback = network
-        configuration.logins.allowsAnonymous = true
+        configuration.logins.custom = { _ in LoginUser(id: "ada") }
         configuration.rules = Self.open
         return configuration
     }
