@@ -91,6 +91,15 @@ import Testing
             #"{"user": {"s": "S WHERE a IN $client.s"}}"#, "line 1, column 30, in user.s: the client chooses $client"
         ),
         (#"{"user": {"id": "S WHERE a == 1"}}"#, "line 1, column 11, in user.id: 'id' has a meaning of its own"),
+        (
+            #"{"classes": {"*": {"read": true}}}"#,
+            "line 1, column 14, in classes.*: '*' cannot name a class: use 1 to 63 ASCII letters, digits and '_', not "
+                + "starting with a digit; name each class"
+        ),
+        (
+            #"{"classes": {"A": {"fields": {"a.b": {"read": true}}}}}"#,
+            "line 1, column 31, in classes.A.fields.a.b: 'a.b' cannot name a property"
+        ),
         (#"{"user": {"a-b": "S WHERE a == 1"}}"#, "line 1, column 11, in user.a-b: 'a-b' is no name"),
         (#"{"user": {"s": true}}"#, "line 1, column 16, in user.s: expected a query in quotes"),
         (

@@ -189,7 +189,8 @@ public struct ClassSchema: Hashable, Sendable {
 
     mutating func setIndexed(_ index: Int) { properties[index].isIndexed = true }
 
-    static func check(name: String, of what: String) throws(SchemaError) {
+    /// - Throws: ``SchemaError/Code/invalidName`` if nothing of a kind, such as a class, can have the name.
+    package static func check(name: String, of what: String) throws(SchemaError) {
         let isWellFormed = name.utf8.enumerated().allSatisfy { position, byte in
             switch byte {
             case 0x41...0x5A, 0x61...0x7A, 0x5F: true

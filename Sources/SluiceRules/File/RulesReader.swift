@@ -109,6 +109,14 @@ struct RulesReader {
         return true
     }
 
+    /// Reports a name that no class, or no property, can have. Rules are about one of them each; there are no patterns.
+    private mutating func check(name: String, of what: String, at byte: Int, _ path: String) {
+        do { try ClassSchema.check(name: name, of: what) } catch {
+            let advice = name == "*" ? "; name each \(what), since what no rule allows is denied" : ""
+            report(at: byte, path, error.message + advice)
+        }
+    }
+
     private mutating func readSets(_ value: JSONValue, _ node: JSONPlaces.Node) {
         members(of: value, node, "user", "an object of names and queries") { reader, member, name, node in
             let path = Self.join("user", member.name)
@@ -160,6 +168,7 @@ struct RulesReader {
                     at: name, "classes", "there are rules for more than \(RulesLimits.classCountMax) classes")
             }
             let path = Self.join("classes", member.name)
+            reader.check(name: member.name, of: "class", at: name, path)
             let rules = reader.classRules(member.value, node, FilePlace(path: path, start: name), member.name)
             reader.document.classes.append((member.name, rules))
         }
@@ -221,6 +230,7 @@ struct RulesReader {
         var fields: [(name: String, rules: WrittenField)] = []
         members(of: value, node, path, "an object of property names and rules") { reader, member, name, node in
             let path = Self.join(path, member.name)
+            reader.check(name: member.name, of: "property", at: name, path)
             var field = WrittenField(place: FilePlace(path: path, start: name))
             reader.members(of: member.value, node, path, "an object with read and write") {
                 reader, rule, name, node in
