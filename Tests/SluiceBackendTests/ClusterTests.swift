@@ -88,6 +88,59 @@ struct ClusterTests {
         for store in [here, there] { #expect(try await delays(of: store) == ["UA1": 111]) }
     }
 
+    @Test func `a node that is cut off opens a database as its replica is, and catches up later`() async throws {
+        let here = try await cluster.open(models, on: 1) { $0.sync?.urls.removeLast(2) }
+        let there = try await cluster.open(models, on: 2)
+        try await delay("UA1", in: here)
+        try await here.uploaded()
+        await here.close()
+        await cluster.kill(1)
+        try await delay("UA2", in: there)
+        try await there.uploaded()
+        try await cluster.restart(1)
+        cluster.cut(1)
+        // What the replica has is served; what is written waits.
+        let again = try await cluster.open(models, on: 1) { $0.sync?.urls.removeLast(2) }
+        #expect(try await delays(of: again) == ["UA1": 1])
+        try await delay("UA1", in: again, by: 10)
+        try await cluster.settled()
+        #expect(try await delays(of: there) == ["UA1": 1, "UA2": 1])
+        // A database of which there is no replica does not look empty.
+        let unknown = try await cluster.open(models, database: "other", on: 1) { $0.sync?.urls.removeLast(2) }
+        await #expect(throws: SyncError.self) { try await unknown.connected(timeout: .seconds(5)) }
+        cluster.mend(1)
+        try await cluster.advance(by: .seconds(10))
+        try await again.uploaded()
+        try await cluster.settled()
+        for store in [again, there] { #expect(try await delays(of: store) == ["UA1": 11, "UA2": 1]) }
+    }
+
+    @Test func `a database whose history went on elsewhere is made anew once its node hears of it`() async throws {
+        let here = try await cluster.open(models, on: 1) { $0.sync?.urls.removeLast(2) }
+        let there = try await cluster.open(models, on: 2)
+        for number in 1...3 {
+            try await delay("UA\(number)", in: here)
+            try await here.uploaded()
+        }
+        try await cluster.settled()
+        await here.close()
+        await cluster.kill(1)
+        // The journal loses a group that this node's replica has, and others append in its place.
+        try cluster.fork(losing: 1)
+        try await delay("UA4", in: there)
+        try await there.uploaded()
+        try await cluster.restart(1)
+        cluster.cut(1)
+        let again = try await cluster.open(models, on: 1) { $0.sync?.urls.removeLast(2) }
+        #expect(try await delays(of: again)["UA3"] == 1)
+        cluster.mend(1)
+        try await cluster.advance(by: .seconds(10))
+        try await cluster.settled()
+        let known = try await delays(of: there)
+        #expect(known["UA4"] == 1)
+        #expect(try await delays(of: again) == known)
+    }
+
     @Test func `without anybody saying so, a journal that answers again is noticed as time goes on`() async throws {
         let store = try await cluster.open(models, on: 1) { $0.sync?.urls.removeLast(2) }
         try await store.connected()

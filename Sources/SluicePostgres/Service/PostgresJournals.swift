@@ -106,7 +106,7 @@ public final class PostgresJournals: JournalService {
         }
         switch found.phase {
         case nil, .adopted: return journal(of: found, name)
-        case .adopting: throw StorageError(.busy, "the database '\(name)' is being adopted by the cluster")
+        case .adopting: throw StorageError(.locked, "the database '\(name)' is being adopted by the cluster")
         case .sealed:
             throw StorageError(
                 .journal, "the database '\(name)' was detached from the cluster; the server that has it now serves it")

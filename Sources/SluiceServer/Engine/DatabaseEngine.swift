@@ -303,6 +303,9 @@ package final class DatabaseEngine {
     /// Applies what other engines have appended to the journal.
     package func catchUp() throws { try database.catchUp() }
 
+    /// Notes that the journal does not answer, if that is what an error says. The engine asks it again.
+    package func noteSilence(_ error: any Error) -> Bool { database.noteJournal(error) }
+
     /// Whether nothing is known to prevent writing.
     package var isWritable: Bool { database.isWritable }
 

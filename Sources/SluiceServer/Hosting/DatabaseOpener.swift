@@ -53,9 +53,8 @@ struct DatabaseOpener: Sendable {
         try checkFolder()
         let terms = terms.values
         let path = folder.map { "\($0)/\(DatabaseFile.name(of: name))" }
-        let journal = try journals?.journal(ofDatabase: name)
-        let databaseID = try journal?.databaseID ?? ObjectID(high: random(), low: random())
-        let file = try path.flatMap { try openFile($0, of: name, databaseID, journal) }
+        let (journal, file) = try openContent(of: name, at: path)
+        let databaseID = try journal?.databaseID ?? file?.databaseID ?? ObjectID(high: random(), low: random())
         let isFile = file != nil
         let storage = try file ?? .open(.memory, databaseID: databaseID)
         if let notice = storage.openingNotice {
@@ -88,7 +87,10 @@ struct DatabaseOpener: Sendable {
                     [("database", name), ("reason", obstacle.message)])
             } else if journal != nil {
                 // Its history goes on wherever its replicas are opened.
-                try engine.catchUp()
+                do { try engine.catchUp() } catch {
+                    // What is there is served; a replica that has nothing yet would look like an empty database.
+                    guard isFile, engine.noteSilence(error) else { throw error }
+                }
             } else if isFile, closed.head(ofDatabase: name) != storage.head {
                 // The server starts, or the file is another one: it may be an earlier state that was put back.
                 try engine.beginEpoch()
@@ -101,6 +103,36 @@ struct DatabaseOpener: Sendable {
             throw error
         }
         return engine
+    }
+
+    /// Finds the journal of a database, and opens its file.
+    ///
+    /// - Returns: neither for a new database of its own; no file where there is none yet.
+    private func openContent(
+        of name: String, at path: String?
+    ) throws -> (journal: (any Journal)?, file: SQLiteServerStorage?) {
+        guard let journals else {
+            let id = ObjectID(high: random(), low: random())
+            return (nil, try path.flatMap { try openFile($0, of: name, id, nil) })
+        }
+        do {
+            let journal = try journals.journal(ofDatabase: name)
+            let id = try journal.databaseID
+            return (journal, try path.flatMap { try openFile($0, of: name, id, journal) })
+        } catch let error as StorageError where error.isSilence {
+            guard let path, SQLiteServerStorage.isTaken(path) else { throw error }
+            // The file has its own id.
+            let id = ObjectID(high: 0, low: 0)
+            let file = try SQLiteServerStorage.open(.file(path), databaseID: id, durability: .process)
+            guard file.damage == nil, file.head.position > 0 else {
+                file.close()
+                throw error
+            }
+            log?(
+                .warning, "a database is opened as its replica is, since the journal does not answer",
+                [("database", name), ("version", "\(file.version)")])
+            return (AwaitedJournal(ofDatabase: file.databaseID) { try journals.journal(ofDatabase: name) }, file)
+        }
     }
 
     private func open(_ path: String, _ databaseID: ObjectID, _ journal: (any Journal)?) throws -> SQLiteServerStorage {
