@@ -68,7 +68,7 @@ import Testing
                 #expect(try await HTTPAnswer.get("/health/ready", port: server.port).status == 503)
                 try await server.expectService()
             }
-            // Nobody answers any more.
+            // Nobody answers any more; the server was killed, and has left the socket.
             let gone = try await Tool.run("sessions", "--data=\(folder)")
             #expect(gone.code == 1 && gone.diagnostics.contains("no server answers at '\(folder)/admin.sock'"))
         }

@@ -21,7 +21,8 @@ import Testing
 
     @Test func aSessionBeginsWithItsUploadsAcceptedAndGoesOnByTheTable() {
         let session = ServerSession(
-            id: SessionID(connection: 1, session: 1), user: User(id: nil, mayExtendSchema: true), isReadOnly: false, clientID: 1,
+            id: SessionID(connection: 1, session: 1), user: User(id: nil, mayExtendSchema: true), isReadOnly: false,
+            clientID: 1,
             isShortLived: false, unconfirmedNonce: nil, receivedSequence: 0)
         #expect(session.uploads == .accepted)
         session.become(.heldBack)

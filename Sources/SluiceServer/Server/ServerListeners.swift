@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SluiceModel
 internal import SluiceTransport
 
@@ -8,6 +9,8 @@ struct ServerListeners: Sendable {
     /// The socket of the server's operator; nil for none.
     let admin: WebSocketServer?
     private let group: EventLoopGroup
+    /// Where the admin socket is.
+    private let folder: String?
 
     /// Begins to listen.
     ///
@@ -31,6 +34,7 @@ struct ServerListeners: Sendable {
         }
         let group = try EventLoopGroup()
         self.group = group
+        folder = configuration.dataFolder
         do throws(TransportError) {
             metrics =
                 if let address = configuration.metricsListen {
@@ -92,7 +96,11 @@ struct ServerListeners: Sendable {
     func stop() async {
         await stores.stop()
         await metrics?.stop()
-        await admin?.stop()
+        if let admin, let folder {
+            await admin.stop()
+            // Nobody else listens there, since the folder is the server's.
+            unlink("\(folder)/\(AdminSocket.name)")
+        }
         group.stop()
     }
 }
