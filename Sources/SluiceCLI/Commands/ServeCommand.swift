@@ -28,7 +28,7 @@ struct ServeCommand: Command {
             .value(
                 "drain", "TIME",
                 "how long to serve on after SIGTERM while /health/ready says 503, such as 10s; 0s by default"),
-        ] + LoginOptions.options + QuotaOptions.options + JournalOptions.options,
+        ] + LoginOptions.options + QuotaOptions.options + JournalOptions.options + BackupOptions.options,
         notes: [
             "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0; a second one ends it at once. SIGHUP has it read the certificate again; connections stay.",
             "Without --dev a server needs a way to log in and, as credentials must not travel in the clear, TLS, a loopback address or --behind-tls-proxy. NAME tells several issuers apart: users of the issuer NAME have ids that begin with 'NAME:'.",
@@ -64,6 +64,7 @@ struct ServeCommand: Command {
             domains: try LogDomains.parse(arguments.value("log-domains") ?? ""),
             format: try arguments.choice("log-format", as: LogPrinter.Format.self) ?? .usual)
         try JournalOptions.apply(arguments, to: &configuration)
+        try BackupOptions.apply(arguments, to: &configuration)
         if let text = arguments.value("metrics-listen") {
             let address = try ListenAddress(text, of: "metrics-listen")
             configuration.metricsListen = .init(host: address.host, port: address.port)
