@@ -94,7 +94,9 @@ let package = Package(
         library("SluiceRules", ["SluiceJSON", "SluiceModel", "SluiceQuery"]),
         library("SluiceWire", ["SluiceModel", "CLZ4"]),
         library("SluiceTransport", ["COpenSSL", "CEpoll"]),
-        library("SluiceStorage", ["SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CSQLite"]),
+        library(
+            "SluiceStorage",
+            ["SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CLZ4", "CSQLite"]),
         library("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "COpenSSL"]),
         .target(
             name: "Sluice",

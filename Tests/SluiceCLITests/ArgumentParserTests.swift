@@ -63,13 +63,15 @@ struct ArgumentParserTests {
         #expect(try parse("-h").flag("help"))
     }
 
-    @Test(arguments: [("30", 30_000), ("1.5s", 1500), ("500ms", 500), ("2m", 120_000)])
+    @Test(arguments: [
+        ("30", 30_000), ("1.5s", 1500), ("500ms", 500), ("2m", 120_000), ("6h", 21_600_000), ("1d", 86_400_000),
+    ])
     func durationsHaveUnits(text: String, milliseconds: Int) throws {
         let parsed = try parse("--key=\(text)", "url")
         #expect(try parsed.duration("key") == .milliseconds(milliseconds))
     }
 
-    @Test(arguments: ["0", "-1", "soon", "5h", "1e9", ""])
+    @Test(arguments: ["0", "-1", "soon", "5w", "500d", "1e9", ""])
     func otherDurationsAreRefused(text: String) throws {
         var parsed = ParsedArguments()
         parsed.add(value: text, of: "key")

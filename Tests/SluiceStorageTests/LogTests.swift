@@ -166,6 +166,24 @@ import Testing
         #expect(try trim(accepted[19] + 1) == 20 - dropped)
     }
 
+    @Test func whatCameBeforeTheFirstUploadIsAsOldAsWhatFollowsIt() throws {
+        let storage = try Garage.server()
+        try storage.write { try storage.beginEpoch(7) }
+        try storage.write { try storage.beginEpoch(8) }
+        func trim(_ time: Int64) throws {
+            try storage.trimLog(
+                keepingVersions: .max, keepingBytes: .max, acceptedSince: Timestamp(microseconds: time),
+                entriesMax: .max)
+        }
+        try trim(1_000)
+        try storage.write { try storage.record(accepted: 900, [.create(Garage.car("a"), ofClass: 0)]) }
+        try trim(800)
+        #expect(try storage.records(after: 0, countMax: 10).count == 4)
+        try trim(1_000)
+        #expect(try storage.records(after: 4, countMax: 10).count == 1)
+        #expect(storage.logStart == 1)
+    }
+
     @Test func historyTellsAssignmentsFromAdditionsAndStartsAgainWithEachIncarnation() throws {
         let storage = try Garage.server()
         let object = Garage.carRef("A")

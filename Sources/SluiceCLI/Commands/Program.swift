@@ -5,8 +5,8 @@ internal import SluiceModel
 struct Program: Sendable {
     /// All commands of the tool.
     static let sluice = Program([
-        ServeCommand.self, ClusterCommand.self, UsersCommand.self, RulesCommand.self, ImportCommand.self,
-        ExportCommand.self, QueryCommand.self, WriteCommand.self, SubscriptionsCommand.self, StatusCommand.self,
+        ServeCommand.self, BackupCommand.self, RestoreCommand.self, ClusterCommand.self, UsersCommand.self,
+        RulesCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self, WriteCommand.self, SubscriptionsCommand.self, StatusCommand.self,
         TopCommand.self, SessionsCommand.self, LogLevelCommand.self, ReloadCommand.self, DrainCommand.self,
         SchemaCommand.self, ExplainCommand.self, CanCommand.self,
         CompletionCommand.self, ManualCommand.self,

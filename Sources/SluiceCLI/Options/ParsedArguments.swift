@@ -42,7 +42,7 @@ extension ParsedArguments {
         return choice
     }
 
-    /// The value of an option that is a duration: `30`, `30s`, `500ms` or `2m`.
+    /// The value of an option that is a duration: `30`, `30s`, `500ms`, `2m`, `6h` or `1d`.
     func duration(_ name: String, mayBeZero: Bool = false) throws(CommandError) -> Duration? {
         guard let text = value(name) else { return nil }
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
@@ -52,10 +52,12 @@ extension ParsedArguments {
             case "", "s": 1
             case "ms": 0.001
             case "m": 60
+            case "h": 3_600
+            case "d": 86_400
             default: nil
             }
-        guard let number, let unit, number > 0 || mayBeZero && number == 0, number * unit <= 1_000_000 else {
-            throw .usage("--\(name) is a length of time such as 30, 30s, 500ms or 2m, and '\(text)' is none")
+        guard let number, let unit, number > 0 || mayBeZero && number == 0, number * unit <= 40_000_000 else {
+            throw .usage("--\(name) is a length of time such as 30, 30s, 500ms, 2m, 6h or 1d, and '\(text)' is none")
         }
         return .milliseconds(Int64((number * unit * 1000).rounded(.up)))
     }

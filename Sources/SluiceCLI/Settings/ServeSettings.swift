@@ -37,7 +37,7 @@ struct ServeSettings: Sendable {
             .value(
                 "drain", "TIME",
                 "how long to serve on after SIGTERM while /health/ready says 503, such as 10s", default: "0s"),
-        ] + LoginOptions.options + QuotaOptions.options + JournalOptions.options
+        ] + LoginOptions.options + QuotaOptions.options + JournalOptions.options + BackupOptions.options
 
     /// The settings that a running server takes over when it reads them again.
     static let changeable: Set<String> =
@@ -81,6 +81,7 @@ struct ServeSettings: Sendable {
         }
         try LoginOptions.apply(values, to: &configuration)
         try QuotaOptions.apply(values, to: &configuration.quotas)
+        try BackupOptions.apply(values, to: &configuration)
         configuration.workerID = values.value("worker-id")
         configuration.handsOverTo = values.value("hand-over-to")
         if let text = values.value("metrics-listen") {

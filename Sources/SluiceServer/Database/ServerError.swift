@@ -10,6 +10,8 @@ public struct ServerError: SluiceError {
         public static let invalidConfiguration = Code(description: "invalidConfiguration")
         /// The folder of the databases cannot be used.
         public static let dataFolder = Code(description: "dataFolder")
+        /// The folder of the backups, or that of the archive, cannot be used.
+        public static let backups = Code(description: "backups")
         /// The server cannot listen at the address.
         public static let address = Code(description: "address")
         /// A certificate or key cannot be used.

@@ -10,17 +10,21 @@ final class Exposition: Sendable {
     private let readiness: Readiness
     private let meter: ServerMeter
     private let folder: String?
+    private let backups: @Sendable () -> BackupService.Reading
 
-    /// - Parameter folder: the data folder; nil for databases in memory.
+    /// - Parameters:
+    ///   - folder: the data folder; nil for databases in memory.
+    ///   - backups: what has become of backups and of the archive.
     init(
         _ databases: DatabaseDirectory, _ connections: OpenConnections, _ readiness: Readiness, _ meter: ServerMeter,
-        folder: String?
+        folder: String?, backups: @escaping @Sendable () -> BackupService.Reading
     ) {
         self.databases = databases
         self.connections = connections
         self.readiness = readiness
         self.meter = meter
         self.folder = folder
+        self.backups = backups
     }
 
     /// The numbers in Prometheus' text format, version 0.0.4.
@@ -29,6 +33,7 @@ final class Exposition: Sendable {
         reading.databases = await databases.sample(within: Self.patience)
         reading.health = readiness.health
         reading.counts = meter.counts
+        reading.backups = backups()
         let peers = connections.all
         reading.connectionCount = peers.count
         reading.waitingByteCount = peers.reduce(0) { $0 + $1.connection.queuedBytes }

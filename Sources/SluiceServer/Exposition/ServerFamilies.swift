@@ -4,7 +4,8 @@ internal import SluiceModel
 /// names of databases and users are none.
 enum ServerFamilies {
     static func make(_ reading: ServerReading) -> [MetricFamily] {
-        [buildInfo] + state(reading) + work(reading) + times(reading) + journal(reading) + ProcessFamilies.make()
+        [buildInfo] + state(reading) + work(reading) + times(reading) + journal(reading) + backups(reading.backups)
+            + ProcessFamilies.make()
     }
 
     private static var buildInfo: MetricFamily {
@@ -124,6 +125,29 @@ enum ServerFamilies {
         var family = MetricFamily("sluice_server_\(name)", .histogram, help)
         family.add(value)
         return family
+    }
+
+    // MARK: Backups
+
+    private static func backups(_ reading: BackupService.Reading) -> [MetricFamily] {
+        [
+            counter(
+                "backups", "Backups that the server has made by itself, or could not make.", by: "outcome",
+                [("made", reading.backups.madeCount), ("failed", reading.backups.failedCount)]),
+            gauge(
+                "last_backup_timestamp_seconds", "When the newest backup was begun, since 1970; 0 without one.",
+                Double(reading.backups.latest?.microseconds ?? 0) / 1_000_000),
+            counter("archived_groups", "Groups that were appended to the archive.", reading.archivedGroupCount),
+            counter(
+                "archive_failures", "Looks at which the archive could not be brought up to date.",
+                reading.failedArchivingCount),
+            gauge(
+                "archive_lag_positions", "Groups that the archive lacks of the open database furthest ahead of it.",
+                Double(reading.archiveLagPositions)),
+            gauge(
+                "archive_lag_seconds", "For how long the archive has not been seen to have everything.",
+                Double(reading.archiveLag) / 1_000_000),
+        ]
     }
 
     // MARK: A journal that several servers share

@@ -47,7 +47,10 @@ final class DataFolder: Sendable {
     static func databaseCount(_ path: String) -> Int { databaseNames(path).count }
 
     /// The databases that have files in a folder, sorted; none if it cannot be read. O(n log n) for the files.
-    static func databaseNames(_ path: String) -> [String] {
+    static func databaseNames(_ path: String) -> [String] { names(in: path, endingWith: DatabaseFile.suffix) }
+
+    /// The names in a folder that end with something, without that, sorted; none if it cannot be read. O(n log n).
+    static func names(in path: String, endingWith suffix: String) -> [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
         var names: [String] = []
@@ -55,7 +58,7 @@ final class DataFolder: Sendable {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if name.hasSuffix(DatabaseFile.suffix) { names.append(String(name.dropLast(DatabaseFile.suffix.count))) }
+            if name.hasSuffix(suffix), name != ".", name != ".." { names.append(String(name.dropLast(suffix.count))) }
         }
         return names.sorted()
     }

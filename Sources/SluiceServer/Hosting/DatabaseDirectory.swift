@@ -29,6 +29,8 @@ final class DatabaseDirectory: Sendable {
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
     /// The data folder, locked until the databases are closed; nil for a server in memory.
     private let folder: Mutex<DataFolder?>
+    /// Told the names of databases that are closed, since nobody uses them.
+    private let closing = Mutex<@Sendable (String) -> Void>({ _ in })
     /// What is done for replicas now and then; nil for databases that are none.
     private let upkeep = Mutex<ReplicaUpkeep?>(nil)
 
@@ -188,7 +190,11 @@ final class DatabaseDirectory: Sendable {
             self.past.withLock { $0 += past }
             if workers[worker.name] === worker { workers[worker.name] = nil }
         }
+        closing.withLock { $0 }(worker.name)
     }
+
+    /// Has a closure called, on any thread, with the name of each database that is closed because nobody uses it.
+    func onClose(_ body: @escaping @Sendable (String) -> Void) { closing.withLock { $0 = body } }
 
     /// The databases that sessions or this process have asked for.
     var workers: [DatabaseWorker] { workersByName.withLock { Array($0.values) } }
@@ -226,6 +232,14 @@ final class DatabaseDirectory: Sendable {
         return .array(reports)
     }
 
+    /// The last group of each database that is open, as it was after its last turn.
+    var openPositions: [(name: String, position: UInt64)] {
+        workers.compactMap { worker in
+            guard case .open(let health) = worker.health.state else { return nil }
+            return (worker.name, health.position)
+        }
+    }
+
     /// The number of names that sessions or this process have asked for, without those that were forgotten.
     var nameCount: Int { workersByName.withLock { $0.count } }
 
@@ -247,13 +261,16 @@ final class DatabaseDirectory: Sendable {
 
     /// Closes every database after the work that it has begun, and releases the folder to other servers.
     ///
-    /// - Parameter isKilled: whether to leave what waits unstored, as a process that is killed.
-    func stop(isKilled: Bool) {
+    /// - Parameters:
+    ///   - isKilled: whether to leave what waits unstored, as a process that is killed.
+    ///   - body: called once the databases are closed, while the folder is still this server's.
+    func stop(isKilled: Bool, beforeRelease body: () -> Void = {}) {
         isStopped.store(true, ordering: .relaxed)
         upkeep.withLock { $0 }?.stop()
         opener.comparison?.stop()
         for worker in workers { worker.stop(isKilled: isKilled) }
         opener.journals?.stop()
+        body()
         folder.withLock { $0 = nil }
     }
 }

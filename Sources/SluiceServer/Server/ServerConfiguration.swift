@@ -96,6 +96,11 @@ public struct ServerConfiguration: Sendable {
     /// Where `GET /metrics` is answered, without TLS and without a login; nil for nowhere. It tells numbers of the whole
     /// server: choose an address that only the monitoring reaches. On a development server it is a loopback address.
     public var metricsListen: Address?
+    /// The backups that the server makes by itself; nil for none. See docs/backups.md.
+    public var backups: ScheduledBackups?
+    /// The folder to which the server copies the journals of its databases, so that they can be restored as they were at
+    /// any time since a backup; nil for none. No other server may have it.
+    public var archive: String?
     /// Who else is told about the server's work; nil for nobody.
     public var metrics: (any ServerMetrics)?
 

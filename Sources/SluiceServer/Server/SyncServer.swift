@@ -25,6 +25,8 @@ public final class SyncServer: Sendable {
     private let door: WebSocketDoor
     private let readiness: Readiness
     private let exposition: Exposition
+    /// Makes backups and archives journals; nil if the configuration asks for neither.
+    private let backups: BackupService?
     /// The users; nil in development.
     private let directory: UserDirectory?
     private let listening = Mutex(Listening.no)
@@ -73,7 +75,17 @@ public final class SyncServer: Sendable {
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
             uptime: configuration.uptime, replicas: configuration.replicas, carryOut: fanOut.carryOut)
         readiness = Readiness(databases, journals: configuration.journals, uptime: configuration.uptime)
-        exposition = Exposition(databases, connections, readiness, meter, folder: configuration.dataFolder)
+        backups = try BackupService(
+            configuration.backups, archive: configuration.archive, of: configuration.dataFolder,
+            isAlone: configuration.journals == nil, now: configuration.now, schedule: configuration.schedule,
+            log: configuration.log?.about(.database)
+        ) { [databases] in
+            databases.openPositions.map { JournalArchive.Target(name: $0.name, position: $0.position) }
+        }
+        databases.onClose { [weak backups] in backups?.noteClosed($0) }
+        exposition = Exposition(
+            databases, connections, readiness, meter, folder: configuration.dataFolder,
+            backups: { [backups] in backups?.reading ?? BackupService.Reading() })
         let login: any Login
         if configuration.isDevelopment {
             directory = nil
@@ -120,6 +132,7 @@ public final class SyncServer: Sendable {
             }
             databases.startSweeping()
             databases.startWatchingFiles()
+            backups?.begin()
             if let directory {
                 logins.startWatching()
                 // What other processes change, such as the claims of a user, holds for open sessions too.
@@ -210,7 +223,8 @@ public final class SyncServer: Sendable {
         }
         logins.stopWatching()
         duties.stop()
-        databases.stop(isKilled: isKilled)
+        await backups?.stop()
+        databases.stop(isKilled: isKilled) { backups?.finish(databases.workers.map(\.name), isKilled: isKilled) }
         directory?.close()
         switch was {
         case .no, .stopped: break
@@ -385,6 +399,7 @@ public final class SyncServer: Sendable {
     /// - Returns: whether they have nothing more to do.
     package func isQuiet() async -> Bool {
         await logins.flush()
+        await backups?.flush()
         return await databases.isQuiet() && duties.isQuiet
     }
 

@@ -197,12 +197,16 @@ enum DatabaseFile {
     /// Makes an empty file for what is to become a database. Nobody but its owner may read or write it; SQLite gives
     /// the files that it puts beside a database the same permissions.
     private static func makeDraft(of path: DatabasePath) throws(StorageError) -> String {
-        let draft = path.draft
-        unlink(draft)
-        let descriptor = Glibc.open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .system(errno, doing: "creating", path: draft) }
+        try makeEmpty(path.draft)
+        return path.draft
+    }
+
+    /// Makes an empty file for its owner alone, in place of one of that name.
+    static func makeEmpty(_ path: String) throws(StorageError) {
+        unlink(path)
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .system(errno, doing: "creating", path: path) }
         close(descriptor)
-        return draft
     }
 
     /// Gives a whole file its name, durably. If that fails, nothing has the name, so that it can be tried again.

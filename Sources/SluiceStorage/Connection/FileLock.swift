@@ -67,7 +67,7 @@ package final class FileLock: Sendable {
 
 extension StorageError {
     /// What a failed system call means.
-    static func system(_ code: Int32, doing what: String, path: String) -> StorageError {
+    package static func system(_ code: Int32, doing what: String, path: String) -> StorageError {
         let reason = String(cString: strerror(code))
         return switch code {
         case ENOSPC, EDQUOT: StorageError(.full, "\(path): \(what) failed: \(reason); free some space and try again")

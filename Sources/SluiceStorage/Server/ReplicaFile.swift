@@ -1,5 +1,5 @@
 internal import Glibc
-internal import SluiceModel
+package import SluiceModel
 
 /// Copies of a server's databases as files, which other servers begin with.
 package enum ReplicaFile {
@@ -7,26 +7,40 @@ package enum ReplicaFile {
     ///
     /// - Parameters:
     ///   - path: the database's file.
-    ///   - copy: where the copy goes. A file of that name is replaced. It is not synced.
+    ///   - copy: where the copy goes, for its owner alone. A file of that name is replaced. It is not synced.
     /// - Returns: the last group that the copy has.
     package static func copy(_ path: String, to copy: String) throws -> JournalHead {
-        unlink(copy)
-        let source = try SQLiteConnection(path: try DatabasePath.resolve(path).file, access: .read)
+        try self.copy(path, to: copy, access: .read)
+    }
+
+    /// - Parameters:
+    ///   - access: how the database is read.
+    ///   - isCancelled: asked now and then whether the copy is no longer wanted.
+    static func copy(
+        _ path: String, to copy: String, access: FileAccess, isCancelled: @escaping () -> Bool = { false }
+    ) throws -> JournalHead {
+        try DatabaseFile.makeEmpty(copy)
+        let source = try SQLiteConnection(path: try DatabasePath.resolve(path).file, access: access)
         defer { source.close() }
-        try source.withStatement("VACUUM INTO ?") { statement in
-            statement.bind(1, copy)
-            try statement.run()
+        try source.withWorkLimit(WorkLimit(stepCountMax: .max, isCancelled: isCancelled)) {
+            try source.withStatement("VACUUM INTO ?") { statement in
+                statement.bind(1, copy)
+                try statement.run()
+            }
         }
         return try head(of: copy)
     }
 
     /// The last group that a database has which nobody writes to.
-    package static func head(of path: String) throws -> JournalHead {
+    package static func head(of path: String) throws -> JournalHead { try state(of: path).head }
+
+    /// The id of a database which nobody writes to, its last group and its version.
+    package static func state(of path: String) throws -> (id: ObjectID, head: JournalHead, version: UInt64) {
         let connection = try SQLiteConnection(path: path, access: .readAlone(hasLog: false))
         defer { connection.close() }
-        guard let bytes = try MetaTable(connection).blob("databaseID"), let id = ObjectID(Hexadecimal.encode(bytes))
-        else { throw StorageError.damaged(path, "the database id is missing") }
-        return try SQLiteServerStorage.LogState(connection, databaseID: id, start: 0).head
+        let id = try SQLiteServerStorage.databaseID(connection)
+        let log = try SQLiteServerStorage.LogState(connection, databaseID: id, start: 0)
+        return (id, log.head, log.version)
     }
 
     /// Makes a database of a copy. It appears under its name only when it is whole and durable.

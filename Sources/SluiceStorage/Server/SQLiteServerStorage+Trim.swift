@@ -32,8 +32,15 @@ extension SQLiteServerStorage {
                     try statement.number(
                         0, in: Int64(log.start)...Int64(log.version), file: connection.name,
                         what: "the version of a log entry"))
+                let acceptedAt = statement.int(2)
                 let isOver =
-                    byteCount > keepingBytes || log.version - version >= keepingVersions || statement.int(2) < earliest
+                    byteCount > keepingBytes || log.version - version >= keepingVersions || acceptedAt < earliest
+                // What came before the first upload has no time, and is as old as what follows it.
+                if acceptedAt == 0, isOver, byteCount <= keepingBytes, log.version - version < keepingVersions {
+                    byteCount -= Int(statement.int(1))
+                    groupCount += 1
+                    continue
+                }
                 guard isOver, (result ?? log.start) == log.start || version - log.start <= UInt64(clamping: entriesMax)
                 else { return }
                 result = version

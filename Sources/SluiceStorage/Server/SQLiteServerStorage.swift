@@ -100,9 +100,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
 
     private override init(_ connection: SQLiteConnection, file: OpenFile?) throws {
         let meta = MetaTable(connection)
-        guard let bytes = try meta.blob("databaseID"), let id = ObjectID(Hexadecimal.encode(bytes)) else {
-            throw StorageError.damaged(connection.name, "the database id is missing")
-        }
+        let id = try Self.databaseID(connection)
         databaseID = id
         let start = UInt64(try meta.integer("logStart") ?? 0)
         log = try LogState(connection, databaseID: id, start: start)
@@ -120,6 +118,13 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         versionClock = VersionClock(version: log.version, latest: latest)
         try super.init(connection, file: file)
         epochs = try storedEpochs()
+    }
+
+    /// The id that a database has.
+    static func databaseID(_ connection: SQLiteConnection) throws -> ObjectID {
+        guard let bytes = try MetaTable(connection).blob("databaseID"), let id = ObjectID(Hexadecimal.encode(bytes))
+        else { throw StorageError.damaged(connection.name, "the database id is missing") }
+        return id
     }
 
     private static func makeTables(on connection: SQLiteConnection, databaseID: ObjectID) throws {

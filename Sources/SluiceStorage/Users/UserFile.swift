@@ -52,6 +52,9 @@ package final class UserFile: UserStore {
         }
     }
 
+    /// Copies the users as they are at a moment to a file that is there and empty.
+    package func copy(to path: String) throws { try tables.withLock { try $0.copy(to: path) } }
+
     /// Whether another process has changed the file since the last call.
     package func hasChanged() throws -> Bool { try tables.withLock { try $0.hasChanged() } }
 

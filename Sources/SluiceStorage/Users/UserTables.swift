@@ -331,5 +331,12 @@ final class UserTables: UserRecords {
         }
     }
 
+    func copy(to path: String) throws {
+        try connection.withStatement("VACUUM INTO ?") { statement in
+            statement.bind(1, path)
+            try statement.run()
+        }
+    }
+
     func close() { connection.close() }
 }

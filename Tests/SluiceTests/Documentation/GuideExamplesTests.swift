@@ -296,6 +296,12 @@
             await server.stop()
         }
 
+        @Test func backupsAreAskedForAsTheGuideSays() {
+            var configuration = ServerConfiguration(dataFolder: "/data")
+            configuration.backups = ScheduledBackups(folder: "/backup", interval: .seconds(6 * 3_600), keptCount: 28)
+            #expect(configuration.backups == ScheduledBackups(folder: "/backup"))
+        }
+
         /// Compiled only: it needs a server with sockets.
         private func openReadOnly(_ url: String) async throws -> Store {
             var sync = SyncConfiguration(url: url)

@@ -1,0 +1,244 @@
+import Foundation
+import Glibc
+import Sluice
+import SluiceModel
+import SluiceStorage
+import Synchronization
+import TestSupport
+import Testing
+
+/// Backups while clients write, with kill -9 of server and backup: each that is made equals what was written at its
+/// version, and so does each version that is restored from the archive.
+@Suite(.serialized)
+struct BackupTests {
+    /// Writes transactions one after the other: each adds an entry with its number, and counts it.
+    private final class Writer: Sendable {
+        let store: Store
+        let number: Int64
+        private let token: NotificationToken
+        private let state = Mutex<(written: Int64, acknowledged: Int64)>((0, 0))
+
+        init(_ store: Store, number: Int64) throws {
+            self.store = store
+            self.number = number
+            token = try store.records(ofClass: "Counter").observe { _ in }
+        }
+
+        var written: Int64 { state.withLock { $0.written } }
+        var acknowledged: Int64 { state.withLock { $0.acknowledged } }
+
+        func write(_ seed: UInt64) async throws {
+            var generator = SeededGenerator(seed: seed)
+            while !Task.isCancelled {
+                for _ in 0..<Int.random(in: 1...8, using: &generator) { try await writeOne() }
+                let upTo = written
+                do { try await store.uploaded(timeout: waitMax) } catch is CancellationError { return }
+                state.withLock { $0.acknowledged = max($0.acknowledged, upTo) }
+            }
+        }
+
+        private func writeOne() async throws {
+            let next = written
+            let entry = try Record(Fixture.entry.get(), ["writer": .int(number), "number": .int(next)])
+            try await store.write { transaction in
+                try transaction.insert(entry)
+                try transaction.update(Identity(className: "Counter", key: .string("all")), add: ["value": .int(1)])
+            }
+            state.withLock { $0.written = next + 1 }
+        }
+    }
+
+    /// What a restored database has: its version, the counter, and how many entries there are of each writer.
+    private struct Content {
+        let version: UInt64
+        let counter: Int64
+        let entries: [Int64: Int64]
+
+        /// - Throws: ``Failure`` if the entries of a writer are not the first that it has written, each once.
+        init(_ folder: String) throws {
+            let storage = try SQLiteServerStorage.open(
+                .file(folder + "/test.sluicedb"), databaseID: ObjectID(high: 0, low: 0))
+            defer { storage.close() }
+            version = storage.version
+            var (counter, numbers): (Int64, [Int64: [Int64]]) = (0, [:])
+            for (name, index) in try ["Counter", "Entry"].map({ ($0, try #require(storage.schema.index(of: $0))) }) {
+                let properties = storage.schema[index].properties
+                func value(_ name: String, _ row: Row) -> Int64 {
+                    let place = properties.firstIndex { $0.name == name }
+                    guard let place, case .int(let number) = row.values[place] else { return -1 }
+                    return number
+                }
+                try storage.forEachRow(ofClass: index) { row in
+                    if name == "Counter" {
+                        counter = value("value", row)
+                    } else {
+                        numbers[value("writer", row), default: []].append(value("number", row))
+                    }
+                    return true
+                }
+            }
+            self.counter = counter
+            for (writer, found) in numbers where found.sorted() != Array(0..<Int64(found.count)) {
+                throw Failure("version \(version): the entries of writer \(writer) have gaps")
+            }
+            entries = numbers.mapValues { Int64($0.count) }
+        }
+    }
+
+    /// A backup, and what was acknowledged before it began.
+    private struct Made {
+        let file: String
+        let acknowledged: [Int64]
+    }
+
+    /// More rounds for a longer proof: `SLUICE_BACKUP_ROUNDS=200`.
+    private static let roundCount =
+        ProcessInfo.processInfo.environment["SLUICE_BACKUP_ROUNDS"].flatMap { Int($0) } ?? 6
+
+    @Test func everyBackupAndEveryVersionOfTheArchiveEqualsWhatWasWritten() async throws {
+        var generator = SeededGenerator(seed: 11)
+        try await withFolder { root in
+            let (data, archive) = (root + "/data", root + "/archive")
+            let options = ["--archive=\(archive)", "--backup-to=\(root)/own", "--backup-every=1s", "--backup-keep=3"]
+            let port = try ServerProcess.unusedPort()
+            var server = try await ServerProcess.start(folder: data, port: port, options: options)
+            defer { server.process.signal(SIGKILL) }
+            var writers: [Writer] = []
+            for number in 0..<2 {
+                let store = try await Fixture.store(server.url())
+                if number == 0 {
+                    let counter = try Record(Fixture.counter.get(), ["name": .string("all")])
+                    try await store.write { try $0.upsert(counter) }
+                    try await store.uploaded(timeout: waitMax)
+                }
+                _ = try await store.found("Counter")
+                writers.append(try Writer(store, number: Int64(number)))
+            }
+            let tasks = writers.map { writer in
+                let seed = generator.next()
+                return Task { try await writer.write(seed) }
+            }
+            var made: [Made] = []
+            for round in 0..<Self.roundCount {
+                let acknowledged = writers.map(\.acknowledged)
+                let file = "\(root)/\(round).backup"
+                let arguments = ["backup", "--data=\(data)", "--to=\(file)"]
+                if round % 3 == 1 {
+                    // It dies at a random moment of its work; no outcome depends on which.
+                    let process = try ChildProcess(Tool.path, arguments)
+                    usleep(UInt32.random(in: 1_000...60_000, using: &generator))
+                    process.signal(SIGKILL)
+                    _ = try await process.finish()
+                }
+                if round % 3 == 2 {
+                    let backup = Task { try await Tool.run(arguments) }
+                    usleep(UInt32.random(in: 1_000...40_000, using: &generator))
+                    try await server.kill()
+                    _ = try await backup.value
+                    server = try await ServerProcess.start(folder: data, port: port, options: options)
+                }
+                if access(file, F_OK) != 0 {
+                    let exit = try await Tool.run(arguments)
+                    #expect(exit.code == 0, "round \(round): \(exit.diagnostics)")
+                }
+                made.append(Made(file: file, acknowledged: acknowledged))
+                let count = writers.reduce(0) { $0 + $1.written } + 20
+                try await wait(for: "\(count) transactions") { writers.reduce(0) { $0 + $1.written } >= count }
+            }
+            for task in tasks { task.cancel() }
+            for task in tasks { try await task.value }
+            for writer in writers {
+                try await writer.store.uploaded(timeout: waitMax)
+                await writer.store.close()
+            }
+            server.process.signal(SIGTERM)
+            _ = try await server.process.finish()
+            try await check(made, writers, root, archive, using: &generator)
+        }
+    }
+
+    private func check(
+        _ made: [Made], _ writers: [Writer], _ root: String, _ archive: String,
+        using generator: inout SeededGenerator
+    ) async throws {
+        let final = try Content(root + "/data")
+        #expect(writers.map { final.entries[$0.number] } == writers.map(\.written))
+        #expect(final.counter == writers.reduce(0) { $0 + $1.written })
+        // What made the counter took the first versions.
+        let start = final.version - UInt64(final.counter)
+        func restore(_ arguments: [String], _ folder: String) async throws -> Content {
+            let exit = try await Tool.run(["restore"] + arguments + ["--data=\(folder)"])
+            guard exit.code == 0 else { throw Failure("\(arguments): \(exit.diagnostics)") }
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            return try Content(folder)
+        }
+        for (round, backup) in made.enumerated() {
+            let verified = try await Tool.run("backup", "verify", backup.file)
+            #expect(verified.code == 0 && verified.lines.last == "the backup is whole", "\(verified.diagnostics)")
+            let content = try await restore([backup.file], "\(root)/restored")
+            #expect(content.version == start + UInt64(content.counter), "round \(round)")
+            #expect(content.entries.values.reduce(0, +) == content.counter, "round \(round)")
+            for (writer, count) in zip(writers, backup.acknowledged) {
+                #expect(content.entries[writer.number, default: 0] >= count, "round \(round): lost")
+            }
+        }
+        let first = try #require(made.first).file
+        let all = try await restore([first, "--archive=\(archive)"], "\(root)/restored")
+        #expect(all.version == final.version && all.entries == final.entries)
+        let earliest = try await restore([first], "\(root)/restored").version
+        for _ in 0..<max(4, Self.roundCount / 2) {
+            let version = UInt64.random(in: earliest...final.version, using: &generator)
+            let content = try await restore(
+                [first, "--archive=\(archive)", "--database=test", "--until=\(version)"], "\(root)/restored")
+            #expect(content.version == version)
+            #expect(content.counter == Int64(version - start), "version \(version)")
+            #expect(content.entries.values.reduce(0, +) == content.counter, "version \(version)")
+        }
+        let own = try FileManager.default.contentsOfDirectory(atPath: root + "/own").filter { $0.hasSuffix(".backup") }
+        #expect((1...3).contains(own.count))
+        for name in own {
+            let content = try await restore(["\(root)/own/\(name)", "--archive=\(archive)"], "\(root)/restored")
+            #expect(content.entries == final.entries, "\(name)")
+        }
+    }
+
+    @Test func whatCannotBeIsRefusedWithTheReason() async throws {
+        try await withFolder { root in
+            func refused(_ arguments: [String], _ words: String, code: Int32 = 1) async throws {
+                let exit = try await Tool.run(arguments)
+                #expect(exit.code == code, "\(arguments): \(exit.diagnostics)")
+                #expect(exit.diagnostics.contains(words), "\(arguments): \(exit.diagnostics)")
+            }
+            let (data, file) = (root + "/data", root + "/x.backup")
+            try await withServer(folder: data) { server in
+                try await Fixture.withStore(server.url()) { try await $0.addPlane("N1") }
+                let exit = try await Tool.run("backup", "--data=\(data)", "--to=\(file)")
+                #expect(exit.code == 0 && exit.lines.first?.hasPrefix("test\tversion") == true)
+            }
+            try await refused(["backup", "--data=\(data)", "--to=\(file)"], "exists already")
+            try await refused(["backup", "--data=\(root)/none", "--to=\(file)2"], "does not exist")
+            try await refused(["backup", "--data=\(root)", "--to=\(file)2"], "no databases and no users")
+            try await refused(["backup"], "--data=DIR is missing", code: 64)
+            try await refused(["backup", "verify"], "FILE is missing", code: 64)
+            try await refused(["backup", "check", file], "ACTION is one of verify", code: 64)
+            try await refused(["restore", file, "--data=\(data)"], "was left as it is")
+            try await refused(["restore", file], "--data=DIR is missing", code: 64)
+            try await refused(["restore", file, "--data=\(root)/new", "--until=5"], "--database=NAME", code: 64)
+            for until in ["noon", "2026-11-27", "2026-11-27T10:00:00", "-1"] {
+                try await refused(
+                    ["restore", file, "--data=\(root)/new", "--archive=\(root)", "--until=\(until)"], "is neither",
+                    code: 64)
+            }
+            try await refused(
+                ["restore", file, "--data=\(root)/new", "--database=test", "--until=5"], "--archive=DIR", code: 64)
+            var bytes = try Data(contentsOf: URL(filePath: file))
+            try bytes.dropLast(700).write(to: URL(filePath: root + "/torn"))
+            try await refused(["backup", "verify", root + "/torn"], "is torn")
+            bytes[bytes.count / 2] ^= 4
+            try bytes.write(to: URL(filePath: root + "/altered"))
+            try await refused(["backup", "verify", root + "/altered"], "was altered")
+            try await refused(["restore", root + "/altered", "--data=\(root)/new"], "was altered")
+            #expect(access(root + "/new", F_OK) != 0 && access(root + "/new.restoring", F_OK) != 0)
+        }
+    }
+}
