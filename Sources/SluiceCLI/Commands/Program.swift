@@ -5,7 +5,8 @@ internal import SluiceModel
 struct Program: Sendable {
     /// All commands of the tool.
     static let sluice = Program([
-        ServeCommand.self, ClusterCommand.self, UsersCommand.self, RulesCommand.self, ImportCommand.self,
+        ServeCommand.self, ClusterCommand.self, UsersCommand.self, DatabasesCommand.self, RulesCommand.self,
+        ImportCommand.self,
         ExportCommand.self, QueryCommand.self, WriteCommand.self, SubscriptionsCommand.self, StatusCommand.self,
         SchemaCommand.self, ExplainCommand.self, CanCommand.self,
         CompletionCommand.self,

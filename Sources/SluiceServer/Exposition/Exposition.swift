@@ -10,17 +10,19 @@ final class Exposition: Sendable {
     private let readiness: Readiness
     private let meter: ServerMeter
     private let folder: String?
+    private let audit: AuditTrail?
 
     /// - Parameter folder: the data folder; nil for databases in memory.
     init(
         _ databases: DatabaseDirectory, _ connections: OpenConnections, _ readiness: Readiness, _ meter: ServerMeter,
-        folder: String?
+        folder: String?, audit: AuditTrail? = nil
     ) {
         self.databases = databases
         self.connections = connections
         self.readiness = readiness
         self.meter = meter
         self.folder = folder
+        self.audit = audit
     }
 
     /// The numbers in Prometheus' text format, version 0.0.4.
@@ -29,6 +31,7 @@ final class Exposition: Sendable {
         reading.databases = await databases.sample(within: Self.patience)
         reading.health = readiness.health
         reading.counts = meter.counts
+        reading.lostAuditEventCount = audit?.lostCount ?? 0
         let peers = connections.all
         reading.connectionCount = peers.count
         reading.waitingByteCount = peers.reduce(0) { $0 + $1.connection.queuedBytes }

@@ -15,6 +15,8 @@ struct ServerReading: Sendable {
     /// The files of the open databases.
     var databaseByteCount = 0
     var walByteCount = 0
+    /// Events of the audit log that could not be written.
+    var lostAuditEventCount: UInt64 = 0
 
     /// The size of a file; 0 if there is none.
     static func byteCount(ofFile path: String) -> Int {
