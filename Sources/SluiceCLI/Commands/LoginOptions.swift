@@ -55,6 +55,15 @@ enum LoginOptions {
         configuration.logins.issuers = try issuers(arguments)
     }
 
+    /// The files with secrets that the options name.
+    static func secretFiles(_ arguments: ParsedArguments) -> [String] {
+        let issuerFiles = arguments.values("jwt-secret-file").map { text in
+            // NAME=FILE, or the file alone.
+            FileManager.default.fileExists(atPath: text) ? text : String(text.drop { $0 != "=" }.dropFirst())
+        }
+        return (arguments.value("shared-secret-file").map { [$0] } ?? []) + issuerFiles
+    }
+
     private static func issuers(_ arguments: ParsedArguments) throws(CommandError) -> [TokenIssuer] {
         var issuers: [TokenIssuer] = []
         for text in arguments.values("jwt-issuer") {

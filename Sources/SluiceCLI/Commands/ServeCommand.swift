@@ -28,9 +28,9 @@ struct ServeCommand: Command {
             .value(
                 "drain", "TIME",
                 "how long to serve on after SIGTERM while /health/ready says 503, such as 10s; 0s by default"),
-        ] + LoginOptions.options + QuotaOptions.options + JournalOptions.options,
+        ] + LoginOptions.options + QuotaOptions.options + JournalOptions.options + AuditOptions.options,
         notes: [
-            "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0; a second one ends it at once. SIGHUP has it read the certificate again; connections stay.",
+            "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0; a second one ends it at once. SIGHUP has it read the certificate again, and begin with another file of the audit log; connections stay.",
             "Without --dev a server needs a way to log in and, as credentials must not travel in the clear, TLS, a loopback address or --behind-tls-proxy. NAME tells several issuers apart: users of the issuer NAME have ids that begin with 'NAME:'.",
         ],
         examples: [
@@ -42,6 +42,7 @@ struct ServeCommand: Command {
     private let configuration: ServerConfiguration
     private let metricsPath: String?
     private let drainTime: Duration
+    private let secretFiles: [String]
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         guard let folder = arguments.value("data") else {
@@ -64,12 +65,15 @@ struct ServeCommand: Command {
             domains: try LogDomains.parse(arguments.value("log-domains") ?? ""),
             format: try arguments.choice("log-format", as: LogPrinter.Format.self) ?? .usual)
         try JournalOptions.apply(arguments, to: &configuration)
+        try AuditOptions.apply(arguments, to: &configuration)
         if let text = arguments.value("metrics-listen") {
             let address = try ListenAddress(text, of: "metrics-listen")
             configuration.metricsListen = .init(host: address.host, port: address.port)
         }
         metricsPath = arguments.value("metrics-file")
+        if let metricsPath { try MetricsFile.check(metricsPath) }
         drainTime = try arguments.duration("drain", mayBeZero: true) ?? .zero
+        secretFiles = LoginOptions.secretFiles(arguments)
         self.configuration = configuration
     }
 
@@ -84,6 +88,7 @@ struct ServeCommand: Command {
             throw CommandError.usage(
                 "\(error.message)\(configuration.isDevelopment ? "" : Self.hint)")
         }
+        StartWarnings(log: configuration.log).note(configuration, secretFiles: secretFiles)
         let port = try server.start()
         if configuration.certificate != nil {
             let log = configuration.log
@@ -96,6 +101,7 @@ struct ServeCommand: Command {
                 }
             }
         }
+        if configuration.auditLog != nil { Signals.onHangUp { server.reopenAuditLog() } }
         let scheme = configuration.certificate == nil ? "ws" : "wss"
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
         StandardOutput.shared.write(line: "listening on \(scheme)://\(host):\(port)")
