@@ -88,8 +88,8 @@ struct ServeCommand: Command {
             throw CommandError.usage(
                 "\(error.message)\(configuration.isDevelopment ? "" : Self.hint)")
         }
-        StartWarnings(log: configuration.log).note(configuration, secretFiles: secretFiles)
         let port = try server.start()
+        StartWarnings(log: configuration.log).note(configuration, secretFiles: secretFiles)
         if configuration.certificate != nil {
             let log = configuration.log
             Signals.onHangUp {

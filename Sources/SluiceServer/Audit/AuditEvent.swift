@@ -15,8 +15,19 @@ public struct AuditEvent: Sendable, Hashable {
 
     /// What was done to a user of the server.
     public enum UserChange: String, Sendable, Hashable, CaseIterable {
-        case added, removed, revoked, restored, unlocked
+        /// The user is new.
+        case added
+        /// The user is there no more, and what proved the user is refused.
+        case removed
+        /// All that proved the user so far is refused.
+        case revoked
+        /// Revocations of the user are undone.
+        case restored
+        /// The user's password is looked at again at once, after too many wrong ones.
+        case unlocked
+        /// The user has another password, and the logins of the old one are ended.
         case passwordChanged = "password changed"
+        /// What rules may know about the user is something else.
         case claimsChanged = "claims changed"
         /// One login of the user was ended, which a session token proves.
         case loginEnded = "login ended"
@@ -54,11 +65,15 @@ public struct AuditEvent: Sendable, Hashable {
 
     /// Whether it was done.
     public enum Outcome: String, Sendable, Hashable, CaseIterable {
-        case done, refused
+        /// It was done.
+        case done
+        /// The server did not do it.
+        case refused
     }
 
     /// When it happened; of an event that stands for several, when they were counted.
     public var time: Timestamp
+    /// What happened.
     public var action: Action
     /// Who did it: a user's id; `operator NAME` for an account of the machine; nil for nobody in particular.
     public var user: String?
@@ -66,6 +81,7 @@ public struct AuditEvent: Sendable, Hashable {
     public var database: String?
     /// The address that it came from, without its port; of IPv6, the network.
     public var address: String?
+    /// Whether it was done.
     public var outcome: Outcome
     /// Why, in words for people.
     public var reason: String?
