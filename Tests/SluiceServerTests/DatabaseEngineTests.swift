@@ -2,6 +2,7 @@ import SluiceModel
 import SluiceServer
 import SluiceStorage
 import SluiceWire
+import Synchronization
 import Testing
 
 struct DatabaseEngineTests {
@@ -113,7 +114,8 @@ struct DatabaseEngineTests {
     }
 
     @Test func aQueryThatNobodyWaitsForEndsItsSessionAlone() throws {
-        let bench = try Bench()
+        let levels = Mutex<[LogLevel]>([])
+        let bench = try Bench(log: LogSink(level: .debug) { line in levels.withLock { $0.append(line.level) } })
         let (writer, reader) = (try bench.open().id, try bench.open().id)
         _ = try bench.upload(writer, [bench.planes(2_000)])
         bench.engine.isAbandoned = { $0 == reader }
@@ -121,6 +123,8 @@ struct DatabaseEngineTests {
         let subscribe = ClientMessage.subscribe(.init(session: 1, subscription: 1, query: heavy))
         let answer = try bench.handle([.messages(reader, [subscribe])])
         #expect(answer.contains { if case .error(let failure) = $0 { failure.action == .retry } else { false } })
+        // A client that has left is no failure.
+        #expect(levels.withLock { $0.max() } == .debug)
         #expect(try bench.handle([.messages(writer, [subscribe])]).isEmpty)
         #expect(bench.engine.hasWork)
     }

@@ -9,6 +9,7 @@ extension UserTrial {
         UserTrial("a password gives a token") { try await $0.aPasswordGivesASessionTokenThatLogsInAgain() },
         UserTrial("one answer") { try await $0.wrongPasswordsUnknownUsersAndMadeUpTokensGetOneAnswer() },
         UserTrial("the sixth try waits") { try await $0.theSixthTryHasToWait() },
+        UserTrial("an account is unlocked") { try await $0.aLockedAccountIsSeenAndUnlockedByAnotherProcess() },
         UserTrial("other parameters") { try await $0.otherParametersAreStoredWithTheNextLoginAndEndNoSession() },
         UserTrial("another password") { try await $0.anotherPasswordEndsTheLoginsOfTheOldOne() },
         UserTrial("revoked and removed") { try await $0.revokingAndRemovingEndLogins() },
@@ -55,6 +56,42 @@ extension UserBench {
                 == .later(milliseconds: 1_000, reason: .tooManyTries))
         clock.advance(seconds: 1)
         try expect(await directory.logIn("ada", "correct horse").refusal == nil)
+    }
+
+    func aLockedAccountIsSeenAndUnlockedByAnotherProcess() async throws {
+        let directory = directory()
+        for name in ["ada", "bob"] { try add(name, "correct horse") }
+        let locks = { [another] in try another.read { try $0.locks() } }
+        // Each from another address, since addresses wait, too.
+        func fail(_ name: String, _ number: Int) async throws {
+            try expect(await directory.logIn(name, "wrong horse", from: "\(name) \(number)").refusal == .refused)
+        }
+        for name in ["ada", "bob", "eve"] { for number in 1...4 { try await fail(name, number) } }
+        _ = await directory.logIn("nobody", "", from: "9")
+        try expect(try locks().isEmpty)
+        for name in ["ada", "bob", "eve"] { try await fail(name, 5) }
+        // Its answer comes after what was to be stored before it.
+        _ = await directory.logIn("nobody", "", from: "9")
+        let until = now + 1_000_000
+        try expect(
+            try locks() == [
+                UserLock(name: "ada", until: until, failureCount: 5),
+                UserLock(name: "bob", until: until, failureCount: 5),
+            ])
+        try expect(try another.write(about: "ada") { try $0.unlock("ada") })
+        try expect(try !another.write(about: "ada") { try $0.unlock("ada") })
+        directory.releaseUnlocked()
+        try expect(await directory.logIn("ada", "correct horse", from: "8").refusal == nil)
+        try expect(await directory.logIn("bob", "correct horse", from: "8").refusal != nil)
+        try expect(try directory.unlock("bob"))
+        try expect(await directory.logIn("bob", "correct horse", from: "8").refusal == nil)
+        // What is over is forgotten with the next lock.
+        for number in 1...5 { try await fail("ada", number) }
+        _ = await directory.logIn("nobody", "", from: "9")
+        clock.advance(seconds: 3_600)
+        for number in 1...5 { try await fail("bob", number) }
+        _ = await directory.logIn("nobody", "", from: "9")
+        try expect(try locks().map(\.name) == ["bob"])
     }
 
     func otherParametersAreStoredWithTheNextLoginAndEndNoSession() async throws {

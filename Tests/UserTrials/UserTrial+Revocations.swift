@@ -16,6 +16,7 @@ extension UserTrial {
         UserTrial("both at once") { try await $0.aTokenOfTheFutureIsOverHoweverItMeetsTheRevocation() },
         UserTrial("ascending times") { try await $0.theTimeOfARevocationAscendsThoughTheClockDoesNot() },
         UserTrial("other claims") { try await $0.otherClaimsAreTheUsersAtOnce() },
+        UserTrial("a revocation is undone") { try await $0.aRevocationThatIsUndoneRefusesNothing() },
         UserTrial("nobody's session") { try await $0.aSessionOfNobodyGoesOn() },
     ]
 }
@@ -90,6 +91,24 @@ extension UserBench {
                 try expect(try directory.standing(of: session) == .over, name)
             }
         }
+    }
+
+    func aRevocationThatIsUndoneRefusesNothing() async throws {
+        let directory = directory()
+        let token = token(ahead: 0)
+        clock.advance(seconds: 1)
+        try directory.revoke("ada")
+        try expect(await directory.admit(token) == nil)
+        clock.advance(seconds: 1)
+        let later = try await admitted(self.token(ahead: 0), directory)
+        try expect(try another.write(about: "ada") { try $0.restore("ada") })
+        try expect(try !another.write(about: "ada") { try $0.restore("ada") })
+        try expect(try store.read { try $0.revocation(of: "ada") } == nil)
+        let session = try await admitted(token, directory)
+        try expect(try directory.standings(of: [session, later]) == [.unchanged, .unchanged])
+        try directory.revoke("ada")
+        try expect(try directory.standings(of: [session, later]) == [.over, .over])
+        try expect(await directory.admit(token) == nil)
     }
 
     func whoeverIsRevokedWhileAFunctionDecidesIsRefused() async throws {

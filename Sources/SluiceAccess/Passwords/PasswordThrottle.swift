@@ -49,6 +49,15 @@ package struct PasswordThrottle: Sendable {
         takeBack([address])
     }
 
+    /// Forgets the failures of an account or an address.
+    package mutating func forget(_ key: String) { entries[key] = nil }
+
+    /// Until when no try of an account or an address is made, and how many have failed; nil if one may be made now.
+    package func lock(of key: String, now: Timestamp) -> (until: Timestamp, failureCount: Int)? {
+        guard let wait = wait(key, now: now), let entry = entries[key] else { return nil }
+        return (Timestamp(microseconds: now.microseconds + wait), entry.failureCount)
+    }
+
     /// Takes back a try that was not made after all.
     package mutating func takeBack(_ keys: [String]) {
         for key in keys {

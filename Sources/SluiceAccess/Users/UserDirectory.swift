@@ -13,17 +13,19 @@ package final class UserDirectory: Sendable {
     /// How exactly the last use of a token is known.
     private static let useTime: Int64 = 86_400_000_000
 
-    private let store: any UserStore
-    private let throttle: Mutex<PasswordThrottle>
+    let store: any UserStore
+    let throttle: Mutex<PasswordThrottle>
     private let workers: PasswordWorkers
     private let parameters: PasswordHash.Parameters
-    private let now: @Sendable () -> Timestamp
+    let now: @Sendable () -> Timestamp
     /// For what reads the store, so that no event loop does.
-    private let queue = DispatchQueue(label: "sluice.users")
+    let queue = DispatchQueue(label: "sluice.users")
     /// What the password of an unknown user is compared with, so that both take the same time.
     private let nobody: PasswordHash?
     /// Called when a login has ended that sessions may still use.
     private let didChange = Mutex<@Sendable () -> Void>({})
+    /// The users whose accounts this process has noted as locked.
+    let locked = Mutex<Set<String>>([])
 
     /// - Parameters:
     ///   - store: closed by ``close()``.
@@ -52,7 +54,10 @@ package final class UserDirectory: Sendable {
     /// until ``close()``.
     package func watch(_ didChange: @escaping @Sendable () -> Void) {
         self.didChange.withLock { $0 = didChange }
-        store.watch(didChange)
+        store.watch { [weak self] in
+            self?.releaseUnlocked()
+            didChange()
+        }
     }
 
     // MARK: Passwords
@@ -68,7 +73,7 @@ package final class UserDirectory: Sendable {
         completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         // Names are of any length as they come; those of users are not.
-        let account = "user " + (name.utf8.count <= UserName.byteCountMax ? name : "")
+        let account = Self.account(name.utf8.count <= UserName.byteCountMax ? name : "")
         let keys = [account, "address " + address]
         if let wait = throttle.withLock({ $0.begin(keys, now: now()) }) {
             return completion(.failure(.later(milliseconds: (wait + 999) / 1_000, reason: .tooManyTries)))
@@ -96,9 +101,12 @@ package final class UserDirectory: Sendable {
                                     return completion(.failure(.refused))
                                 }
                                 throttle.withLock { $0.succeeded(account: account, address: keys[1]) }
+                                forgetLock(of: name)
                                 completion(.success(admission))
                             } catch { later(.unavailable) }
-                        case .wrong: completion(.failure(.refused))
+                        case .wrong:
+                            if user != nil { noteLock(of: name) }
+                            completion(.failure(.refused))
                         case .displaced, .abandoned: later(.busy)
                         }
                     }))
@@ -268,7 +276,8 @@ package final class UserDirectory: Sendable {
         return identities.map { identity in
             guard identity.loginID == nil else { return Self.standing(of: identity, logins.next() ?? nil) }
             let revokedAt = identity.userID == nil ? nil : revocations.next() ?? nil
-            return revokedAt == identity.generation ? .unchanged : .over
+            // A revocation that was undone ends nothing.
+            return revokedAt == nil || revokedAt == identity.generation ? .unchanged : .over
         }
     }
 
@@ -283,12 +292,21 @@ package final class UserDirectory: Sendable {
         try store.write(about: name) { try $0.revoke(name, now: now().microseconds) }
     }
 
+    /// Undoes the revocations of a user, see ``UserRecords/restore(_:)``.
+    ///
+    /// - Returns: false if the user is not revoked.
+    package func restore(_ name: String) throws -> Bool { try store.write(about: name) { try $0.restore(name) } }
+
     /// Ends the login that a session token proves.
-    package func revoke(token: String) throws {
+    ///
+    /// - Returns: whose it was; nil if it is over.
+    @discardableResult
+    package func revoke(token: String) throws -> String? {
         guard let hash = SessionToken.hash(of: Array(token.utf8)),
             let known = try store.read({ try $0.login(hash: hash) })
-        else { return }
+        else { return nil }
         try store.write(about: known.user.name) { try $0.removeLogin(id: known.login.id) }
+        return known.user.name
     }
 }
 

@@ -117,6 +117,7 @@ struct CanCommand: Command {
         }
         let closed = (answer["properties"]?.array ?? []).compactMap(\.string)
         if !closed.isEmpty { lines.append("not these properties: \(closed.joined(separator: ", "))") }
+        for hint in answer["hints"]?.array ?? [] { lines.append("note: \(hint.string ?? "")") }
         return lines
     }
 

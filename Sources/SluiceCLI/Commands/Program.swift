@@ -6,8 +6,9 @@ struct Program: Sendable {
     /// All commands of the tool.
     static let sluice = Program([
         ServeCommand.self, BackupCommand.self, RestoreCommand.self, ClusterCommand.self, UsersCommand.self,
-        RulesCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self, WriteCommand.self, SubscriptionsCommand.self, StatusCommand.self,
-        TopCommand.self, SessionsCommand.self, LogLevelCommand.self, ReloadCommand.self, DrainCommand.self,
+        DatabasesCommand.self, RulesCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self,
+        WriteCommand.self, SubscriptionsCommand.self, StatusCommand.self, TopCommand.self, SessionsCommand.self,
+        LogLevelCommand.self, ReloadCommand.self, DrainCommand.self,
         SchemaCommand.self, ExplainCommand.self, CanCommand.self,
         CompletionCommand.self, ManualCommand.self,
     ])

@@ -5,12 +5,14 @@ internal import SluiceRules
 /// `sluice rules`: reads, checks, tests and compares files of rules.
 struct RulesCommand: Command {
     static let description = CommandDescription(
-        "rules", "Work on rules, which say what users may see and do: check, test, diff, deploy, show.",
+        "rules",
+        "Work on rules, which say what users may see and do: check, test, diff, deploy, show, history, rollback.",
         arguments: [
             ArgumentDescription(
-                "ACTION", "check, test, diff, deploy or show", completion: .choices(Action.allCases.map(\.rawValue))),
+                "ACTION", "check, test, diff, deploy, show, history or rollback",
+                completion: .choices(Action.allCases.map(\.rawValue))),
             ArgumentDescription(
-                "FILE|URL", "the file of rules (check, test, diff); the database (deploy, show)", completion: .files),
+                "FILE|URL", "the file of rules (check, test, diff); the database (all others)", completion: .files),
             ArgumentDescription("FILE", "the file of rules (deploy)", completion: .files, isOptional: true),
         ],
         options: [
@@ -19,12 +21,18 @@ struct RulesCommand: Command {
                 completion: .files),
             .value("table", "FILE", "what users may do with some objects (test)", completion: .files),
             .value("to", "FILE", "the other file of rules (diff)", completion: .files),
-            .flag("dry-run", "store nothing, and print what would change (deploy)"),
+            .value("version", "N", "the rules that were stored as the Nth (show, rollback)"),
+            .flag("dry-run", "store nothing, and print what would change (deploy, rollback)"),
+            .flag("strict", "store nothing and fail where there are warnings (deploy, rollback)"),
+            .flag("all", "store the file in each database of --data; URL then names a server alone (deploy)"),
+            .value(
+                "data", "DIR", "the server's folder, which says what databases it has (--all)", completion: .directories
+            ),
         ] + ServerAccess.options,
         notes: [
             "check prints how each rule is shared between users, which writes it depends on, and which index is missing. Without --schema it checks only what is independent of the classes.",
             "test compares what the rules say with a table, and fails if anything differs. diff prints what means something else in the other file: + is new, - is gone, ~ has changed.",
-            "deploy stores the file in a database, where it holds from then on for everybody who is connected, and prints what it changes. You need the right 'rules' of the rules that hold so far. show prints these.",
+            "deploy stores the file in a database, where it holds from then on for everybody who is connected, and prints what it changes. You need the right 'rules' of the rules that hold so far. show prints these, history lists the last 100 versions, and rollback stores one of them again.",
             "docs/permissions.md describes the files.",
         ],
         examples: [
@@ -33,10 +41,20 @@ struct RulesCommand: Command {
             "sluice rules test rules.json --schema=schema.json --table=table.json",
             "sluice rules diff rules.json --to=new-rules.json",
             "sluice rules deploy wss://db.example.com:9443/app new-rules.json --dry-run --user=root",
+            "sluice rules deploy wss://db.example.com:9443 new-rules.json --strict --all --data=./data --user=root",
+            "sluice rules rollback wss://db.example.com:9443/app --version=3 --user=root",
         ])
 
     private enum Action: String, CaseIterable {
-        case check, test, diff, deploy, show
+        case check, test, diff, deploy, show, history, rollback
+
+        /// Whether it is about what a server has.
+        var isOfServer: Bool {
+            switch self {
+            case .check, .test, .diff: false
+            case .deploy, .show, .history, .rollback: true
+            }
+        }
     }
 
     private let action: Action
@@ -44,7 +62,8 @@ struct RulesCommand: Command {
     private let schemaPath: String?
     private let tablePath: String?
     private let otherPath: String?
-    private let deployment: RulesDeployment?
+    /// What is done at a server.
+    private let body: (@Sendable () async throws -> Void)?
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         guard let action = Action(rawValue: arguments.positionals[0]) else {
@@ -60,19 +79,18 @@ struct RulesCommand: Command {
             throw .usage(
                 "rules \(action.rawValue) takes one argument, and '\(DisplayText.shortened(file ?? ""))' is a second")
         }
-        deployment =
-            action == .deploy || action == .show
-            ? RulesDeployment(
-                access: try ServerAccess(arguments, at: 1), path: file, isTrial: arguments.flag("dry-run")) : nil
         let users: [(String, [Action])] =
-            [("table", [.test]), ("to", [.diff]), ("schema", [.check, .test]), ("dry-run", [.deploy])]
-            + ServerAccess.options.map { ($0.name, [.deploy, .show]) }
+            [
+                ("table", [.test]), ("to", [.diff]), ("schema", [.check, .test]), ("dry-run", [.deploy, .rollback]),
+                ("strict", [.deploy, .rollback]), ("version", [.show, .rollback]), ("all", [.deploy]),
+                ("data", [.deploy]),
+            ] + ServerAccess.options.map { ($0.name, Action.allCases.filter(\.isOfServer)) }
         for (name, actions) in users where arguments.has(name) {
             guard actions.contains(action) else { throw .usage("rules \(action.rawValue) takes no --\(name)") }
         }
+        body = action.isOfServer ? try Self.body(of: action, file, arguments) : nil
         switch action {
-        case .check, .show: break
-        case .deploy: guard file != nil else { throw .usage("FILE is missing: the file of rules to store") }
+        case .check, .deploy, .show, .history, .rollback: break
         case .test:
             guard schemaPath != nil else { throw .usage("--schema=FILE is missing: the classes") }
             guard tablePath != nil else { throw .usage("--table=FILE is missing: what users may do") }
@@ -80,11 +98,48 @@ struct RulesCommand: Command {
         }
     }
 
+    /// What an action does at a server.
+    private static func body(
+        of action: Action, _ file: String?, _ arguments: ParsedArguments
+    ) throws(CommandError) -> @Sendable () async throws -> Void {
+        let version = try version(arguments)
+        let targets = try RulesTarget.targets(arguments)
+        let target = targets[0]
+        let source: RulesDeployment.Source
+        switch action {
+        case .deploy:
+            guard let file else { throw .usage("FILE is missing: the file of rules to store") }
+            source = .file(file)
+        case .rollback:
+            guard let version else {
+                throw .usage("--version=N is missing: which rules to store again; 'sluice rules history' lists them")
+            }
+            source = .version(version)
+        case .check, .test, .diff, .show, .history:
+            let isHistory = action == .history
+            return {
+                let reading = RulesReading(access: target.access)
+                if isHistory { try await reading.history() } else { try await reading.show(version) }
+            }
+        }
+        let deployment = RulesDeployment(
+            targets: targets, source: source, isTrial: arguments.flag("dry-run"), isStrict: arguments.flag("strict"))
+        return { try await deployment.run() }
+    }
+
+    private static func version(_ arguments: ParsedArguments) throws(CommandError) -> Int? {
+        guard let text = arguments.value("version") else { return nil }
+        guard let version = Int(text), version > 0 else {
+            throw .usage("--version is a whole number above 0, and '\(DisplayText.shortened(text))' is none")
+        }
+        return version
+    }
+
     func run() async throws {
-        if let deployment { return try await deployment.run() }
+        if let body { return try await body() }
         let file = try Self.rules(path)
         switch action {
-        case .deploy, .show: break
+        case .deploy, .show, .history, .rollback: break
         case .check: try check(file)
         case .test: try test(file)
         case .diff:
@@ -113,7 +168,8 @@ struct RulesCommand: Command {
         let failures = try table.failures()
         for failure in failures { StandardOutput.shared.write(line: DisplayText.harmless(failure)) }
         guard failures.isEmpty else {
-            throw CommandError.failure("\(failures.count) of \(table.count) tests failed")
+            let count = failures.count(where: RulesTable.isOfTest)
+            throw CommandError.failure("\(count) of \(table.count) tests failed")
         }
         StandardOutput.shared.write(line: table.count == 1 ? "1 test passed" : "\(table.count) tests passed")
     }
@@ -138,12 +194,8 @@ struct RulesCommand: Command {
     /// Reports problems, one a line, and fails if there are any.
     private static func refuse(_ problems: [RulesProblem], in path: String) throws(CommandError) {
         guard let last = problems.last else { return }
-        func line(_ problem: RulesProblem) -> String {
-            let place = problem.place.isEmpty ? "" : " \(problem.place):"
-            return "\(path):\(problem.line):\(problem.column):\(place) \(problem.message)"
-        }
-        for problem in problems.dropLast() { Diagnostics.report(line(problem)) }
-        throw .failure(line(last))
+        for problem in problems.dropLast() { Diagnostics.report(problem.line(inFile: path)) }
+        throw .failure(last.line(inFile: path))
     }
 }
 

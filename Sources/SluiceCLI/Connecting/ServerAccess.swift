@@ -21,11 +21,16 @@ struct ServerAccess: Sendable {
 
     /// - Parameter position: which of the arguments is the URL.
     init(_ arguments: ParsedArguments, at position: Int = 0) throws(CommandError) {
-        url = try ServerURL(arguments.positionals[position])
+        try self.init(arguments, to: arguments.positionals[position])
+    }
+
+    /// - Parameter url: the URL of the database.
+    init(_ arguments: ParsedArguments, to url: String) throws(CommandError) {
+        self.url = try ServerURL(url)
         timeout = try arguments.duration("timeout") ?? .seconds(60)
         authorityFile = arguments.value("ca-file")
         credentials = try CredentialOptions.credentials(arguments)
-        if authorityFile != nil, !url.isEncrypted {
+        if authorityFile != nil, !self.url.isEncrypted {
             throw .usage("--ca-file is for wss:// URLs: without TLS no certificate is looked at")
         }
     }

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import SluiceModel
 
 /// A file that has a server's metrics as text, for a collector that reads files. It is written whole, under its name at
@@ -11,6 +12,37 @@ struct MetricsFile: Sendable {
     let log: LogSink?
     /// What the server has counted.
     let text: @Sendable () async -> String
+
+    /// Checks that the file can be made.
+    ///
+    /// - Throws: ``CommandError`` of kind `usage` that says what is in the way.
+    static func check(_ path: String) throws(CommandError) {
+        func invalid(_ reason: String) -> CommandError {
+            .usage("--metrics-file: the file '\(DisplayText.shortened(path))' cannot be written: \(reason)")
+        }
+        let folder = folder(of: path)
+        var status = stat()
+        guard stat(folder, &status) == 0 else {
+            throw invalid(
+                errno == ENOENT
+                    ? "there is no folder '\(DisplayText.shortened(folder))'; make it, or name another file"
+                    : SystemCall.reason(for: errno))
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw invalid("'\(DisplayText.shortened(folder))' is no folder; name a file in one")
+        }
+        guard stat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
+            throw invalid("it is a folder; name a file in it")
+        }
+        guard access(folder, W_OK) == 0 else {
+            throw invalid("this user may not write in '\(DisplayText.shortened(folder))'; name a folder where it may")
+        }
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
 
     /// Writes the file until the task is cancelled.
     func keepCurrent() async {
@@ -27,7 +59,19 @@ struct MetricsFile: Sendable {
             let file = URL(filePath: path.hasPrefix("/") ? path : "./" + path)
             try Data(text.utf8).write(to: file, options: .atomic)
         } catch {
-            log?(.warning, "the file of metrics could not be written", [("file", path), ("error", "\(error)")])
+            let reason: String
+            do throws(CommandError) {
+                try Self.check(path)
+                reason = (error as? CocoaError)?.posixReason ?? "the disk did not take it"
+            } catch { reason = error.message }
+            log?(.warning, "the file of metrics could not be written", [("file", path), ("error", reason)])
         }
+    }
+}
+
+extension CocoaError {
+    /// The system's reason, where there is one.
+    fileprivate var posixReason: String? {
+        (underlying as? POSIXError).map { SystemCall.reason(for: $0.code.rawValue) }
     }
 }

@@ -48,10 +48,16 @@ struct RulesTable {
 
     /// What is not as the table expects, in its order.
     func failures() throws -> [String] {
-        try tests.enumerated().compactMap { index, test in
-            try failure(of: test).map { "test \(index + 1): \($0)" }
+        try tests.enumerated().flatMap { index, test -> [String] in
+            guard let failure = try failure(of: test) else { return [] }
+            let (user, _) = try Self.user(test["user"] ?? .null)
+            let misuses = rules.file.claimMisuses(of: user.claims)
+            return ["test \(index + 1): \(failure)"] + misuses.map { "  \($0)" }
         }
     }
+
+    /// The lines that are about a test of their own, and no more about it.
+    static func isOfTest(_ line: String) -> Bool { !line.hasPrefix(" ") }
 
     // MARK: Objects
 
@@ -100,8 +106,8 @@ struct RulesTable {
                 .map(\.key.description)
             let wanted = expected.map { $0.string ?? $0.text }.sorted()
             guard keys.sorted() != wanted else { return nil }
-            return "\(name) reads \(className): expected \(list(wanted)), found \(list(keys)); the rule is "
-                + (condition?.text ?? "FALSEPREDICATE")
+            return "\(name) reads \(className): expected \(list(wanted)), found \(list(keys)); the rule "
+                + "\(className).read is \(condition?.text ?? "FALSEPREDICATE")"
         }
         return try failure(of: test, binding, name)
     }
@@ -123,7 +129,8 @@ struct RulesTable {
             throw CommandError.failure(
                 "\(actionName) of '\(object)': an action is read, update or delete of CLASS/KEY, or create of CLASS")
         }
-        let verdict = try verdict(action, classIndex, parts.last ?? "", test["set"] ?? .object([]), binding)
+        let set = test["set"] ?? .object([])
+        let verdict = try verdict(action, classIndex, parts.last ?? "", set, binding)
         let (word, reason) =
             switch verdict {
             case .allowed: ("allowed", "")
@@ -131,8 +138,30 @@ struct RulesTable {
             case .denied(let denial): ("denied", ": \(denial)")
             }
         guard word != expected else { return nil }
-        let rule = binding.condition(of: action, onClass: classIndex)?.text ?? "FALSEPREDICATE"
-        return "\(name) \(actionName) \(object): expected \(expected), found \(word)\(reason); the rule is \(rule)"
+        return "\(name) \(actionName) \(object): expected \(expected), found \(word)\(reason)"
+            + rules(behind: verdict, of: action, classIndex, set, binding)
+    }
+
+    /// Names the rules that led to a verdict: the one that denies, or all that allow.
+    private func rules(
+        behind verdict: RuleVerdict, of action: RuleAction, _ classIndex: Int, _ set: JSONValue, _ binding: Binding
+    ) -> String {
+        var written = PropertySet()
+        if case .object(let members) = set {
+            for position in members.compactMap({ schema[classIndex].index(of: $0.name) }) { written.insert(position) }
+        }
+        var rules = binding.namedRules(for: action, onClass: classIndex, writing: written)
+        switch verdict {
+        case .allowed: break
+        case .missing: rules = binding.namedRules(for: .read, onClass: classIndex, writing: [])
+        case .denied(let denial):
+            guard let name = denial.ruleName else { return "" }
+            // Of an update, the rule that the result is judged by may be that of the object before it.
+            rules = rules.filter { $0.name == name || name.hasSuffix(".updateAfter") && $0.name.hasSuffix(".update") }
+                .suffix(1)
+        }
+        let texts = rules.map { "\($0.name) is \($0.condition)" }
+        return texts.isEmpty ? "" : "; the rule \(texts.joined(separator: "; the rule "))"
     }
 
     private func verdict(

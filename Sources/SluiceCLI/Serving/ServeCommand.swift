@@ -7,7 +7,7 @@ struct ServeCommand: Command {
         "serve", "Run the server, with its databases in a folder.",
         options: ServeSettings.options + SettingSources.options, takesSettings: true,
         notes: [
-            "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0; a second one ends it at once. SIGHUP has it read settings, rules and certificate again; connections stay.",
+            "Once the server listens, a line on stdout says where. SIGTERM and SIGINT stop it in order, with exit code 0; a second one ends it at once. SIGHUP has it read settings, rules and certificate again, and begin with another file of the audit log; connections stay.",
             "Each option may also be in the environment, as SLUICE_LOG_LEVEL for --log-level, and in the file that --config or SLUICE_CONFIG names, as 'log-level = debug'. The command line counts before the environment, and that before the file.",
             "Without --dev a server needs a way to log in and, as credentials must not travel in the clear, TLS, a loopback address or --behind-tls-proxy. NAME tells several issuers apart: users of the issuer NAME have ids that begin with 'NAME:'.",
         ],
@@ -54,6 +54,7 @@ struct ServeCommand: Command {
         }
         await reload.begin(for: server)
         let port = try server.start()
+        StartWarnings(log: configuration.log).note(configuration, secretFiles: settings.secretFiles)
         let scheme = configuration.certificate == nil ? "ws" : "wss"
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
         let url = "\(scheme)://\(host):\(port)"

@@ -44,6 +44,8 @@ actor SettingsReload {
     ///
     /// - Throws: ``CommandError`` or ``ServerError`` when something is wrong with them; then nothing changes.
     func run() throws -> Outcome {
+        // Whatever is wrong with the settings, a log that was moved away is begun anew.
+        server?.reopenAuditLog()
         do {
             let new = try ServeSettings(try sources.read(), isReadingAgain: true)
             let outcome = outcome(of: new)

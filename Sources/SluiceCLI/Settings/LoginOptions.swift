@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import SluiceAccess
 internal import SluiceServer
 
@@ -47,6 +48,15 @@ enum LoginOptions {
             configuration.logins.sharedSecret = try SecretSource.file(path, of: "shared-secret-file")
         }
         configuration.logins.issuers = try issuers(arguments)
+    }
+
+    /// The files with secrets that the options name.
+    static func secretFiles(_ arguments: ParsedArguments) -> [String] {
+        let issuerFiles = arguments.values("jwt-secret-file").map { text in
+            // NAME=FILE, or the file alone.
+            FileManager.default.fileExists(atPath: text) ? text : String(text.drop { $0 != "=" }.dropFirst())
+        }
+        return (arguments.value("shared-secret-file").map { [$0] } ?? []) + issuerFiles
     }
 
     private static func issuers(_ arguments: ParsedArguments) throws(CommandError) -> [TokenIssuer] {

@@ -38,15 +38,19 @@ struct ServeSettings: Sendable {
                 "drain", "TIME",
                 "how long to serve on after SIGTERM while /health/ready says 503, such as 10s", default: "0s"),
         ] + LoginOptions.options + QuotaOptions.options + JournalOptions.options + BackupOptions.options
+        + AuditOptions.options
 
     /// The settings that a running server takes over when it reads them again.
     static let changeable: Set<String> =
         Set(["log-level", "log-domains", "tls-certificate", "tls-key", "rules", "drain"])
         .union(QuotaOptions.options.map(\.name))
 
+    /// The files with secrets.
+    var secretFiles: [String] { LoginOptions.secretFiles(settings.values) }
+
     /// - Parameters:
     ///   - settings: the values, of all places.
-    ///   - isReadingAgain: whether a running server reads them again. Then no journals are made.
+    ///   - isReadingAgain: whether a running server reads them again. Then no journals are made, and no file is opened.
     /// - Throws: ``CommandError`` when a value cannot be right or values contradict each other; the message says where
     ///   the value stands.
     init(_ settings: Settings, isReadingAgain: Bool = false) throws(CommandError) {
@@ -61,7 +65,11 @@ struct ServeSettings: Sendable {
             metricsPath = values.value("metrics-file")
             configuration = try Self.configuration(values)
             configuration.log = LogPrinter.sink(levels, format: format)
-            if !isReadingAgain { try JournalOptions.apply(values, to: &configuration) }
+            if !isReadingAgain {
+                if let metricsPath { try MetricsFile.check(metricsPath) }
+                try JournalOptions.apply(values, to: &configuration)
+                try AuditOptions.apply(values, to: &configuration)
+            }
         } catch {
             throw settings.located(error)
         }

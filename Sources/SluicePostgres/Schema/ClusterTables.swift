@@ -3,7 +3,7 @@
 /// The tables of a cluster, as SQL.
 enum ClusterTables {
     /// The version of the tables that this program makes and uses.
-    static let version = 1
+    static let version = 2
 
     /// What makes each version out of the one before, in order. Never changed after a release; appended to.
     static let steps = [
@@ -54,7 +54,10 @@ enum ClusterTables {
         ALTER TABLE sluice.journal ALTER record SET STORAGE EXTERNAL;
         ALTER TABLE sluice.part ALTER bytes SET STORAGE EXTERNAL;
         INSERT INTO sluice.cluster (id, tables) VALUES (uuid_send(gen_random_uuid()), 0);
+        """,
         """
+        CREATE TABLE sluice.locks (name text COLLATE "C" PRIMARY KEY, until bigint NOT NULL, failures int NOT NULL);
+        """,
     ]
 
     /// The statements that bring tables of a version to the present one, without a transaction; empty if they have it.
@@ -74,7 +77,8 @@ enum ClusterTables {
             GRANT INSERT, UPDATE ON sluice.database, sluice.node, sluice.duty, sluice.snapshot, sluice.digest TO \(name);
             GRANT INSERT, DELETE ON sluice.journal, sluice.part, sluice.message, sluice.request TO \(name);
             GRANT DELETE ON sluice.node, sluice.duty, sluice.snapshot, sluice.digest TO \(name);
-            GRANT INSERT, UPDATE, DELETE ON sluice.users, sluice.logins, sluice.revocations, sluice.leads TO \(name);
+            GRANT INSERT, UPDATE, DELETE ON sluice.users, sluice.logins, sluice.revocations, sluice.leads, sluice.locks
+              TO \(name);
             GRANT UPDATE ON sluice.changes TO \(name);
             """
     }
@@ -95,7 +99,9 @@ enum ClusterTables {
           ('sluice.users', 'INSERT'), ('sluice.users', 'UPDATE'), ('sluice.users', 'DELETE'),
           ('sluice.logins', 'INSERT'), ('sluice.logins', 'UPDATE'), ('sluice.logins', 'DELETE'),
           ('sluice.revocations', 'INSERT'), ('sluice.revocations', 'UPDATE'), ('sluice.leads', 'INSERT'),
-          ('sluice.leads', 'UPDATE'), ('sluice.leads', 'DELETE'), ('sluice.changes', 'UPDATE')) AS needed (t, r)
+          ('sluice.leads', 'UPDATE'), ('sluice.leads', 'DELETE'), ('sluice.changes', 'UPDATE'),
+          ('sluice.revocations', 'DELETE'), ('sluice.locks', 'INSERT'), ('sluice.locks', 'UPDATE'),
+          ('sluice.locks', 'DELETE')) AS needed (t, r)
         WHERE NOT has_table_privilege(needed.t, needed.r)
         """)
 }

@@ -80,6 +80,27 @@ final class PostgresUserRecords: UserRecords {
         return (0..<found.rowCount).map { found.isNull(0, row: $0) ? nil : found.integer(0, row: $0) }
     }
 
+    func restore(_ name: String) throws -> Bool { try change(UserStatements.restore, .name(name)) }
+
+    // MARK: Locks
+
+    func note(_ lock: UserLock, now: Int64) throws {
+        try connection.execute(UserStatements.forgetLocks, .integer(now))
+        try connection.execute(
+            UserStatements.noteLock, .name(lock.name), .integer(lock.until), .integer(Int64(lock.failureCount)))
+    }
+
+    func locks() throws -> [UserLock] {
+        let found = try connection.execute(UserStatements.locks)
+        return (0..<found.rowCount).map { row in
+            UserLock(
+                name: found.name(0, row: row), until: found.integer(1, row: row),
+                failureCount: Int(found.integer(2, row: row)))
+        }
+    }
+
+    func unlock(_ name: String) throws -> Bool { try change(UserStatements.unlock, .name(name)) }
+
     // MARK: Logins
 
     func addLogin(of name: String, hash: [UInt8], now: Int64) throws -> Int64 {

@@ -124,6 +124,27 @@ enum UserStatements {
         ON CONFLICT (name) DO UPDATE SET at = greatest(r.at, excluded.at)
         """)
 
+    static let restore = PostgresStatement(nil, "DELETE FROM sluice.revocations WHERE name = $1")
+
+    static let forgetLocks = PostgresStatement(
+        nil,
+        """
+        DELETE FROM sluice.locks WHERE name IN
+          (SELECT name FROM sluice.locks WHERE until <= $1 FOR UPDATE SKIP LOCKED)
+        """)
+
+    static let noteLock = PostgresStatement(
+        nil,
+        """
+        INSERT INTO sluice.locks AS l (name, until, failures) VALUES ($1, $2, $3)
+        ON CONFLICT (name) DO UPDATE SET until = greatest(l.until, excluded.until),
+          failures = greatest(l.failures, excluded.failures)
+        """)
+
+    static let locks = PostgresStatement(nil, "SELECT name, until, failures::int8 FROM sluice.locks ORDER BY name")
+
+    static let unlock = PostgresStatement(nil, "DELETE FROM sluice.locks WHERE name = $1")
+
     static let removeLogin = PostgresStatement(nil, "DELETE FROM sluice.logins WHERE id = $1")
 
     static let removeLogins = PostgresStatement(nil, "DELETE FROM sluice.logins WHERE name = $1")

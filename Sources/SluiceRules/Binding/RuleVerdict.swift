@@ -23,6 +23,16 @@ package struct RuleDenial: Hashable, Sendable, CustomStringConvertible {
     package let className: String
     package let cause: Cause
 
+    /// The rule that decided, such as `Document.update`, or `Document.salary.write` for one of a property; nil where it
+    /// was a link or a permission that was given.
+    package var ruleName: String? {
+        switch cause {
+        case .action(let action): "\(className).\(action.rawValue)"
+        case .property(let property): "\(className).\(property).write"
+        case .permissions, .links: nil
+        }
+    }
+
     package var description: String {
         switch cause {
         case .property(let property): "\(className).\(property) may not be written"

@@ -15,7 +15,9 @@ package struct RuleTrace: Hashable, Sendable {
 
     /// The action that the rule is about.
     package let action: RuleAction
-    /// The condition in one spelling; nil if the class has no rule for the action, which denies it.
+    /// The property whose own rule it is; nil for a rule of the class.
+    package var property: String?
+    /// The condition in one spelling; nil if there is no rule, which denies it.
     package let text: String?
     package let outcome: Outcome
     /// What the condition joins by OR or AND.
@@ -42,6 +44,20 @@ extension Rules {
             }
         return try needed.map { try tracer.trace($0, onClass: classIndex) }
     }
+
+    /// What the rule of a property says of an object whose property an action writes, and why.
+    ///
+    /// - Parameters:
+    ///   - action: creation, or update.
+    ///   - property: one that has a rule of its own, or that the user may not read.
+    ///   - row: the object: for an update as it is before, for a creation as it is afterwards.
+    package func trace(
+        ofWriting property: Int, by action: RuleAction, onClass classIndex: Int, _ row: Row, for user: RuleUser,
+        facts: RuleFactResults, in source: any ObjectSource
+    ) throws -> RuleTrace {
+        let tracer = RuleTracer(self, user: user, facts: facts, row: row, source: source)
+        return try tracer.trace(writing: schema[classIndex].properties[property].name, action, onClass: classIndex)
+    }
 }
 
 /// Judges the parts of rules for one user, and of one object.
@@ -67,6 +83,18 @@ private struct RuleTracer {
             return RuleTrace(action: action, text: nil, outcome: .fails, parts: [])
         }
         return try trace(predicate, action, name)
+    }
+
+    func trace(writing property: String, _ action: RuleAction, onClass classIndex: Int) throws -> RuleTrace {
+        let name = schema[classIndex].name
+        let fields = document.classes.first { UTF8Order.equal($0.name, name) }?.rules.fields ?? []
+        let rule = fields.first { UTF8Order.equal($0.name, property) }?.rules.write
+        guard let predicate = rule?.predicate(onClass: name, schema: schema) else {
+            return RuleTrace(action: action, property: property, text: nil, outcome: .fails, parts: [])
+        }
+        var trace = try trace(predicate, action, name)
+        trace.property = property
+        return trace
     }
 
     private func predicate(of action: RuleAction, onClass name: String) -> PredicateSyntax? {

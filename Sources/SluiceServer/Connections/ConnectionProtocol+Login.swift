@@ -70,7 +70,7 @@ extension ConnectionProtocol {
 
     /// Ends the sessions whose proof is over.
     package mutating func expire(now: Timestamp) -> [Action] {
-        expel(because: "the credentials of the session have expired", .credentialsExpired) {
+        expel(because: "the credentials of the session have expired", .credentialsExpired, as: .expired) {
             $0.identity.endsAt.map { $0 <= now } ?? false
         }
     }
@@ -80,7 +80,9 @@ extension ConnectionProtocol {
     ///
     /// - Parameter standings: what has become of each; a user who is not among them logged in later.
     package mutating func adopt(_ standings: [User: LoginStanding]) -> [Action] {
-        let expulsion = expel(because: LoginError.revoked, .authenticationFailed) { standings[$0] == .over }
+        let expulsion = expel(because: LoginError.revoked, .authenticationFailed, as: .revoked) {
+            standings[$0] == .over
+        }
         guard expulsion.isEmpty else { return expulsion }
         return sessionLogins.keys.sorted().flatMap { session -> [Action] in
             guard let login = sessionLogins[session], let known = login.user,
@@ -93,7 +95,8 @@ extension ConnectionProtocol {
 
     /// Ends the connection if users for whom a condition holds are on it. What waits to be sent to them is not sent.
     package mutating func expel(
-        because message: String, _ code: ErrorCode, _ condition: (User) -> Bool
+        because message: String, _ code: ErrorCode, as cause: AuditEvent.SessionEnd = .administrator,
+        _ condition: (User) -> Bool
     ) -> [Action] {
         let concerned = sessionLogins.filter { $0.value.user.map(condition) ?? false }.keys.sorted()
         guard !concerned.isEmpty else { return [] }
@@ -102,11 +105,15 @@ extension ConnectionProtocol {
             frame.append(
                 ServerMessage.error(.init(session: session, code: code, message: message, action: .stop)))
         }
-        return disconnected(because: message) + [.expel(frame.finish(), reason: message)]
+        return disconnected(because: SessionEnding(message, cause)) + [.expel(frame.finish(), reason: message)]
     }
 
     /// Ends all sessions, since the connection has ended or will.
     package mutating func disconnected(because reason: String) -> [Action] {
+        disconnected(because: SessionEnding(reason))
+    }
+
+    private mutating func disconnected(because reason: SessionEnding) -> [Action] {
         defer { sessionLogins = [:] }
         return sessionLogins.sorted { $0.key < $1.key }.compactMap { session, login in
             login.user.map { .forget(session: session, database: login.database, $0, reason: reason) }
@@ -120,17 +127,20 @@ extension ConnectionProtocol {
 
     /// Ends a session because the server's operator wants it. Its client may open another one a second later.
     mutating func endForOperator(_ session: UInt64) -> [Action] {
-        end(session, .overloaded, "the server's operator has ended the session", action: .retry, retryAfter: 1_000)
+        end(
+            session, .overloaded, "the server's operator has ended the session", because: .administrator, action: .retry,
+            retryAfter: 1_000)
     }
 
     private mutating func end(
-        _ session: UInt64, _ code: ErrorCode, _ message: String, action: ErrorAction = .stop, retryAfter: UInt64 = 0
+        _ session: UInt64, _ code: ErrorCode, _ message: String, because cause: AuditEvent.SessionEnd? = nil,
+        action: ErrorAction = .stop, retryAfter: UInt64 = 0
     ) -> [Action] {
         guard let current = sessionLogins.removeValue(forKey: session), let user = current.user else { return [] }
         let failure = ServerMessage.Failure(
             session: session, code: code, message: message, action: action, retryAfter: retryAfter)
         return [
-            .forget(session: session, database: current.database, user, reason: message),
+            .forget(session: session, database: current.database, user, reason: SessionEnding(message, cause)),
             .send(Frame.encode(ServerMessage.error(failure))),
         ]
     }

@@ -17,7 +17,7 @@ package struct ConnectionProtocol: Sendable {
         /// Passes messages of a user to the database of a session. The byte count is their share of the frame's memory.
         case deliver(session: UInt64, database: String, User, [ClientMessage], byteCount: Int)
         /// Tells the database that a session of a user has ended, and the log why.
-        case forget(session: UInt64, database: String, User, reason: String)
+        case forget(session: UInt64, database: String, User, reason: SessionEnding)
         /// Closes the connection after this frame, or at once where other frames wait before it: they are no longer the
         /// peer's to have.
         case expel([UInt8], reason: String)
@@ -125,7 +125,7 @@ package struct ConnectionProtocol: Sendable {
         return sessions.flatMap { number, login -> [Action] in
             let moved = self.moved(number, login.database, to: server)
             guard let user = login.user else { return [moved] }
-            let reason = "it was handed over to another server"
+            let reason = SessionEnding("it was handed over to another server")
             return [.forget(session: number, database: login.database, user, reason: reason), moved]
         }
     }

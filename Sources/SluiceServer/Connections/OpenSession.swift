@@ -2,6 +2,18 @@ internal import SluiceAccess
 internal import SluiceModel
 internal import SluiceWire
 
+/// Why a session ends, as the log says it.
+package struct SessionEnding: Sendable {
+    package let text: String
+    /// What the audit log says of it; nil for an end that somebody else has brought about, such as the client.
+    let cause: AuditEvent.SessionEnd?
+
+    init(_ text: String, _ cause: AuditEvent.SessionEnd? = nil) {
+        self.text = text
+        self.cause = cause
+    }
+}
+
 /// What the log says about an open session of a connection.
 struct OpenSession: Sendable {
     let database: String

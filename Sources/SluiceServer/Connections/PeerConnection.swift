@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import SluiceAccess
 internal import SluiceModel
 internal import SluiceTransport
 internal import Synchronization
@@ -21,6 +22,7 @@ final class PeerConnection: Sendable {
     /// What the connection counts as.
     private let place: QuotaLedger.Place
     private let log: LogSink?
+    private let audit: AuditTrail?
     private let carryOut: @Sendable (ConnectionProtocol.Action, PeerConnection) -> Void
     private let state: Mutex<State>
     /// Where pauses end.
@@ -32,12 +34,14 @@ final class PeerConnection: Sendable {
     init(
         _ connection: any MessageConnection, _ login: LoginPeer, _ machine: ConnectionProtocol,
         place: QuotaLedger.Place, log: LogSink?,
+        audit: AuditTrail? = nil,
         carryOut: @escaping @Sendable (ConnectionProtocol.Action, PeerConnection) -> Void
     ) {
         self.place = place
         self.connection = connection
         self.login = login
         self.log = log
+        self.audit = audit
         self.carryOut = carryOut
         state = Mutex(State(machine: machine))
     }
@@ -85,11 +89,19 @@ final class PeerConnection: Sendable {
             state.sessions[session] = opened
         }
         opened.noteOpening(by: name, in: log)
+        audit?.note(
+            .sessionOpened(method: .init(opened.user.identity.method), isReadOnly: opened.isReadOnly),
+            user: opened.user.id, database: opened.database, address: login.address)
     }
 
     /// Gives back what a session counted as, and logs its end, once.
-    func end(_ session: UInt64, because reason: String, now: Timestamp) {
-        forget(session)?.noteEnd(by: name, because: reason, now: now, in: log)
+    func end(_ session: UInt64, because reason: SessionEnding, now: Timestamp) {
+        guard let ended = forget(session) else { return }
+        ended.noteEnd(by: name, because: reason.text, now: now, in: log)
+        guard let cause = reason.cause else { return }
+        audit?.note(
+            .sessionEnded(cause), user: ended.user.id, database: ended.database, address: login.address,
+            reason: reason.text)
     }
 
     /// Gives back what a session counted as.

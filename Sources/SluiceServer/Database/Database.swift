@@ -128,7 +128,9 @@ final class Database {
             }
             note(.debug, what, [("error", "\(error)")])
         } else {
-            note(level, what, [("error", "\(error)")])
+            // A client that has left, or the end of the server, is no failure of a database.
+            let isCancelled = (error as? StorageError)?.code == .cancelled
+            note(isCancelled ? .debug : level, what, [("error", "\(error)")])
         }
         if (error as? StorageError)?.code == .tooManyFiles { onTooManyFiles() }
     }

@@ -24,6 +24,10 @@ public struct ServerError: SluiceError {
         public static let outcomeUnknown = Code(description: "outcomeUnknown")
         /// A transaction was not stored, since another server may have the duty for which it was made.
         public static let dutyLost = Code(description: "dutyLost")
+        /// The audit log cannot be written.
+        public static let auditLog = Code(description: "auditLog")
+        /// Somebody uses the database that is to be deleted.
+        public static let inUse = Code(description: "inUse")
         /// The server was stopped.
         public static let stopped = Code(description: "stopped")
     }

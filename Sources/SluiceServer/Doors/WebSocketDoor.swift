@@ -27,13 +27,16 @@ final class WebSocketDoor: Sendable {
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
     private let metrics: (any ServerMetrics)?
+    private let audit: AuditTrail?
+    private let gate: DatabaseGate
     /// The server to which sessions are handed over; nil while this one serves them.
     private let otherServer = Mutex<String?>(nil)
 
     init(
         _ connections: OpenConnections, _ logins: LoginChecks, _ ledger: QuotaLedger, _ router: SessionRouter,
         login: any Login, limits: ServerLimits, isBehindProxy: Bool, now: @escaping @Sendable () -> Timestamp,
-        log: LogSink?, metrics: (any ServerMetrics)?
+        log: LogSink?, metrics: (any ServerMetrics)?, audit: AuditTrail? = nil,
+        gate: DatabaseGate
     ) {
         self.connections = connections
         self.logins = logins
@@ -45,6 +48,8 @@ final class WebSocketDoor: Sendable {
         self.now = now
         self.log = log
         self.metrics = metrics
+        self.audit = audit
+        self.gate = gate
     }
 
     // MARK: Coming and going
@@ -67,7 +72,7 @@ final class WebSocketDoor: Sendable {
                         self,
                         PeerConnection(
                             connection, peer, ConnectionProtocol(limits: limits, login: login), place: place, log: log,
-                            carryOut: carryOut)))
+                            audit: audit, carryOut: carryOut)))
             },
             didRefuse: { [log] peer, error in
                 log?(.info, "a connection was refused", [("peer", peer), ("reason", error.message)])
@@ -141,6 +146,9 @@ final class WebSocketDoor: Sendable {
             check(credentials, of: session, isRenewal: isRenewal, peer)
         case .open(let session, let database, let open, let user, let byteCount):
             peer.connection.admit()
+            if let refusal = gate.refusal(of: database, isOpen: { router.isOpen(database) }) {
+                return refuse(session, of: peer, because: refusal.message, isPassing: refusal.isPassing)
+            }
             guard let place = ledger.open(by: peer.holder(user)) else { return refuse(session, of: peer) }
             peer.keep(OpenSession(open, of: database, user, at: now()), place, for: session)
             router.open(session, of: peer, in: database, open, user, byteCount: byteCount)
@@ -154,7 +162,9 @@ final class WebSocketDoor: Sendable {
             router.post(
                 .messages(peer.id(of: session), messages), to: database, byteCount: byteCount, of: holder,
                 from: peer.connection)
-            if case .close? = messages.last { peer.end(session, because: "its client closed it", now: now()) }
+            if case .close? = messages.last {
+                peer.end(session, because: SessionEnding("its client closed it"), now: now())
+            }
         case .forget(let session, let database, let user, let reason):
             peer.end(session, because: reason, now: now())
             router.post(.closed(peer.id(of: session)), to: database, of: peer.holder(user))
@@ -182,6 +192,16 @@ final class WebSocketDoor: Sendable {
             }
             return isTaken
         }
+    }
+
+    /// Refuses a session of a database that clients may not open.
+    private func refuse(_ session: UInt64, of peer: PeerConnection, because message: String, isPassing: Bool) {
+        log?(.info, "a session was refused", [("peer", peer.name), ("reason", message)])
+        peer.forget(session)
+        let failure = ServerMessage.Failure(
+            session: session, code: .unknownDatabase, message: message, action: isPassing ? .retry : .stop,
+            retryAfter: isPassing ? 1_000 : 0)
+        peer.connection.send(SharedBuffer(Frame.encode(ServerMessage.error(failure))))
     }
 
     private func refuse(_ session: UInt64, of peer: PeerConnection) {

@@ -69,8 +69,9 @@ extension DatabaseEngine {
     private func isSuperseded(_ file: RulesFile) -> Bool {
         do {
             let last = try database.storage.rulesVersion
-            guard last > 1, try database.storage.rules(ofVersion: last) != file.canonicalBytes else { return false }
-            return try (1..<last).contains { try database.storage.rules(ofVersion: $0) == file.canonicalBytes }
+            let bytes = file.canonicalBytes
+            guard last > 1, try !database.storage.rules(ofVersion: last, are: bytes) else { return false }
+            return try (1..<last).contains { try database.storage.rules(ofVersion: $0, are: bytes) }
         } catch {
             database.noteFailure("the versions of the rules could not be read", error)
             return true
@@ -94,7 +95,10 @@ extension DatabaseEngine {
     @discardableResult
     package func deploy(_ file: RulesFile) throws -> (version: Int, isNew: Bool) {
         let stored = try store(file)
-        if stored.isNew { hold(AccessRules(file)) }
+        if stored.isNew {
+            note(.rulesDeployed(version: stored.version, former: stored.version - 1), in: nil, user: User.serverID)
+            hold(AccessRules(file))
+        }
         return stored
     }
 
@@ -108,6 +112,7 @@ extension DatabaseEngine {
         if version == 0, let configuredRules, configuredRules != file {
             // So that it is known later which of them came first.
             try database.transaction { try database.storage.setRules(configuredRules.canonicalBytes) }
+            note(.rulesDeployed(version: 1, former: 0), in: nil, user: User.serverID)
         }
         try database.transaction { try database.storage.setRules(file.canonicalBytes) }
         return (try database.storage.rulesVersion, true)

@@ -9,7 +9,13 @@ internal import SluiceWire
 /// development server's clients alone: elsewhere whoever may log in could lock everybody else out.
 extension DatabaseEngine {
     func deploy(_ deployment: ClientMessage.Deployment, by session: ServerSession) throws {
+        let former = try database.storage.rulesVersion
         func fail(_ code: ErrorCode, _ message: String) {
+            if !deployment.isTrial {
+                note(
+                    .rulesDeployed(version: former, former: former), in: session.id, user: session.user.id, .refused,
+                    because: code == .invalidRules ? "the file is not well formed" : message)
+            }
             let failure = ServerMessage.ReportError(
                 session: deployment.session, request: deployment.request, code: code, message: message)
             output.send([.reportError(failure)], to: session.id)
@@ -25,13 +31,13 @@ extension DatabaseEngine {
         }
         do {
             // Without rules, what is new is told of all parts.
-            let former = try permissions.rules?.file ?? RulesFile("{}")
+            let formerFile = try permissions.rules?.file ?? RulesFile("{}")
             let mayDeployAgain = try mayDeploy(session, under: file)
             let stored: (version: Int, isNew: Bool) =
                 deployment.isTrial ? (try database.storage.rulesVersion, false) : try store(file)
             let report = JSONText.object([
                 ("version", .number(UInt64(stored.version))), ("isNew", .bool(stored.isNew)),
-                ("changes", .array(former.differences(to: file).map(\.json))),
+                ("changes", .array(formerFile.differences(to: file).map(\.json))),
                 ("warnings", .array(file.problems(with: database.storage.schema).map { .string($0.description) })),
                 ("mayDeploy", .bool(mayDeployAgain)),
             ])
@@ -41,7 +47,12 @@ extension DatabaseEngine {
                         session: deployment.session, request: deployment.request, json: Array(report.text.utf8))
                 ], to: session.id)
             // Sessions that are moved, or end, are told after the answer.
-            if stored.isNew { hold(AccessRules(file)) }
+            if stored.isNew {
+                note(
+                    .rulesDeployed(version: stored.version, former: stored.version - 1), in: session.id,
+                    user: session.user.id)
+                hold(AccessRules(file))
+            }
         } catch let error as StorageError {
             database.noteFailure("rules could not be stored", error)
             fail(

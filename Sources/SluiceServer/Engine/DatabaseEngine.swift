@@ -43,6 +43,8 @@ package final class DatabaseEngine {
     var topics = MessageTopics()
     /// What clients have sent that the other servers of the cluster have not been told.
     private(set) var unrelayed: [[UInt8]] = []
+    /// What the audit log has not been told.
+    private var auditNotes: [AuditNote] = []
     /// The sessions that are to be opened together, in order.
     var arrivals: [Arrival] = []
     /// Whether the journal may have more than was applied.
@@ -156,6 +158,21 @@ package final class DatabaseEngine {
     package func takeMessages() -> [[UInt8]] {
         defer { unrelayed = [] }
         return unrelayed
+    }
+
+    /// Returns what is for the audit log since the last call.
+    package func takeAuditNotes() -> [AuditNote] {
+        defer { auditNotes = [] }
+        return auditNotes
+    }
+
+    /// Notes something for the audit log.
+    func note(
+        _ action: AuditEvent.Action, in session: SessionID?, user: String?, _ outcome: AuditEvent.Outcome = .done,
+        because reason: String? = nil
+    ) {
+        auditNotes.append(
+            AuditNote(action: action, session: session, user: user, outcome: outcome, reason: reason))
     }
 
     /// Notes a message for the other servers, if there may be any.
@@ -274,6 +291,15 @@ package final class DatabaseEngine {
     }
 
     func endAll(_ reason: SessionEnd) { for id in sessions.ids { end(id, reason) } }
+
+    /// Ends every session, since somebody who runs the server closes the database.
+    func endSessions(because reason: SessionEnd) -> [DatabaseAction] {
+        for id in sessions.ids {
+            note(.sessionEnded(.administrator), in: id, user: sessions[id]?.user.id, because: reason.message)
+        }
+        endAll(reason)
+        return output.take()
+    }
 
     // MARK: The database
 

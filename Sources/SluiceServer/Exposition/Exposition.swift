@@ -11,13 +11,14 @@ final class Exposition: Sendable {
     private let meter: ServerMeter
     private let folder: String?
     private let backups: @Sendable () -> BackupService.Reading
+    private let audit: AuditTrail?
 
     /// - Parameters:
     ///   - folder: the data folder; nil for databases in memory.
     ///   - backups: what has become of backups and of the archive.
     init(
         _ databases: DatabaseDirectory, _ connections: OpenConnections, _ readiness: Readiness, _ meter: ServerMeter,
-        folder: String?, backups: @escaping @Sendable () -> BackupService.Reading
+        folder: String?, audit: AuditTrail? = nil, backups: @escaping @Sendable () -> BackupService.Reading
     ) {
         self.databases = databases
         self.connections = connections
@@ -25,6 +26,7 @@ final class Exposition: Sendable {
         self.meter = meter
         self.folder = folder
         self.backups = backups
+        self.audit = audit
     }
 
     /// The numbers in Prometheus' text format, version 0.0.4.
@@ -34,6 +36,7 @@ final class Exposition: Sendable {
         reading.health = readiness.health
         reading.counts = meter.counts
         reading.backups = backups()
+        reading.lostAuditEventCount = audit?.lostCount ?? 0
         let peers = connections.all
         reading.connectionCount = peers.count
         reading.waitingByteCount = peers.reduce(0) { $0 + $1.connection.queuedBytes }

@@ -98,6 +98,9 @@ enum ServerFamilies {
             counter(
                 "slow_connections_closed", "Connections that were closed because their clients were too slow.",
                 counts.slowCount),
+            counter(
+                "lost_audit_events", "Events of the audit log that could not be written.",
+                reading.lostAuditEventCount),
         ]
     }
 

@@ -17,6 +17,8 @@ struct ServerReading: Sendable {
     var walByteCount = 0
     /// Backups and the archive.
     var backups = BackupService.Reading()
+    /// Events of the audit log that could not be written.
+    var lostAuditEventCount: UInt64 = 0
 
     /// The size of a file; 0 if there is none.
     static func byteCount(ofFile path: String) -> Int {

@@ -27,6 +27,8 @@ final class DatabaseDirectory: Sendable {
     private let isStopped = Atomic<Bool>(false)
     /// Called on a database's queue with what it wants done.
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
+    /// Takes what databases have for the audit log.
+    private let audit: @Sendable (_ database: String, [AuditNote]) -> Void
     /// The data folder, locked until the databases are closed; nil for a server in memory.
     private let folder: Mutex<DataFolder?>
     /// Told the names of databases that are closed, since nobody uses them.
@@ -43,11 +45,13 @@ final class DatabaseDirectory: Sendable {
     init(
         _ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp,
         schedule: @escaping Schedule, uptime: @escaping @Sendable () -> Int64, replicas: ReplicaPolicy,
+        audit: @escaping @Sendable (_ database: String, [AuditNote]) -> Void = { _, _ in },
         carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
     ) throws {
         self.schedule = schedule
         self.uptime = uptime
         self.carryOut = carryOut
+        self.audit = audit
         self.idleTime = idleTime
         self.opener = opener
         self.now = now
@@ -114,6 +118,7 @@ final class DatabaseDirectory: Sendable {
                 },
                 makeRoom: { [weak self] in self?.closeIdle(besides: name, then: $0) },
                 relay: { [messages = opener.journals?.messages] in messages?.send($0, inDatabase: name) },
+                audit: { [audit] in audit(name, $0) },
                 carryOut: carryOut)
             workers[name] = worker
             return (worker, workers.count)
@@ -183,6 +188,21 @@ final class DatabaseDirectory: Sendable {
             }
         }
         group.notify(queue: .global(), execute: completion)
+    }
+
+    /// Ends the sessions of a database, and closes it.
+    ///
+    /// - Parameters:
+    ///   - isForced: whether it is closed also if somebody uses it.
+    ///   - completion: called on any thread, with whether it is closed.
+    func shut(
+        _ worker: DatabaseWorker, because reason: SessionEnd, isForced: Bool = true,
+        then completion: @escaping @Sendable (Bool) -> Void
+    ) {
+        worker.shut(because: reason, isForced: isForced) { [weak self] isShut, past in
+            if let past { self?.forget(worker, past) }
+            completion(isShut)
+        }
     }
 
     private func forget(_ worker: DatabaseWorker, _ past: DatabaseSample) {

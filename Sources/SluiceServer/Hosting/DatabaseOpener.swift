@@ -151,6 +151,7 @@ struct DatabaseOpener: Sendable {
     private func openFile(
         _ path: String, of name: String, _ databaseID: ObjectID, _ journal: (any Journal)?
     ) throws -> SQLiteServerStorage? {
+        try DatabaseRemoval.finish(path)
         let isTaken = SQLiteServerStorage.isTaken(path)
         guard let journal, let loader else { return isTaken ? try open(path, databaseID, nil) : nil }
         if isTaken, let replica = try openReplica(path, of: name, databaseID, journal, loader) { return replica }

@@ -76,6 +76,7 @@ final class DatabaseWorker: Sendable {
     private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let carryOut: @Sendable ([DatabaseAction]) -> Void
     private let relay: @Sendable ([[UInt8]]) -> Void
+    private let audit: @Sendable ([AuditNote]) -> Void
     private let schedule: Schedule
     private let isOnQueue = DispatchSpecificKey<Bool>()
 
@@ -86,6 +87,7 @@ final class DatabaseWorker: Sendable {
     ///   - makeRoom: closes other databases without sessions, and then calls back.
     ///   - schedule: calls back after a time.
     ///   - relay: tells the other servers of the cluster what clients have sent.
+    ///   - audit: takes what is for the audit log, before the actions that belong to it.
     ///   - carryOut: called on the database's queue with the actions to carry out.
     init(
         _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?, metrics: (any ServerMetrics)? = nil,
@@ -94,6 +96,7 @@ final class DatabaseWorker: Sendable {
         makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
         makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         relay: @escaping @Sendable ([[UInt8]]) -> Void = { _ in },
+        audit: @escaping @Sendable ([AuditNote]) -> Void = { _ in },
         carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
     ) {
         self.name = name
@@ -108,6 +111,7 @@ final class DatabaseWorker: Sendable {
         self.schedule = schedule
         self.makeRoom = makeRoom
         self.relay = relay
+        self.audit = audit
         self.carryOut = carryOut
         queue.setSpecific(key: isOnQueue, value: true)
     }
@@ -191,7 +195,9 @@ final class DatabaseWorker: Sendable {
                 confined.usedAt = now()
                 let start = uptime()
                 let groupCount = engine.groupCount
-                carryOut(engine.handle(events, now: now()))
+                let actions = engine.handle(events, now: now())
+                audit(of: engine)
+                carryOut(actions)
                 let time = uptime() - start
                 if engine.groupCount != groupCount { confined.eventLag.note(time) }
                 metrics?.databaseTurn(eventCount: events.count, of: name, took: .nanoseconds(time))
@@ -203,6 +209,7 @@ final class DatabaseWorker: Sendable {
             carryOut(engine.checkSessions(now: now()))
             while let reading = engine.takeReading() { run(reading, on: readers) }
             engine.performMaintenance(now: now())
+            audit(of: engine)
         }
         askJournalAgain()
         dropVanished()
@@ -216,6 +223,11 @@ final class DatabaseWorker: Sendable {
         }
         if goesOn { queue.async { self.drain() } }
         wakeForSteps()
+    }
+
+    private func audit(of engine: DatabaseEngine) {
+        let notes = engine.takeAuditNotes()
+        if !notes.isEmpty { audit(notes) }
     }
 
     /// Notes how the database is, for those who must not wait for the queue.
@@ -414,6 +426,7 @@ final class DatabaseWorker: Sendable {
 
     /// Carries out what work of this process has left to be done.
     private func finish(_ engine: DatabaseEngine) {
+        audit(of: engine)
         carryOut(engine.settle())
         askJournalAgain()
         dropVanished()
@@ -452,6 +465,29 @@ final class DatabaseWorker: Sendable {
                 log?(.info, "a database that nobody uses was closed", [("database", name)])
             }
             completion(retire() ? sampleNow() : nil)
+        }
+    }
+
+    /// Ends the sessions of the database, and closes it. The next session opens it again.
+    ///
+    /// - Parameters:
+    ///   - isForced: whether it is closed also if it has sessions or observers.
+    ///   - completion: called on the queue with whether it is closed and, if the worker has retired, what it has done.
+    func shut(
+        because reason: SessionEnd, isForced: Bool,
+        then completion: @escaping @Sendable (_ isShut: Bool, _ retired: DatabaseSample?) -> Void
+    ) {
+        queue.async { [self] in
+            if let engine = confined.engine {
+                guard isForced || engine.isIdle else { return completion(false, nil) }
+                let actions = engine.endSessions(because: reason)
+                audit(of: engine)
+                carryOut(actions)
+                engine.close(now: now())
+                forgetEngine()
+                noteHealth()
+            }
+            completion(true, retire() ? sampleNow() : nil)
         }
     }
 

@@ -24,6 +24,7 @@ final class LoginChecks: Sendable {
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
     private let metrics: (any ServerMetrics)?
+    private let audit: AuditTrail?
     /// How often something changed about users. A login that was checked before a change is looked at again.
     private let changeCount = Atomic<UInt64>(0)
     /// Whether a check of all sessions waits for its turn.
@@ -40,13 +41,14 @@ final class LoginChecks: Sendable {
 
     init(
         _ login: any Login, of sessions: Subjects, now: @escaping @Sendable () -> Timestamp, log: LogSink?,
-        metrics: (any ServerMetrics)?
+        metrics: (any ServerMetrics)?, audit: AuditTrail? = nil
     ) {
         self.login = login
         self.sessions = sessions
         self.now = now
         self.log = log
         self.metrics = metrics
+        self.audit = audit
     }
 
     // MARK: Checking
@@ -69,6 +71,9 @@ final class LoginChecks: Sendable {
             case .failure(let error):
                 metrics?.loginDecided(method: .init(credentials), isAccepted: false)
                 log?(.info, "a login was refused", [("peer", name), ("reason", error.message)])
+                audit?.note(
+                    .loginRefused(method: .init(credentials)), user: credentials.first?.claimedName,
+                    address: peer.address, outcome: .refused, reason: error.message)
             }
             decide(result, checkedAt: count, take)
         }
@@ -145,6 +150,14 @@ final class LoginChecks: Sendable {
     /// Waits until the logins are checked that were to be.
     func flush() async {
         await withCheckedContinuation { continuation in checking.async { continuation.resume() } }
+    }
+}
+
+extension Credentials {
+    /// The name that somebody gives with a password, which proves nothing yet; nil where there is none.
+    fileprivate var claimedName: String? {
+        guard kind == .password, case .password(let name, _) = Credential(self), !name.isEmpty else { return nil }
+        return name
     }
 }
 

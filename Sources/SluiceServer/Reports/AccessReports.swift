@@ -8,7 +8,7 @@ internal import SluiceWire
 /// Answers questions about what users may do. It only reads.
 struct AccessReports {
     /// Why a question has no answer.
-    private struct Refusal: Error {
+    struct Refusal: Error {
         let code: ErrorCode
         let message: String
     }
@@ -32,7 +32,7 @@ struct AccessReports {
             switch request.topic {
             case .privileges: json = try privileges(argument, access, rights)
             case .verdict: json = try verdict(argument)
-            case .rules: json = try storedRules()
+            case .rules: json = try RulesReports(database: database, rules: rules).answer(argument)
             case .explainAs: return try explain(request, argument)
             default: return request.failure(.unknownReport, "this server has no report \(request.topic.rawValue)")
             }
@@ -47,16 +47,6 @@ struct AccessReports {
         do throws(JSONError) { return try JSONParser.parse(request.argument) } catch {
             throw Refusal(code: .invalidQuery, message: "the question is not JSON at byte \(error.position)")
         }
-    }
-
-    // MARK: Rules
-
-    private func storedRules() throws -> JSONText {
-        let version = try database.storage.rulesVersion
-        let bytes = rules?.file.canonicalBytes ?? []
-        return .object([
-            ("version", .number(UInt64(version))), ("file", .string(String(decoding: bytes, as: UTF8.self))),
-        ])
     }
 
     // MARK: One's own privileges
@@ -159,6 +149,16 @@ struct AccessReports {
                 traces = traces.dropLast() + after.suffix(1)
             }
         }
+        let closed = try closedProperties(binding, action, classIndex, row)
+        if let judged = row ?? change?.after {
+            let guarded = change?.written.filter { binding.writeCondition(ofProperty: $0, ofClass: classIndex) != nil }
+            for property in guarded ?? closed {
+                traces.append(
+                    try compiled.trace(
+                        ofWriting: property, by: action, onClass: classIndex, judged, for: user, facts: facts,
+                        in: row == nil ? state : storage))
+            }
+        }
         let verdict =
             try change.map { try self.verdict(of: $0, binding, classIndex, row) }
             ?? Self.verdict(key != nil && row == nil, traces)
@@ -173,7 +173,8 @@ struct AccessReports {
                         .object([("name", .string($0.name)), ("count", .number(UInt64($0.count)))])
                     })
             ), ("rules", .array(traces.map(\.json))),
-            ("properties", .array(try closedProperties(binding, action, classIndex, row).map { .string($0) })),
+            ("properties", .array(closed.map { .string(schema[classIndex].properties[$0].name) })),
+            ("hints", .array(compiled.file.claimMisuses(of: user.claims).map { .string($0.description) })),
         ])
     }
 
@@ -181,6 +182,8 @@ struct AccessReports {
     private struct Change {
         let proposed: ProposedValues
         let after: Row
+        /// The properties that differ afterwards.
+        let written: PropertySet
     }
 
     private func change(
@@ -194,7 +197,8 @@ struct AccessReports {
         let after = try refusing { () throws(ProposedValues.Problem) in
             if let row { try proposed.update(row) } else { try proposed.creation(nil) }
         }
-        return Change(proposed: proposed, after: after)
+        let written = proposed.changes(from: row?.values ?? schema[classIndex].defaultValues)
+        return Change(proposed: proposed, after: after, written: written)
     }
 
     private func verdict(
@@ -206,18 +210,19 @@ struct AccessReports {
         return switch try verdict(binding, classIndex, before: row, after: change.after, change.proposed) {
         case .allowed: ("allowed", "every rule that the action needs holds")
         case .missing: ("missing", "the user may not read it, and so it is not there")
-        case .denied(let denial): ("denied", denial.description)
+        case .denied(let denial):
+            ("denied", denial.description + (denial.ruleName.map { ": the rule '\($0)' fails" } ?? ""))
         }
     }
 
     private static func verdict(_ isMissing: Bool, _ traces: [RuleTrace]) -> (word: String, reason: String) {
         if isMissing { return ("missing", "there is no such object") }
         // What an update leads to is not known.
-        for trace in traces where trace.outcome == .fails && trace.action != .updateAfter {
+        for trace in traces where trace.outcome == .fails && trace.action != .updateAfter && trace.property == nil {
             if trace.action == .read { return ("missing", "the user may not read it, and so it is not there") }
             return ("denied", trace.text == nil ? "no rule allows it" : "the rule '\(trace.action.rawValue)' fails")
         }
-        guard traces.allSatisfy({ $0.outcome == .holds }) else {
+        guard traces.allSatisfy({ $0.outcome == .holds || $0.property != nil }) else {
             return ("depends", "it depends on the values that are written")
         }
         return ("allowed", "every rule that the action needs holds")
@@ -226,13 +231,13 @@ struct AccessReports {
     /// The properties that have a rule of their own, which denies writing them.
     private func closedProperties(
         _ binding: Binding, _ action: RuleAction, _ classIndex: Int, _ row: Row?
-    ) throws -> [String] {
+    ) throws -> [Int] {
         guard action == .update, let row else { return [] }
-        return try schema[classIndex].properties.enumerated().compactMap { position, property in
-            guard let condition = binding.writeCondition(ofProperty: position, ofClass: classIndex),
-                try !condition.allows(row, in: database.storage)
-            else { return nil }
-            return property.name
+        return try schema[classIndex].properties.indices.filter { position in
+            guard let condition = binding.writeCondition(ofProperty: position, ofClass: classIndex) else {
+                return false
+            }
+            return try !condition.allows(row, in: database.storage)
         }
     }
 
@@ -291,7 +296,8 @@ struct AccessReports {
 extension RuleTrace {
     fileprivate var json: JSONText {
         .object([
-            ("rule", .string(action.rawValue)), ("condition", text.map { .string($0) } ?? .null),
+            ("rule", .string(property.map { "\($0).write" } ?? action.rawValue)),
+            ("condition", text.map { .string($0) } ?? .null),
             ("outcome", .string(outcome.rawValue)), ("parts", .array(parts.map(\.part))),
         ])
     }

@@ -27,7 +27,8 @@ struct FanOut: Sendable {
                 for peer in connections[ids] where peer.connection.queuedBytes <= Self.offerQueueMax {
                     peer.connection.send(buffer)
                 }
-            case .end(let id, let reason): connections[id.connection]?.end(id.session, because: reason, now: now())
+            case .end(let id, let reason):
+                connections[id.connection]?.end(id.session, because: SessionEnding(reason), now: now())
             }
         }
     }

@@ -20,6 +20,11 @@ final class SessionRouter: Sendable {
         while !databases.worker(database).post(event, byteCount: byteCount, of: holder, from: peer.connection) {}
     }
 
+    /// Whether a database is open, as far as is known without waiting for it.
+    func isOpen(_ database: String) -> Bool {
+        if case .open? = databases.known(database)?.health.state { true } else { false }
+    }
+
     /// Passes on an event of an open session. Where its database has gone meanwhile, the session has ended.
     func post(
         _ event: DatabaseEvent, to database: String, byteCount: Int = 0, of holder: Holder,

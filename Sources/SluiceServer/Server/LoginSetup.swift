@@ -27,6 +27,11 @@ enum LoginSetup {
                     "a development server takes anybody, so it listens at loopback addresses only, not at "
                         + "'\(configuration.host)'")
             }
+            if let host = configuration.metricsListen?.host, !WebSocketServer.isLoopback(host) {
+                throw invalid(
+                    "a development server shows its metrics at loopback addresses only, and not at '\(host)': listen for "
+                        + "them at 127.0.0.1 or ::1, or run a server that is not for development")
+            }
             return
         }
         guard !logins.isEmpty else {

@@ -93,6 +93,8 @@ public struct ServerConfiguration: Sendable {
     public var loopback: LoopbackNetwork?
     /// Where log lines go; nil logs nothing.
     public var log: LogSink?
+    /// Who keeps what somebody may have to answer for later, such as an ``AuditFile``; nil for nobody.
+    public var auditLog: (any AuditReceiver)?
     /// Where `GET /metrics` is answered, without TLS and without a login; nil for nowhere. It tells numbers of the whole
     /// server: choose an address that only the monitoring reaches. On a development server it is a loopback address.
     public var metricsListen: Address?

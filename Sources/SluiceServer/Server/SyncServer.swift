@@ -16,10 +16,14 @@ public final class SyncServer: Sendable {
     }
 
     private let configuration: ServerConfiguration
-    private let databases: DatabaseDirectory
+    let databases: DatabaseDirectory
+    /// Which databases clients may open.
+    let gate: DatabaseGate
     private let connections = OpenConnections()
     private let ledger: QuotaLedger
     private let logins: LoginChecks
+    /// What is told to whoever keeps the audit log; nil if nobody does.
+    let audit: AuditTrail?
     /// Gives duties to tasks of this process.
     package let duties: DutyDesk
     private let door: WebSocketDoor
@@ -68,12 +72,19 @@ public final class SyncServer: Sendable {
             log: configuration.log?.about(.database), schedule: configuration.schedule)
         let log = configuration.log?.about(.network)
         ledger = QuotaLedger(configuration.quotas)
+        let gate = try DatabaseGate(configuration.dataFolder, log: configuration.log?.about(.database))
+        self.gate = gate
+        let audit = configuration.auditLog.map {
+            AuditTrail($0, now: configuration.now, schedule: configuration.schedule)
+        }
+        self.audit = audit
         let fanOut = FanOut(
             connections: connections, ledger: ledger, queueByteCountMax: configuration.queueByteCountMax,
             now: configuration.now, log: log, metrics: configuration.metrics)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
-            uptime: configuration.uptime, replicas: configuration.replicas, carryOut: fanOut.carryOut)
+            uptime: configuration.uptime, replicas: configuration.replicas,
+            audit: { [connections] in audit?.note($1, ofDatabase: $0, connections) }, carryOut: fanOut.carryOut)
         readiness = Readiness(databases, journals: configuration.journals, uptime: configuration.uptime)
         backups = try BackupService(
             configuration.backups, archive: configuration.archive, of: configuration.dataFolder,
@@ -84,7 +95,7 @@ public final class SyncServer: Sendable {
         }
         databases.onClose { [weak backups] in backups?.noteClosed($0) }
         exposition = Exposition(
-            databases, connections, readiness, meter, folder: configuration.dataFolder,
+            databases, connections, readiness, meter, folder: configuration.dataFolder, audit: audit,
             backups: { [backups] in backups?.reading ?? BackupService.Reading() })
         let login: any Login
         if configuration.isDevelopment {
@@ -99,11 +110,11 @@ public final class SyncServer: Sendable {
         }
         logins = LoginChecks(
             login, of: LoginChecks.Subjects(connections), now: configuration.now,
-            log: configuration.log?.about(.login), metrics: configuration.metrics)
+            log: configuration.log?.about(.login), metrics: configuration.metrics, audit: audit)
         door = WebSocketDoor(
             connections, logins, ledger, SessionRouter(databases), login: login, limits: limits.server,
             isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now, log: log,
-            metrics: configuration.metrics)
+            metrics: configuration.metrics, audit: audit, gate: gate)
         if let server = configuration.handsOverTo { try handOver(to: server) }
     }
 
@@ -133,6 +144,7 @@ public final class SyncServer: Sendable {
             databases.startSweeping()
             databases.startWatchingFiles()
             backups?.begin()
+            gate.watch { [weak self] in self?.heedRestriction(of: nil) }
             if let directory {
                 logins.startWatching()
                 // What other processes change, such as the claims of a user, holds for open sessions too.
@@ -226,6 +238,8 @@ public final class SyncServer: Sendable {
         await backups?.stop()
         databases.stop(isKilled: isKilled) { backups?.finish(databases.workers.map(\.name), isKilled: isKilled) }
         directory?.close()
+        await audit?.finish()
+        gate.stop()
         switch was {
         case .no, .stopped: break
         case .loopback, .sockets: configuration.log?.about(.network)(.info, "stopped")
@@ -330,18 +344,35 @@ public final class SyncServer: Sendable {
     ///
     /// - Parameter user: the user's id.
     /// - Throws: ``ServerError`` when the server is for development, or when the users cannot be changed at the moment.
-    public func revoke(user: String) throws { try revoke { try $0.revoke(user) } }
+    public func revoke(user: String) throws {
+        try change { try $0.revoke(user) }
+        audit?.note(.userChanged(.revoked, user: user), user: User.serverID)
+    }
 
     /// Ends the sessions that a session token has opened, at all nodes of a cluster, and refuses the token. Blocks until
     /// it is stored.
     ///
     /// - Parameter sessionToken: the token as the client has it. One that is over changes nothing.
     /// - Throws: ``ServerError`` when the server is for development, or when the users cannot be changed at the moment.
-    public func revoke(sessionToken: String) throws { try revoke { try $0.revoke(token: sessionToken) } }
+    public func revoke(sessionToken: String) throws {
+        var user: String?
+        try change { user = try $0.revoke(token: sessionToken) }
+        if let user { audit?.note(.userChanged(.loginEnded, user: user), user: User.serverID) }
+    }
 
-    private func revoke(_ body: (UserDirectory) throws -> Void) throws {
+    /// The folder of the databases; nil for databases in memory.
+    var dataFolder: String? { configuration.dataFolder }
+
+    /// Whether other servers share the databases.
+    var isNode: Bool { configuration.journals != nil }
+
+    /// The log of what concerns databases.
+    var log: LogSink? { configuration.log?.about(.database) }
+
+    /// Changes the users, and brings the open sessions to what has become of them.
+    func change(_ body: (UserDirectory) throws -> Void) throws {
         guard let directory else {
-            throw ServerError(.invalidConfiguration, "a development server knows no users, so it can revoke none")
+            throw ServerError(.invalidConfiguration, "a development server knows no users, so it can change none")
         }
         do { try body(directory) } catch {
             let code: ServerError.Code = configuration.journals == nil ? .dataFolder : .database

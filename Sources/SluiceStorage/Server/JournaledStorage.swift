@@ -77,10 +77,14 @@ package protocol JournaledStorage: ObjectReading {
     /// did not note it.
     var rulesSince: UInt64 { get throws }
 
-    /// The rules that were set as the `version`th, counted from 1; nil if there are none.
+    /// The rules that were set as the `version`th, counted from 1; nil if there are none, or so many came after them that
+    /// they are no longer kept.
     func rules(ofVersion version: Int) throws -> [UInt8]?
 
-    /// Sets other rules, which hold from now on. The former ones are kept.
+    /// Whether the `version`th rules were these, also where they are no longer kept.
+    func rules(ofVersion version: Int, are bytes: [UInt8]) throws -> Bool
+
+    /// Sets other rules, which hold from now on. The last ones before them are kept.
     func setRules(_ bytes: [UInt8]) throws
 
     /// The version after which the log begins: the changes after it, or after any later version, can be read.

@@ -1,7 +1,12 @@
 internal import SluiceModel
 
-/// The rules of a database, all versions of them.
+/// The rules of a database: the last versions whole, and of older ones what tells them apart.
 extension SQLiteServerStorage {
+    /// How many versions are kept whole, with the present one.
+    package static let ruleVersionCountMax = 100
+    /// Of how many versions before those it is known whether a file is the same.
+    package static let ruleDigestCountMax = 10_000
+
     package var rulesVersion: Int {
         get throws {
             let version = Int(try MetaTable(connection).integer("rules") ?? 0)
@@ -20,6 +25,11 @@ extension SQLiteServerStorage {
         try MetaTable(connection).blob("rules.\(version)")
     }
 
+    package func rules(ofVersion version: Int, are bytes: [UInt8]) throws -> Bool {
+        if let known = try rules(ofVersion: version) { return known == bytes }
+        return try MetaTable(connection).blob("rules.\(version).digest") == SHA256.digest(bytes)
+    }
+
     package func setRules(_ bytes: [UInt8]) throws { try perform(.rules(bytes)) }
 
     func storeRules(_ bytes: [UInt8]) throws {
@@ -28,5 +38,18 @@ extension SQLiteServerStorage {
         try meta.set("rules.\(count)", bytes)
         try meta.set("rules", Int64(count))
         try meta.set("rules.since", Int64(version))
+        try dropRules(before: count - Self.ruleVersionCountMax + 1)
+    }
+
+    /// Keeps of the versions before one no more than their digests. Replicas do the same with the same journal.
+    private func dropRules(before first: Int) throws {
+        let meta = MetaTable(connection)
+        var version = first - 1
+        while version > 0, let bytes = try rules(ofVersion: version) {
+            try meta.set("rules.\(version).digest", SHA256.digest(bytes))
+            try meta.remove("rules.\(version)")
+            version -= 1
+        }
+        try meta.remove("rules.\(first - 1 - Self.ruleDigestCountMax).digest")
     }
 }

@@ -61,6 +61,21 @@ package struct UserDates: Hashable, Sendable {
     }
 }
 
+/// An account to which nobody gets for a while, since too many passwords were wrong.
+package struct UserLock: Hashable, Sendable {
+    package var name: String
+    /// When the next password is looked at, in microseconds since 1970.
+    package var until: Int64
+    /// How many passwords were wrong.
+    package var failureCount: Int
+
+    package init(name: String, until: Int64, failureCount: Int) {
+        self.name = name
+        self.until = until
+        self.failureCount = failureCount
+    }
+}
+
 /// A login, and the user whose it is, as they are at one moment.
 package struct KnownLogin: Hashable, Sendable {
     package var login: LoginRecord

@@ -63,6 +63,12 @@ package protocol UserRecords {
     /// Ends all logins of a user, also of one that only tokens of an issuer know.
     func revoke(_ name: String, now: Int64) throws
 
+    /// Undoes the revocations of a user: tokens of an issuer are taken again, whenever they were made. Logins that a
+    /// revocation has ended stay ended.
+    ///
+    /// - Returns: false if the user is not revoked.
+    func restore(_ name: String) throws -> Bool
+
     /// Notes that a token of a user was accepted that is dated ahead of the server's clock: a revocation ends what is
     /// dated up to then.
     ///
@@ -72,6 +78,19 @@ package protocol UserRecords {
     /// For each user, the date up to which tokens are over: that of the last revocation, or a later one that an accepted
     /// token had. It ascends with each revocation. nil for a user who was never revoked.
     func revocations(of names: [String]) throws -> [Int64?]
+
+    // MARK: Locks
+
+    /// Notes that an account is locked. What is known about others whose locks are over is forgotten.
+    func note(_ lock: UserLock, now: Int64) throws
+
+    /// The accounts that were locked, by the bytes of their names; the locks of some may be over.
+    func locks() throws -> [UserLock]
+
+    /// Unlocks an account.
+    ///
+    /// - Returns: false if it was not locked.
+    func unlock(_ name: String) throws -> Bool
 
     // MARK: Logins
 

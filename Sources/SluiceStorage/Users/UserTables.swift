@@ -27,6 +27,12 @@ final class UserTables: UserRecords {
     /// The format that this library writes, and the highest that it reads.
     private static let formatVersion: Int64 = 1
 
+    /// Programs of before do not know the table, and do without.
+    private static let locksTable = """
+        CREATE TABLE IF NOT EXISTS locks (user TEXT PRIMARY KEY, until INTEGER NOT NULL, failures INTEGER NOT NULL)
+        WITHOUT ROWID
+        """
+
     private func prepare(_ path: String) throws {
         let mark = try connection.integer("PRAGMA application_id") ?? 0
         let hasTables = try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0
@@ -41,7 +47,7 @@ final class UserTables: UserRecords {
                     "'\(path)' has format \(version), and this version reads up to \(Self.formatVersion); "
                         + "it was left as it is. Update this program")
             }
-            return
+            return try connection.execute(Self.locksTable)
         }
         try begin()
         defer { rollback() }
@@ -68,6 +74,7 @@ final class UserTables: UserRecords {
             """
             CREATE TABLE leads (user TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID
             """)
+        try connection.execute(Self.locksTable)
         try commit()
     }
 
@@ -323,7 +330,15 @@ final class UserTables: UserRecords {
         _ = try change("DELETE FROM logins WHERE user = ?1") { $0.bind(1, name) }
     }
 
-    private func change(_ sql: String, _ bind: (Statement) -> Void) throws -> Bool {
+    func rows<Row>(_ sql: String, _ row: (Statement) throws -> Row) throws -> [Row] {
+        try connection.withStatement(sql) { statement in
+            var rows: [Row] = []
+            while try statement.step() { rows.append(try row(statement)) }
+            return rows
+        }
+    }
+
+    func change(_ sql: String, _ bind: (Statement) -> Void) throws -> Bool {
         try connection.withStatement(sql) { statement in
             bind(statement)
             try statement.run()

@@ -61,12 +61,51 @@ struct RulesCommandTests {
         #expect(tested.code == 1 && tested.diagnostics.contains("2 of 3 tests failed"))
         try #require(tested.lines.count == 2)
         #expect(
-            tested.lines[0] == "test 2: bob reads Document: expected d1, found none; the rule is owner.id == \"bob\"")
+            tested.lines[0]
+                == "test 2: bob reads Document: expected d1, found none; the rule Document.read is owner.id == \"bob\"")
         #expect(tested.lines[1].hasPrefix("test 3: ada delete Document/d1: expected allowed, found denied"))
         let wrong = try TemporaryFile(#"{"tests": [{"user": "ada", "reeds": "Document"}]}"#)
         let refused = try await Tool.run(
             "rules", "test", rules.path, "--schema=\(schema.path)", "--table=\(wrong.path)")
         #expect(refused.code == 1 && refused.diagnostics.contains("no 'reeds'"))
+    }
+
+    /// A message names the rule that decided, also where it is one of a property.
+    @Test func testNamesTheRuleOfTheProperty() async throws {
+        let rules = try TemporaryFile(
+            """
+            {"classes": {"User": {"read": true},
+                         "Document": {"read": true, "create": true, "update": true, "updateAfter": "state != 7",
+                                      "fields": {"state": {"write": "owner.id == $user.id"}}}}}
+            """)
+        let schema = try TemporaryFile(Self.schema)
+        let table = try TemporaryFile(
+            """
+            {"objects": {"User": [{"id": "ada"}], "Document": [{"id": "d1", "owner": "ada", "state": 1}]},
+             "tests": [{"user": "bob", "action": "update", "object": "Document/d1", "set": {"state": 2}, "expected": "allowed"},
+                       {"user": "ada", "action": "update", "object": "Document/d1", "set": {"state": 2}, "expected": "denied"},
+                       {"user": "ada", "action": "update", "object": "Document/d1", "set": {"state": 7}, "expected": "allowed"},
+                       {"user": "ada", "action": "update", "object": "Document/d1", "set": {"owner": null}, "expected": "denied"}]}
+            """)
+        let tested = try await Tool.run(
+            "rules", "test", rules.path, "--schema=\(schema.path)", "--table=\(table.path)")
+        #expect(tested.code == 1)
+        try #require(tested.lines.count == 4)
+        #expect(
+            tested.lines[0].hasSuffix(
+                "found denied: Document.state may not be written; the rule Document.state.write is owner.id == \"bob\"")
+        )
+        #expect(
+            tested.lines[1].hasSuffix(
+                "found allowed; the rule Document.update is TRUEPREDICATE; the rule Document.updateAfter is state != 7; "
+                    + "the rule Document.state.write is owner.id == \"ada\""))
+        #expect(
+            tested.lines[2].hasSuffix(
+                "Document may not be updated to these values; the rule Document.updateAfter is state != 7"))
+        #expect(
+            tested.lines[3].hasSuffix(
+                "found allowed; the rule Document.update is TRUEPREDICATE; the rule Document.updateAfter is state != 7")
+        )
     }
 
     @Test func diffPrintsWhatMeansSomethingElse() async throws {

@@ -18,9 +18,10 @@ final class Bench {
     ///   - conditions: what users with an id may read; see ``ReadContext/init(_:schema:)``.
     ///   - journal: the journal that the engine shares with others; nil for its own.
     ///   - seed: what random numbers begin with.
+    ///   - log: where log lines go.
     init(
         limits: DatabaseLimits = DatabaseLimits(), conditions: [String] = [], journal: MemoryJournal? = nil,
-        seed: UInt64 = 0
+        seed: UInt64 = 0, log: LogSink? = nil
     ) throws {
         self.journal = journal
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
@@ -31,7 +32,7 @@ final class Bench {
         ])
         var state = seed
         engine = DatabaseEngine(
-            name: "planes", storage: storage, journal: journal, limits: limits,
+            name: "planes", storage: storage, journal: journal, limits: limits, log: log,
             readContext: { user, schema in user.id == nil ? .everything : try ReadContext(conditions, schema: schema) }
         ) {
             state += 1

@@ -235,6 +235,45 @@ import Testing
         #expect(again["version"] == first["version"])
     }
 
+    @Test func formerRulesAreToldToWhoMayStoreOthers() throws {
+        let world = try world()
+        // Those of the server's file hold before they are stored.
+        #expect(try ask("root", .rules, "", world)["file"]?.string?.contains("isPublic == TRUE") == true)
+        world.skipsOracle = true
+        #expect(
+            try deploy("root", Self.rules.replacing("isPublic == TRUE OR ", with: ""), world)["isNew"] == .bool(true))
+        let last = try world.server.rulesVersion
+        #expect(last == 2)
+        let history = try ask("root", .rules, #"{"history":true}"#, world)
+        #expect(history["history"]?.array?.compactMap { $0["version"] } == [.integer(2), .integer(1)])
+        let former = try ask("root", .rules, #"{"version":1}"#, world)
+        #expect(former["version"] == .integer(1) && former["file"]?.string?.contains("isPublic == TRUE") == true)
+        #expect(try ask("root", .rules, "", world)["version"] == .integer(2))
+        #expect(try ask("root", .rules, #"{"version":99}"#, world) == .string("unknownName"))
+        #expect(try ask("root", .rules, #"{"version":"x"}"#, world) == .string("invalidQuery"))
+        for question in ["", #"{"history":true}"#, #"{"version":1}"#] {
+            #expect(try ask("ada", .rules, question, world) == .string("permissionDenied"))
+        }
+    }
+
+    @Test func aVerdictNamesTheRuleOfAPropertyThatDecidesIt() throws {
+        let world = try world()
+        let set = values([("grade", .int(1))])
+        let answer = try ask(
+            "root", .verdict,
+            "{\"user\":\"ada\",\"claims\":{\"role\":[\"admin\"]},\"action\":\"update\",\"class\":\"Document\",\"key\":\"1\",\"set\":\"\(set)\"}",
+            world)
+        #expect(answer["verdict"] == .string("denied"))
+        #expect(answer["reason"]?.string == "Document.grade may not be written: the rule 'Document.grade.write' fails")
+        let rule = answer["rules"]?.array?.last
+        #expect(rule?["rule"] == .string("grade.write") && rule?["outcome"] == .string("fails"))
+        // The claim is a list, and the role compares it with one value.
+        let hint = answer["hints"]?.array?.first?.string ?? ""
+        #expect(
+            hint.contains("$user.claims.role is a list here") && hint.contains("write 'admin' IN $user.claims.role"),
+            "\(hint)")
+    }
+
     @Test func whoLacksTheRightStoresNothing() throws {
         let world = try world()
         let version = try world.server.rulesVersion

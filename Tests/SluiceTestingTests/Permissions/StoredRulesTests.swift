@@ -26,6 +26,22 @@ import Testing
         #expect(try storage.rules(ofVersion: 2) == file("id == 2").canonicalBytes)
     }
 
+    @Test func theLastVersionsAreKeptAndOlderOnesAreStillKnownToBeOld() throws {
+        let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
+        let engine = engine(storage)
+        let countMax = SQLiteServerStorage.ruleVersionCountMax
+        for number in 1...countMax + 5 { #expect(try engine.deploy(file("id == \(number)")) == (number, true)) }
+        for number in 1...countMax + 5 {
+            let bytes = try file("id == \(number)").canonicalBytes
+            #expect(try storage.rules(ofVersion: number) == (number > 5 ? bytes : nil))
+            #expect(try storage.rules(ofVersion: number, are: bytes))
+            #expect(try !storage.rules(ofVersion: number, are: file("id == 0").canonicalBytes))
+        }
+        // A server that starts with a file of then undoes nothing.
+        try self.engine(storage).begin(with: file("id == 2"), isWritable: true)
+        #expect(try storage.rulesVersion == countMax + 5)
+    }
+
     @Test func anotherEngineThatFollowsTheJournalHasTheSameRules() throws {
         let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))
         let copy = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 1, low: 1))

@@ -97,7 +97,7 @@ import Testing
 
     private static let rules = """
         {"user": {"garages": "Dealer WHERE city == $user.id"},
-         "roles": {"boss": "$user.id == 'root'"},
+         "roles": {"boss": "$user.id == 'root'", "staff": "$user.claims.place == 'here'"},
          "database": {"schema": "$role.boss", "reports": "$role.boss", "rules": "$role.boss"},
          "classes": {"Dealer": {"read": true, "create": "$role.boss"},
                      "Car": {"read": "dealer IN $user.garages OR ($role.boss AND price > 0)", "create": "$role.boss",
@@ -116,7 +116,14 @@ import Testing
 
     @Test func theRulesHaveTheDocumentedMembers() async throws {
         let store = try await ruled()
-        #expect(try sent([try await store.core.report(.rules, timeout: nil)]) == documented("rules"))
+        var reports = [try await store.core.report(.rules, timeout: nil)]
+        for file in [Self.rules, Self.rules.replacing("2000", with: "1999"), Self.rules] {
+            _ = try await store.core.deploy(rules: Array(file.utf8), isTrial: false, timeout: nil)
+        }
+        for question in [#"{"version":1}"#, #"{"history":true}"#] {
+            reports.append(try await store.core.report(.formerRules(question), timeout: nil))
+        }
+        #expect(try sent(reports) == documented("rules"))
     }
 
     @Test func privilegesHaveTheDocumentedMembers() async throws {
@@ -134,7 +141,7 @@ import Testing
         var reports: [String] = []
         for question in [
             #"{"user":"root","action":"update","class":"Car","key":"1"}"#,
-            #"{"user":"ada","action":"read","class":"Car","key":"1"}"#,
+            #"{"user":"ada","claims":{"place":["here"]},"action":"read","class":"Car","key":"1"}"#,
             #"{"user":"root","action":"create","class":"Car","set":"\#(set)"}"#,
             #"{"user":null,"action":"delete","class":"Dealer","key":"00000000000000000000000000000001"}"#,
         ] {

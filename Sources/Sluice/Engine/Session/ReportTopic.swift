@@ -6,7 +6,10 @@ package enum ReportTopic: Sendable {
     case subscriptions
     case explain(query: String)
     case schema
+    /// The rules that hold.
     case rules
+    /// Other rules than those that hold; the question is JSON.
+    case formerRules(String)
     /// What the user may do; the question is JSON, as in the next two.
     case privileges(String)
     case verdict(String)
@@ -19,7 +22,7 @@ package enum ReportTopic: Sendable {
         case .subscriptions: .subscriptions
         case .explain: .explain
         case .schema: .schema
-        case .rules: .rules
+        case .rules, .formerRules: .rules
         case .privileges: .privileges
         case .verdict: .verdict
         case .explainAs: .explainAs
@@ -31,7 +34,8 @@ package enum ReportTopic: Sendable {
         switch self {
         case .status, .subscriptions, .schema, .rules, .top: ""
         case .explain(let query): query
-        case .privileges(let question), .verdict(let question), .explainAs(let question): question
+        case .formerRules(let question), .privileges(let question), .verdict(let question), .explainAs(let question):
+            question
         }
     }
 }

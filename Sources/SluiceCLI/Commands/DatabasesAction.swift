@@ -1,0 +1,124 @@
+internal import SluiceJSON
+internal import SluiceServer
+internal import SluiceStorage
+
+/// What `sluice databases` does, with all that it needs for that.
+enum DatabasesAction: Sendable {
+    case list(OutputFormat)
+    case restrict(DatabaseRestriction)
+    case delete(String, isForced: Bool)
+
+    /// How long a server is waited for that is to close a database.
+    private static let patience = Duration.seconds(15)
+
+    func run(in folder: DatabaseFolder, _ audit: AuditFile?) async throws {
+        do {
+            switch self {
+            case .list(let format): try Self.list(folder, format)
+            case .restrict(let restriction): try Self.restrict(folder, to: restriction, audit)
+            case .delete(let name, let isForced): try await Self.delete(name, in: folder, isForced, audit)
+            }
+        } catch let error as ServerError { throw CommandError.failure(error.message) }
+    }
+
+    // MARK: Listing
+
+    private static func list(_ folder: DatabaseFolder, _ format: OutputFormat) throws {
+        var failureCount = 0
+        for name in folder.names {
+            do {
+                let glance = try folder.glance(name)
+                StandardOutput.shared.write(
+                    line: format == .jsonl ? Self.json(name, glance) : Self.line(name, glance))
+            } catch let error as StorageError {
+                failureCount += 1
+                Diagnostics.report("\(name): \(error.message)")
+            }
+        }
+        let restriction = try folder.restriction.read()
+        if restriction != DatabaseRestriction() {
+            Diagnostics.report("clients may open: \(restriction.summary)")
+        }
+        if failureCount > 0 { throw CommandError.failure("\(failureCount) databases cannot be read") }
+    }
+
+    private static func line(_ name: String, _ glance: DatabaseGlance) -> String {
+        func count(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
+        return [
+            name, "\((glance.byteCount + 1023) / 1024) KiB", "version \(glance.version)",
+            glance.rulesVersion == 0 ? "no rules" : "rules \(glance.rulesVersion)",
+            count(glance.classCount, "class", "classes"), count(glance.objectCount, "object", "objects"),
+        ].joined(separator: "\t")
+    }
+
+    private static func json(_ name: String, _ glance: DatabaseGlance) -> String {
+        JSONValue.object([
+            .init(name: "name", value: .string(name)), .init(name: "bytes", value: .integer(Int64(glance.byteCount))),
+            .init(name: "version", value: .integer(Int64(clamping: glance.version))),
+            .init(name: "rules", value: .integer(Int64(glance.rulesVersion))),
+            .init(name: "classes", value: .integer(Int64(glance.classCount))),
+            .init(name: "objects", value: .integer(Int64(glance.objectCount))),
+        ]).text
+    }
+
+    // MARK: Restricting
+
+    private static func restrict(
+        _ folder: DatabaseFolder, to restriction: DatabaseRestriction, _ audit: AuditFile?
+    ) throws {
+        guard restriction.allowsNew || !folder.isOfCluster else {
+            throw CommandError.failure(
+                "'\(folder.path)' is the folder of a node of a cluster, whose databases are made at any node; name those "
+                    + "that clients may open with --only")
+        }
+        let stored = try folder.restriction.change(isAnew: true) { former in
+            var restriction = restriction
+            restriction.closed = former.closed
+            former = restriction
+        }
+        audit?.note(.databasesRestricted(to: stored.summary))
+        Diagnostics.report("clients may open: \(stored.summary)")
+    }
+
+    // MARK: Deleting
+
+    private static func delete(
+        _ name: String, in folder: DatabaseFolder, _ isForced: Bool, _ audit: AuditFile?
+    ) async throws {
+        guard !folder.isOfCluster else {
+            throw CommandError.failure(
+                "'\(folder.path)' is the folder of a node of a cluster, which keeps its databases in its PostgreSQL; a "
+                    + "node deletes none")
+        }
+        let isThere: Bool
+        do { isThere = try folder.remove(name) } catch let error as StorageError where error.code == .locked {
+            guard isForced else {
+                throw CommandError.failure(
+                    "the server has the database '\(name)' open, so nothing was deleted; it closes one that nobody uses "
+                        + "after a minute, and --force ends its sessions")
+            }
+            isThere = try await deleteOpen(name, in: folder)
+        }
+        guard isThere else { throw CommandError.failure("there is no database '\(name)' in '\(folder.path)'") }
+        audit?.note(.databaseDeleted, database: name)
+        Diagnostics.report("the database '\(name)' is deleted")
+    }
+
+    /// Deletes a database once the server that has it open has closed it.
+    private static func deleteOpen(_ name: String, in folder: DatabaseFolder) async throws -> Bool {
+        try folder.restriction.change { $0.closed.insert(name) }
+        defer { _ = try? folder.restriction.change { $0.closed.remove(name) } }
+        let clock = ContinuousClock()
+        let end = clock.now + patience
+        while true {
+            do { return try folder.remove(name) } catch let error as StorageError where error.code == .locked {
+                guard clock.now < end else {
+                    throw CommandError.failure(
+                        "the database '\(name)' was not closed within \(patience / .seconds(1)) s, so nothing was deleted; "
+                            + "stop what has it open")
+                }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+}

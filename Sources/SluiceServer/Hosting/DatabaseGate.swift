@@ -1,0 +1,123 @@
+internal import Dispatch
+internal import SluiceModel
+internal import SluiceStorage
+internal import Synchronization
+
+/// Knows which databases clients may open, and keeps to what the file in the data folder says. Any thread may use it.
+final class DatabaseGate: Sendable {
+    /// How often the file is looked at for what other processes have changed.
+    private static let watchTime = DispatchTimeInterval.milliseconds(500)
+
+    private struct State {
+        var restriction = DatabaseRestriction()
+        /// The databases that this process deletes.
+        var closing: Set<String> = []
+        var mark = ""
+        /// What somebody was told last of the restriction.
+        var told = DatabaseRestriction().summary
+        var isStopped = false
+    }
+
+    private let folder: String?
+    private let file: RestrictionFile?
+    private let log: LogSink?
+    private let state = Mutex(State())
+    private let watching = DispatchQueue(label: "sluice.gate", qos: .utility)
+
+    /// - Parameter folder: the data folder; nil for databases in memory.
+    /// - Throws: ``ServerError`` if the file is there and says no restriction.
+    init(_ folder: String?, log: LogSink?) throws(ServerError) {
+        self.folder = folder
+        self.log = log
+        file = folder.map { RestrictionFile(inFolder: $0) }
+        guard let file else { return }
+        let (mark, restriction) = (file.mark, try file.read())
+        state.withLock { state in
+            state.mark = mark
+            state.restriction = restriction
+            state.told = restriction.summary
+        }
+    }
+
+    var restriction: DatabaseRestriction { state.withLock { $0.restriction } }
+
+    /// Which databases clients may open, in words, if that has changed since the last call.
+    func takeNews() -> String? {
+        state.withLock { state in
+            guard state.told != state.restriction.summary else { return nil }
+            state.told = state.restriction.summary
+            return state.told
+        }
+    }
+
+    /// Why clients may not open a database, and whether that will pass; nil if they may.
+    ///
+    /// - Parameter isOpen: whether the database is open; asked where databases have no files.
+    func refusal(of name: String, isOpen: () -> Bool) -> (message: String, isPassing: Bool)? {
+        let (restriction, closing) = state.withLock { ($0.restriction, $0.closing) }
+        if closing.contains(name) || restriction.closed.contains(name) {
+            return ("the database '\(name)' is closed at the moment; try again later", true)
+        }
+        if let names = restriction.names, !names.contains(name) {
+            return ("the server has no database '\(name)' for clients", false)
+        }
+        guard !restriction.allowsNew else { return nil }
+        let isThere = folder.map { SQLiteServerStorage.isTaken("\($0)/\(DatabaseFile.name(of: name))") } ?? isOpen()
+        return isThere ? nil : ("the server has no database '\(name)', and makes none", false)
+    }
+
+    /// Stores which databases clients may open.
+    func restrict(to restriction: DatabaseRestriction) throws(ServerError) {
+        let stored = try file?.change(isAnew: true) { former in
+            var restriction = restriction
+            restriction.closed = former.closed
+            former = restriction
+        }
+        state.withLock { state in
+            state.restriction = stored ?? restriction
+            state.mark = file?.mark ?? ""
+        }
+    }
+
+    /// Keeps clients from a database until ``reopen(_:)``.
+    ///
+    /// - Returns: false if somebody does so already.
+    func close(_ name: String) -> Bool { state.withLock { $0.closing.insert(name).inserted } }
+
+    func reopen(_ name: String) { state.withLock { _ = $0.closing.remove(name) } }
+
+    // MARK: Watching
+
+    /// Begins to call back after the file has changed, until ``stop()``.
+    func watch(_ didChange: @escaping @Sendable () -> Void) {
+        guard file != nil else { return }
+        watching.asyncAfter(deadline: .now() + Self.watchTime) { [weak self] in
+            guard let self, !state.withLock(\.isStopped) else { return }
+            if readAgain() { didChange() }
+            watch(didChange)
+        }
+    }
+
+    func stop() { state.withLock { $0.isStopped = true } }
+
+    /// Reads the file if it has changed. What cannot be read leaves all as it was.
+    ///
+    /// - Returns: whether clients may open other databases now.
+    func readAgain() -> Bool {
+        guard let file else { return false }
+        let mark = file.mark
+        guard state.withLock({ $0.mark != mark }) else { return false }
+        do {
+            let restriction = try file.read()
+            return state.withLock { state in
+                defer { state.restriction = restriction }
+                state.mark = mark
+                return state.restriction != restriction
+            }
+        } catch {
+            state.withLock { $0.mark = mark }
+            log?(.error, "which databases clients may open could not be read", [("error", error.message)])
+            return false
+        }
+    }
+}

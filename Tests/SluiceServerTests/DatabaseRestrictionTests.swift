@@ -1,0 +1,220 @@
+import Foundation
+import SluiceModel
+import SluiceStorage
+import SluiceTransport
+import SluiceWire
+import Synchronization
+import Testing
+
+@testable import SluiceServer
+
+/// Which databases clients may open, and how one is deleted.
+struct DatabaseRestrictionTests {
+    private struct Unexpected: Error {}
+
+    /// Keeps events in memory.
+    private final class Events: AuditReceiver {
+        private let events = Mutex<[AuditEvent]>([])
+
+        var actions: [AuditEvent.Action] { events.withLock { $0.map(\.action) } }
+
+        func receive(_ event: AuditEvent) { events.withLock { $0.append(event) } }
+    }
+
+    private final class Harness: Sendable {
+        let server: SyncServer
+        let folder: String?
+        let events = Events()
+        private let network = LoopbackNetwork()
+
+        init(hasFolder: Bool = true) throws {
+            folder = hasFolder ? NSTemporaryDirectory() + "restriction-\(UUID().uuidString)" : nil
+            var configuration = ServerConfiguration(dataFolder: folder, host: "server")
+            configuration.loopback = network
+            configuration.allowsEverything = true
+            configuration.logins.allowsAnonymous = true
+            configuration.auditLog = events
+            server = try SyncServer(configuration)
+            try server.start()
+        }
+
+        deinit { if let folder { try? FileManager.default.removeItem(atPath: folder) } }
+
+        /// Opens a session, which makes the database if it may.
+        func open(_ database: String) async throws -> (client: RawClient, failure: ServerMessage.Failure?) {
+            let client = RawClient()
+            let connection = network.connect(to: try Endpoint("ws://server/any"), delegate: client)
+            let schema = try Schema([
+                ClassSchema("Note", primaryKey: "id", properties: [Property("id", .scalar(.int))])
+            ])
+            connection.send(
+                .hello(.init(features: .all, agent: "test")),
+                .open(.init(session: 1, path: database, schema: schema)))
+            guard case .hello? = await client.next() else { throw Unexpected() }
+            while let message = await client.next() {
+                switch message {
+                case .opened: return (client, nil)
+                case .error(let failure): return (client, failure)
+                default: continue
+                }
+            }
+            throw Unexpected()
+        }
+
+        /// Why the open session of a client ends.
+        func end(of client: RawClient) async throws -> ServerMessage.Failure {
+            while let message = await client.next() {
+                if case .error(let failure) = message { return failure }
+            }
+            throw Unexpected()
+        }
+
+        func files() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: folder ?? "").filter { $0.contains("sluicedb") }
+                .sorted()
+        }
+    }
+
+    @Test func clientsOpenTheDatabasesOfAClosedListAlone() async throws {
+        let harness = try Harness()
+        let (app, _) = try await harness.open("app")
+        let (old, _) = try await harness.open("old")
+        try harness.server.restrictDatabases(to: DatabaseRestriction(names: ["app", "next"]))
+        let ended = try await harness.end(of: old)
+        #expect(ended.code == .unknownDatabase && ended.action == .stop)
+        #expect(try await harness.open("old").failure?.code == .unknownDatabase)
+        #expect(try await harness.open("next").failure == nil)
+        #expect(try await harness.open("app").failure == nil)
+        #expect(harness.server.databaseNames == ["app", "next", "old"])
+        #expect(harness.events.actions.contains(.databasesRestricted(to: "app, next")))
+        #expect(harness.events.actions.contains(.sessionEnded(.administrator)))
+        try harness.server.restrictDatabases(to: DatabaseRestriction())
+        #expect(try await harness.open("old").failure == nil)
+        withExtendedLifetime(app) {}
+        await harness.server.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func noFurtherDatabaseIsMadeWhereNoneMayBe(hasFolder: Bool) async throws {
+        let harness = try Harness(hasFolder: hasFolder)
+        let (app, _) = try await harness.open("app")
+        try harness.server.restrictDatabases(to: DatabaseRestriction(allowsNew: false))
+        let refused = try await harness.open("new").failure
+        #expect(refused?.code == .unknownDatabase && refused?.message.contains("makes none") == true)
+        #expect(try await harness.open("app").failure == nil)
+        #expect(harness.server.databaseNames == ["app"])
+        withExtendedLifetime(app) {}
+        await harness.server.stop()
+    }
+
+    @Test func whatACommandWritesHoldsWhileTheServerRunsAndAfterIt() async throws {
+        let harness = try Harness()
+        let folder = try #require(harness.folder)
+        let gate = try DatabaseGate(folder, log: nil)
+        let file = RestrictionFile(inFolder: folder)
+        try file.change { $0.names = ["app"] }
+        #expect(gate.readAgain() && !gate.readAgain())
+        #expect(gate.refusal(of: "other", isOpen: { true })?.isPassing == false)
+        #expect(gate.refusal(of: "app", isOpen: { true }) == nil)
+        try file.change { $0.closed.insert("app") }
+        #expect(gate.readAgain() && gate.refusal(of: "app", isOpen: { true })?.isPassing == true)
+        // What cannot be read changes nothing, and ends the next start.
+        try "{\"names\": 7}".write(toFile: folder + "/server.databases", atomically: true, encoding: .utf8)
+        #expect(!gate.readAgain() && gate.refusal(of: "other", isOpen: { true }) != nil)
+        #expect {
+            try DatabaseGate(folder, log: nil)
+        } throws: { error in
+            "\(error)".contains("server.databases") && "\(error)".contains("\"names\" is a list of names")
+        }
+        try file.change(isAnew: true) { $0.names = nil }
+        #expect(try DatabaseGate(folder, log: nil).restriction == DatabaseRestriction())
+        await harness.server.stop()
+    }
+
+    @Test(arguments: [
+        ("[]", "no JSON object"), ("{", "not JSON"), (#"{"name": []}"#, "no 'name'"),
+        (#"{"names": ["a/b"]}"#, "no name"),
+        (#"{"new": 1}"#, "true or false"), (#"{"closed": [1]}"#, "no name"),
+    ])
+    func aFileThatSaysNoRestrictionIsRefusedWithTheReason(_ text: String, _ reason: String) throws {
+        #expect {
+            try DatabaseRestriction(text)
+        } throws: { error in (error as? DatabaseRestriction.Problem)?.message.contains(reason) == true }
+    }
+
+    @Test func aRestrictionIsReadAsItWasWritten() throws {
+        var restriction = DatabaseRestriction(names: ["a", "b-c"], allowsNew: false)
+        restriction.closed = ["d"]
+        #expect(try DatabaseRestriction(restriction.text) == restriction)
+        #expect(try DatabaseRestriction("{}") == DatabaseRestriction())
+    }
+
+    @Test(arguments: [true, false])
+    func aDatabaseIsDeletedUnlessSomebodyUsesIt(hasFolder: Bool) async throws {
+        let harness = try Harness(hasFolder: hasFolder)
+        let (client, _) = try await harness.open("app")
+        await #expect {
+            try await harness.server.deleteDatabase("app")
+        } throws: { ($0 as? ServerError)?.code == .inUse }
+        #expect(harness.server.databaseNames == ["app"])
+        try await harness.server.deleteDatabase("app", endsSessions: true)
+        #expect(try await harness.end(of: client).code == .unknownDatabase)
+        #expect(harness.server.databaseNames == [])
+        if hasFolder { #expect(try harness.files() == ["app.sluicedb-lock"]) }
+        #expect(harness.events.actions.suffix(2) == [.sessionEnded(.administrator), .databaseDeleted])
+        await #expect(throws: ServerError.self) { try await harness.server.deleteDatabase("app") }
+        await #expect(throws: ServerError.self) { try await harness.server.deleteDatabase("../app") }
+        // Another one of the name begins anew.
+        #expect(try await harness.open("app").failure == nil)
+        await harness.server.stop()
+    }
+
+    @Test func aSummarySaysWhatADatabaseHasBesideItsWriter() async throws {
+        let harness = try Harness()
+        let (client, _) = try await harness.open("app")
+        let summary = try await harness.server.databaseSummary("app")
+        #expect(summary.classCount == 1 && summary.objectCount == 0 && summary.rulesVersion == 0)
+        #expect(summary.byteCount > 4_096)
+        await #expect(throws: ServerError.self) { try await harness.server.databaseSummary("none") }
+        withExtendedLifetime(client) {}
+        await harness.server.stop()
+    }
+
+    @Test func aDeletionThatWasInterruptedIsFinishedByWhoeverComesNext() throws {
+        let folder = NSTemporaryDirectory() + "removal-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/app.sluicedb"
+        func make() throws {
+            try SQLiteServerStorage.open(.file(path), databaseID: ObjectID(high: 1, low: 1)).close()
+        }
+        func rest() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "app.sluicedb-lock" }
+        }
+        // The process ended after the file was renamed.
+        try make()
+        try FileManager.default.moveItem(atPath: path, toPath: path + "-deleted")
+        #expect(throws: StorageError.self) { try make() }
+        try DatabaseRemoval.finish(path)
+        #expect(try rest() == [])
+        try make()
+        // And before anything else was done: the database is whole.
+        try DatabaseRemoval.finish(path)
+        #expect(try DatabaseGlance(at: path).version == 0)
+        // A database that is open is not deleted.
+        let open = try SQLiteServerStorage.open(.file(path), databaseID: ObjectID(high: 1, low: 1))
+        #expect {
+            try DatabaseRemoval.remove(path)
+        } throws: { ($0 as? StorageError)?.code == .locked }
+        #expect(FileManager.default.fileExists(atPath: path))
+        open.close()
+        #expect(try DatabaseRemoval.remove(path))
+        #expect(try rest() == [])
+        #expect(try !DatabaseRemoval.remove(path))
+        // What is left of a database whose file vanished goes, too.
+        try make()
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try DatabaseRemoval.remove(path))
+        #expect(try rest() == [])
+    }
+}
