@@ -1,3 +1,4 @@
+import CEpoll
 import Glibc
 
 /// Sockets that are files, by which programs of one machine talk.
