@@ -84,12 +84,21 @@ final class PostgresServer: @unchecked Sendable {
 
     /// Makes a standby the primary.
     func promote() async throws {
-        let all = TestDatabase(server: self, name: "postgres", port: port)
-        try all.run("ALTER SYSTEM SET synchronous_standby_names = ''")
-        try all.run("SELECT pg_reload_conf(), pg_promote(true, 60)")
-        try await wait(for: "the standby to be the primary") {
-            try all.number("SELECT pg_is_in_recovery()::int") == 0
-        }
+        try await Self.run(
+            "printf \"synchronous_standby_names = ''\\n\" >> \(folder)/data/postgresql.auto.conf", as: Self.asServer)
+        _ = try await read("SELECT pg_reload_conf(), pg_promote(true, 60)")
+        try await wait(for: "the standby to be the primary") { try await read("SELECT pg_is_in_recovery()") == "f" }
+    }
+
+    /// What a query gives, also where nothing can be written.
+    ///
+    /// - Parameter name: the database.
+    func read(_ sql: String, in name: String = "postgres") async throws -> String {
+        let exit = try await ChildProcess(
+            "\(Self.binaries)/psql", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "sluice", "-d", name, "-tAc", sql]
+        ).finish()
+        guard exit.code == 0 else { throw Failure("\(sql): \(exit.diagnostics)") }
+        return exit.lines.joined(separator: "\n")
     }
 
     /// The same database on another server.
