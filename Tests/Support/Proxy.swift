@@ -18,10 +18,10 @@ package final class Proxy: @unchecked Sendable {
 
     /// The port of 127.0.0.1 at which the proxy listens.
     package let port: UInt16
-    private let target: UInt16
     private let listener: Int32
     private let condition = NSCondition()
     // All below are guarded by `condition`.
+    private var target: UInt16
     private var currentMode = Mode.forwards
     private var sockets: Set<Int32> = []
     private var heldCount = 0
@@ -39,6 +39,12 @@ package final class Proxy: @unchecked Sendable {
     package var mode: Mode {
         get { locked { currentMode } }
         set { locked { currentMode = newValue } }
+    }
+
+    /// Leads new connections to another port of 127.0.0.1, and closes those that are there.
+    package func lead(to port: UInt16) {
+        locked { target = port }
+        cut()
     }
 
     /// Closes all connections.
@@ -127,7 +133,7 @@ package final class Proxy: @unchecked Sendable {
             if client < 0, errno == EINTR { continue }
             guard client >= 0, !locked({ isStopped }) else { break }
             let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-            var address = Self.address(target)
+            var address = Self.address(locked { target })
             guard mode != .refuses, Self.with(&address, { connect(server, $0, $1) }) == 0 else {
                 close(client)
                 close(server)

@@ -47,11 +47,63 @@ final class PostgresServer: @unchecked Sendable {
             local all all trust
             host all with_password 127.0.0.1/32 scram-sha-256
             host all all 127.0.0.1/32 trust
+            host replication all 127.0.0.1/32 trust
             """
         try await Self.run(
             "printf '%s\\n' \"\(settings)\" >> \(folder)/data/postgresql.conf; "
                 + "printf '%s\\n' \"\(access)\" > \(folder)/data/pg_hba.conf", as: Self.asServer)
         try await start()
+    }
+
+    /// Makes and starts a standby, which has what its primary has.
+    ///
+    /// - Parameters:
+    ///   - primary: a server that runs.
+    ///   - port: where the standby reaches it.
+    init(standbyOf primary: PostgresServer, at primaryPort: UInt16) async throws {
+        folder = "/tmp/sluice-postgres-" + UUID().uuidString
+        port = try Self.freePort()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        if getuid() == 0 { try await Self.run("chown postgres \(folder)") }
+        let settings = "port = \(port)\nunix_socket_directories = '\(folder)'\nwal_receiver_timeout = 0\n"
+        try await Self.run(
+            "\(Self.binaries)/pg_basebackup -h 127.0.0.1 -p \(primaryPort) -U sluice -D \(folder)/data -R -X stream "
+                + "-c fast --no-sync && printf \"\(settings)\" >> \(folder)/data/postgresql.conf", as: Self.asServer)
+        try await start()
+    }
+
+    /// Has commits wait for the standby from now on.
+    func waitForStandby() async throws {
+        let all = TestDatabase(server: self, name: "postgres", port: port)
+        try all.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try all.run("SELECT pg_reload_conf()")
+        try await wait(for: "the standby to be synchronous") {
+            try all.number("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1
+        }
+    }
+
+    /// Makes a standby the primary.
+    func promote() async throws {
+        try await Self.run(
+            "printf \"synchronous_standby_names = ''\\n\" >> \(folder)/data/postgresql.auto.conf", as: Self.asServer)
+        _ = try await read("SELECT pg_reload_conf(), pg_promote(true, 60)")
+        try await wait(for: "the standby to be the primary") { try await read("SELECT pg_is_in_recovery()") == "f" }
+    }
+
+    /// What a query gives, also where nothing can be written.
+    ///
+    /// - Parameter name: the database.
+    func read(_ sql: String, in name: String = "postgres") async throws -> String {
+        let exit = try await ChildProcess(
+            "\(Self.binaries)/psql", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "sluice", "-d", name, "-tAc", sql]
+        ).finish()
+        guard exit.code == 0 else { throw Failure("\(sql): \(exit.diagnostics)") }
+        return exit.lines.joined(separator: "\n")
+    }
+
+    /// The same database on another server.
+    func sameDatabase(as database: TestDatabase) -> TestDatabase {
+        TestDatabase(server: self, name: database.name, port: port)
     }
 
     private static let givenPorts = Mutex<Set<UInt16>>([])
@@ -80,7 +132,7 @@ final class PostgresServer: @unchecked Sendable {
 
     // MARK: Life
 
-    private static let isReady = "ready to accept connections"
+    private static let isReady = "ready to accept "
     /// The processes of the server before have not all ended, or somebody else has the port for a moment.
     private static let obstacles = ["pre-existing shared memory", "lock file", "could not create any TCP/IP sockets"]
 
@@ -122,6 +174,22 @@ final class PostgresServer: @unchecked Sendable {
         program.write("again")
         program.closeInput()
         _ = try await program.finish()
+    }
+
+    // MARK: Dumps
+
+    /// Dumps a database.
+    func dump(_ database: TestDatabase, to path: String) async throws {
+        try await Self.run("\(Self.binaries)/pg_dump -h 127.0.0.1 -p \(port) -U sluice -Fc -f \(path) \(database.name)")
+    }
+
+    /// Puts a dump in the place of a database that nobody uses.
+    func restore(_ database: TestDatabase, from path: String) async throws {
+        let all = TestDatabase(server: self, name: "postgres", port: port)
+        try all.run("DROP DATABASE \(database.name) WITH (FORCE)")
+        try all.run("CREATE DATABASE \(database.name)")
+        try await Self.run(
+            "\(Self.binaries)/pg_restore -h 127.0.0.1 -p \(port) -U sluice -d \(database.name) \(path)")
     }
 
     // MARK: Databases

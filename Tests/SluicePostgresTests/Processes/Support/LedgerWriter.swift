@@ -41,6 +41,9 @@ final class LedgerWriter: Sendable {
     /// The names of the entries that it has written.
     var names: Set<String> { Set((0..<written).map { "\(number)/\($0)" }) }
 
+    /// Lets ``run()`` go on until ``finish()``.
+    func begin() { state.content.withLock { $0.isDone = false } }
+
     /// Writes bursts until ``finish()``, and waits for each to be acknowledged.
     func run() async throws {
         var generator = SeededGenerator(seed: UInt64(number))
@@ -99,6 +102,7 @@ extension [LedgerWriter] {
 
     /// Runs `body` while all write.
     func whileWriting(_ body: () async throws -> Void) async throws {
+        for writer in self { writer.begin() }
         let runs = map { writer in Task { try await writer.run() } }
         let result: Result<Void, any Error>
         do {
