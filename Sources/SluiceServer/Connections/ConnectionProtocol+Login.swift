@@ -128,7 +128,8 @@ extension ConnectionProtocol {
     /// Ends a session because the server's operator wants it. Its client may open another one a second later.
     mutating func endForOperator(_ session: UInt64) -> [Action] {
         end(
-            session, .overloaded, "the server's operator has ended the session", because: .administrator, action: .retry,
+            session, .overloaded, "the server's operator has ended the session", because: .administrator,
+            action: .retry,
             retryAfter: 1_000)
     }
 
