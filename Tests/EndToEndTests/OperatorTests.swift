@@ -127,6 +127,7 @@ struct OperatorTests {
             #expect(chmod(secret, 0o644) == 0)
             let options = ["--shared-secret-file=\(secret)", "--allow-everything", "--log-format=text"]
             try await withServer(folder: data, options: options, isDevelopment: false) { server in
+                try await server.process.line(.diagnostics, with: "what=a secret")
                 let lines = server.process.diagnostics.split(separator: "\n").filter { $0.contains("others can read") }
                 #expect(lines.count == 2, "\(lines)")
                 #expect(lines.contains { $0.contains("file=\(data) mode=755 advice=chmod 700 \(data)") })
@@ -141,7 +142,8 @@ struct OperatorTests {
 
     @Test func tooFewDescriptorsAreToldAtTheStart() async throws {
         try await withServer(descriptorCountMax: 300) { server in
-            #expect(server.process.diagnostics.contains("the system allows too few open files for all connections"))
+            try await server.process.line(
+                .diagnostics, with: "the system allows too few open files for all connections")
         }
     }
 
@@ -191,10 +193,12 @@ struct OperatorTests {
                     }
                 }
                 try await wait(for: "the end of the sessions") {
-                    let lines = server.process.diagnostics.split(separator: "\n")
+                    try await server.process.line(.diagnostics, with: "what=a secret")
+                let lines = server.process.diagnostics.split(separator: "\n")
                     let opened = lines.count { $0.contains("a session was opened") }
                     return lines.count { $0.contains("a session ended") } == opened
                 }
+                try await server.process.line(.diagnostics, with: "what=a secret")
                 let lines = server.process.diagnostics.split(separator: "\n").filter { !$0.contains("open files") }
                 #expect(!lines.contains { $0.contains(" warning ") || $0.contains(" error ") }, "\(lines)")
             }
