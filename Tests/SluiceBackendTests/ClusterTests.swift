@@ -139,6 +139,34 @@ struct ClusterTests {
         #expect(try await delays(of: again) == known)
     }
 
+    @Test func `a name makes a database with the first session that may declare classes`() async throws {
+        let reader = try await cluster.open(models, database: "later", on: 1) { $0.sync?.access = .readOnly }
+        let nobody = try await cluster.open([], database: "nothing", on: 2)
+        try await cluster.settled()
+        #expect(try cluster.journals.databaseNames == [])
+        let writer = try await cluster.open(models, database: "later", on: 2)
+        try await delay("UA1", in: writer)
+        try await writer.uploaded()
+        // Who has found nothing asks again.
+        try await cluster.advance(by: .seconds(6))
+        try await reader.connected()
+        #expect(try await delays(of: reader) == ["UA1": 1])
+        #expect(try cluster.journals.databaseNames == ["later"])
+        await nobody.close()
+    }
+
+    @Test func `rules say who makes a database, and a quota how many there are`() async throws {
+        let rules =
+            #"{"database": {"schema": "$user.id == 'ada'"}, "classes": {"Flight": {"read": true, "create": true}}}"#
+        let cluster = try TestCluster(nodes: 2, rules: rules)
+        _ = try await cluster.open(models, database: "later", on: 1, user: "bob")
+        try await cluster.settled()
+        #expect(try cluster.journals.databaseNames == [])
+        let ada = try await cluster.open(models, database: "later", on: 1, user: "ada")
+        try await ada.connected()
+        #expect(try cluster.journals.databaseNames == ["later"])
+    }
+
     @Test func `without anybody saying so, a journal that answers again is noticed as time goes on`() async throws {
         let store = try await cluster.open(models, on: 1) { $0.sync?.urls.removeLast(2) }
         try await store.connected()

@@ -96,14 +96,16 @@ public final class PostgresJournals: JournalService {
         PostgresMessages(places: places, bell: bell, inbox: watcher.messages)
     }
 
-    package func journal(ofDatabase name: String) throws -> any Journal {
+    package func journal(ofDatabase name: String, isMade: Bool) throws -> any Journal {
         let what = "the journal of '\(name)' could not be opened"
-        let found = try pool.asking(what) { accepted throws(PostgresFailure) in
+        let found = try pool.asking(what) { accepted throws(PostgresFailure) -> DatabaseRow? in
             if let found = try DatabaseRow.find(name, accepted.connection) { return found }
+            guard isMade else { return nil }
             try make(name, accepted)
             if let made = try DatabaseRow.find(name, accepted.connection) { return made }
             throw .lost("a new database is not there")
         }
+        guard let found else { throw Self.unknown(name) }
         switch found.phase {
         case nil, .adopted: return journal(of: found, name)
         case .adopting: throw StorageError(.locked, "the database '\(name)' is being adopted by the cluster")
@@ -142,9 +144,13 @@ public final class PostgresJournals: JournalService {
             try DatabaseRow.find(name, accepted.connection)
         }
         guard let found, found.phase != .adopting else {
-            throw StorageError(.notFound, "the cluster has no database '\(name)'")
+            throw Self.unknown(name)
         }
         return journal(of: found, name)
+    }
+
+    private static func unknown(_ name: String) -> StorageError {
+        StorageError(.notFound, "the cluster has no database '\(name)'")
     }
 
     private func journal(of row: DatabaseRow, _ name: String) -> PostgresJournal {

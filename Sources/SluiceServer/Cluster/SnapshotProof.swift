@@ -27,7 +27,7 @@ struct SnapshotProof {
         ReplicaFile.remove(path)
         defer { ReplicaFile.remove(path) }
         try ReplicaFile.receive(path) { try journals.snapshots.load(snapshot, into: $0) }
-        let journal = try journals.journal(ofDatabase: target.name)
+        let journal = try journals.journal(ofDatabase: target.name, isMade: false)
         let position = try target.compare()
         let replica = try SQLiteServerStorage.open(
             .file(path), databaseID: journal.databaseID, durability: .process)

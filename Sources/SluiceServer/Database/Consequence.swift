@@ -1,3 +1,4 @@
+internal import SluiceModel
 internal import SluiceStorage
 internal import SluiceWire
 
@@ -12,6 +13,19 @@ enum Consequence {
         case .newerFormat: (.internalError, .stop)
         default: (.internalError, .retry)
         }
+    }
+
+    /// The code, action and message for sessions whose database cannot be opened.
+    static func ofOpening(_ name: String, _ error: any Error) -> (code: ErrorCode, action: ErrorAction, message: String)
+    {
+        if let error = error as? SchemaError { return (.limitExceeded, .stop, error.message) }
+        if (error as? StorageError)?.code == .notFound {
+            // Somebody else may make it.
+            let advice = "a session that may declare classes makes it"
+            return (.unknownDatabase, .retry, "the cluster has no database '\(name)'; \(advice)")
+        }
+        let (code, action) = of(error)
+        return (code, action, sentence("the server could not open the database", of: name, because: error))
     }
 
     /// Which file is damaged, and how.

@@ -113,8 +113,9 @@ final class DatabaseDirectory: Sendable {
             let worker = DatabaseWorker(
                 name, now: now, log: opener.log, metrics: opener.metrics, schedule: schedule,
                 uptime: uptime,
-                makeEngine: { [opener, weak folder] in
-                    try opener.open(name) { [weak folder] in try folder?.check() }
+                mayMake: opener.mayMake,
+                makeEngine: { [opener, weak folder] mayMake in
+                    try opener.open(name, mayMake: mayMake) { [weak folder] in try folder?.check() }
                 },
                 makeRoom: { [weak self] in self?.closeIdle(besides: name, then: $0) },
                 relay: { [messages = opener.journals?.messages] in messages?.send($0, inDatabase: name) },

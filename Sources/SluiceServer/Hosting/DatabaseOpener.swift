@@ -2,6 +2,7 @@ internal import Dispatch
 internal import SluiceModel
 internal import SluiceRules
 internal import SluiceStorage
+internal import SluiceWire
 
 /// Opens databases by name: each from its own file in one folder, or all of them in memory.
 struct DatabaseOpener: Sendable {
@@ -44,16 +45,30 @@ struct DatabaseOpener: Sendable {
         self.metrics = metrics
     }
 
+    /// Whether a session may make a database in the service of journals. One that brings no classes, or may not declare
+    /// them, has nothing to keep there. A database of this server alone has no file before it has classes, so anybody may
+    /// open one.
+    func mayMake(_ request: ClientMessage.Open, by user: User) -> Bool {
+        guard journals != nil else { return true }
+        guard !request.options.contains(.readOnly), !request.schema.classes.isEmpty else { return false }
+        guard let rules = terms.values.rules else { return user.mayExtendSchema }
+        // There are no objects yet.
+        return AccessRules(rules).bind(user, schema: Schema()) { _ in [] }.has(.schema)
+    }
+
     /// Opens a database; this blocks. The file of a new database is made only when there is something to keep. If any step
     /// fails, nothing is left of it, and it can be tried again.
     ///
-    /// - Parameter checkFolder: called before a file is opened or created; throws if the folder is no longer the
-    ///   server's.
-    func open(_ name: String, checkFolder: @escaping @Sendable () throws -> Void) throws -> DatabaseEngine {
+    /// - Parameters:
+    ///   - mayMake: whether it is made in the service of journals, if that has none of the name.
+    ///   - checkFolder: called before a file is opened or created; throws if the folder is no longer the server's.
+    func open(
+        _ name: String, mayMake: Bool = true, checkFolder: @escaping @Sendable () throws -> Void
+    ) throws -> DatabaseEngine {
         try checkFolder()
         let terms = terms.values
         let path = folder.map { "\($0)/\(DatabaseFile.name(of: name))" }
-        let (journal, file) = try openContent(of: name, at: path)
+        let (journal, file) = try openContent(of: name, at: path, mayMake: mayMake)
         let databaseID = try journal?.databaseID ?? file?.databaseID ?? ObjectID(high: random(), low: random())
         let isFile = file != nil
         let storage = try file ?? .open(.memory, databaseID: databaseID)
@@ -109,14 +124,14 @@ struct DatabaseOpener: Sendable {
     ///
     /// - Returns: neither for a new database of its own; no file where there is none yet.
     private func openContent(
-        of name: String, at path: String?
+        of name: String, at path: String?, mayMake: Bool
     ) throws -> (journal: (any Journal)?, file: SQLiteServerStorage?) {
         guard let journals else {
             let id = ObjectID(high: random(), low: random())
             return (nil, try path.flatMap { try openFile($0, of: name, id, nil) })
         }
         do {
-            let journal = try journals.journal(ofDatabase: name)
+            let journal = try self.journal(ofDatabase: name, in: journals, mayMake: mayMake)
             let id = try journal.databaseID
             return (journal, try path.flatMap { try openFile($0, of: name, id, journal) })
         } catch let error as StorageError where error.isSilence {
@@ -131,7 +146,28 @@ struct DatabaseOpener: Sendable {
             log?(
                 .warning, "a database is opened as its replica is, since the journal does not answer",
                 [("database", name), ("version", "\(file.version)")])
-            return (AwaitedJournal(ofDatabase: file.databaseID) { try journals.journal(ofDatabase: name) }, file)
+            return (
+                AwaitedJournal(ofDatabase: file.databaseID) {
+                    try journals.journal(ofDatabase: name, isMade: false)
+                }, file
+            )
+        }
+    }
+
+    /// The journal of a database, which is made if it may be.
+    ///
+    /// - Throws: ``StorageError/Code/notFound`` if there is none; ``SchemaError`` if there are as many databases as there
+    ///   may be.
+    private func journal(
+        ofDatabase name: String, in journals: any JournalService, mayMake: Bool
+    ) throws -> any Journal {
+        do { return try journals.journal(ofDatabase: name, isMade: false) } catch let error as StorageError
+            where error.code == .notFound && mayMake
+        {
+            if let countMax = terms.values.databaseCountMax, try journals.databaseNames.count >= countMax {
+                throw Self.tooMany(countMax)
+            }
+            return try journals.journal(ofDatabase: name, isMade: true)
         }
     }
 
@@ -194,9 +230,13 @@ struct DatabaseOpener: Sendable {
         guard let folder, let databaseCountMax = terms.values.databaseCountMax,
             DataFolder.databaseCount(folder) >= databaseCountMax
         else { return }
-        throw SchemaError(
+        throw Self.tooMany(databaseCountMax)
+    }
+
+    private static func tooMany(_ countMax: Int) -> SchemaError {
+        SchemaError(
             .limitExceeded,
-            "the server has \(databaseCountMax) databases, its quota, and makes no further one; use one that it has")
+            "the server has \(countMax) databases, its quota, and makes no further one; use one that it has")
     }
 }
 

@@ -60,7 +60,9 @@ final class DatabaseWorker: Sendable {
     let name: String
     /// What is known of the database without asking its queue.
     let health = HealthRecord()
-    private let makeEngine: @Sendable () throws -> DatabaseEngine
+    private let makeEngine: @Sendable (_ mayMake: Bool) throws -> DatabaseEngine
+    /// Whether a session may make the database, if there is none of the name.
+    private let mayMake: @Sendable (ClientMessage.Open, User) -> Bool
     private let confined = Confined()
     private let queue: DispatchQueue
     /// The queue for costly queries, beside ``queue``.
@@ -81,8 +83,9 @@ final class DatabaseWorker: Sendable {
     private let isOnQueue = DispatchSpecificKey<Bool>()
 
     /// - Parameters:
-    ///   - makeEngine: opens the database. It is called on the queue with the first session or work of this process, and
-    ///     again with the next after it failed or the database was closed.
+    ///   - mayMake: whether a session may make the database, if there is none of the name.
+    ///   - makeEngine: opens the database, or makes it if it may. It is called on the queue with the first session or work
+    ///     of this process, and again with the next after it failed or the database was closed.
     ///   - uptime: a monotonic clock, in nanoseconds.
     ///   - makeRoom: closes other databases without sessions, and then calls back.
     ///   - schedule: calls back after a time.
@@ -93,7 +96,8 @@ final class DatabaseWorker: Sendable {
         _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?, metrics: (any ServerMetrics)? = nil,
         schedule: @escaping Schedule = scheduleInTime,
         uptime: @escaping @Sendable () -> Int64 = { MonotonicClock.now },
-        makeEngine: @escaping @Sendable () throws -> DatabaseEngine,
+        mayMake: @escaping @Sendable (ClientMessage.Open, User) -> Bool = { _, _ in true },
+        makeEngine: @escaping @Sendable (_ mayMake: Bool) throws -> DatabaseEngine,
         makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         relay: @escaping @Sendable ([[UInt8]]) -> Void = { _ in },
         audit: @escaping @Sendable ([AuditNote]) -> Void = { _ in },
@@ -101,6 +105,7 @@ final class DatabaseWorker: Sendable {
     ) {
         self.name = name
         self.makeEngine = makeEngine
+        self.mayMake = mayMake
         queue = DispatchQueue(label: "sluice.database.\(name)")
         aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
         readers = DispatchQueue(label: "sluice.pages.\(name)", qos: .utility, attributes: .concurrent)
@@ -343,18 +348,17 @@ final class DatabaseWorker: Sendable {
         let hasMadeRoom = !confined.postponed.isEmpty
         confined.postponed = []
         if confined.engine != nil { return true }
-        let sessions = events.compactMap { event in
-            if case .open(let id, _, _, _) = event { id } else { nil }
+        var sessions: [SessionID] = []
+        var isMade = false
+        for case .open(let id, let request, let user, _) in events {
+            sessions.append(id)
+            isMade = isMade || mayMake(request, user)
         }
         guard !sessions.isEmpty else { return true }
         do {
-            _ = try openedEngine()
+            _ = try openedEngine(mayMake: isMade)
         } catch {
-            let isNew = confined.openingFailure != "\(error)"
-            confined.openingFailure = "\(error)"
-            log?(
-                isNew ? .error : .debug, "a database could not be opened",
-                [("database", name), ("error", "\(error)")])
+            noteFailure(ofOpening: error)
             if !hasMadeRoom, (error as? StorageError)?.code == .tooManyFiles {
                 confined.postponed = events
                 makeRoom { [weak self] in
@@ -363,17 +367,25 @@ final class DatabaseWorker: Sendable {
                 }
                 return false
             }
-            let message = Consequence.sentence("the server could not open the database", of: name, because: error)
-            let (code, action) = Consequence.of(error)
+            let (code, action, message) = Consequence.ofOpening(name, error)
             carryOut(sessions.flatMap { Self.failure(of: $0, code, message, action) })
         }
         return true
     }
 
+    private func noteFailure(ofOpening error: any Error) {
+        // Anybody may ask for a database that is not there.
+        guard (error as? StorageError)?.code != .notFound else { return }
+        let isNew = confined.openingFailure != "\(error)"
+        confined.openingFailure = "\(error)"
+        log?(
+            isNew ? .error : .debug, "a database could not be opened", [("database", name), ("error", "\(error)")])
+    }
+
     /// The engine, which is made if the database is not open.
-    private func openedEngine() throws -> DatabaseEngine {
+    private func openedEngine(mayMake: Bool) throws -> DatabaseEngine {
         if let engine = confined.engine { return engine }
-        let engine = try makeEngine()
+        let engine = try makeEngine(mayMake)
         engine.isAbandoned = { [weak self] in self?.isAbandoned($0) ?? true }
         engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
         confined.engine = engine
@@ -415,7 +427,7 @@ final class DatabaseWorker: Sendable {
     private func run<Result>(_ body: (DatabaseEngine, Timestamp) throws -> Result) throws -> Result {
         guard !waiting.withLock(\.isStopping) else { throw ServerError(.stopped, "the server was stopped") }
         let engine: DatabaseEngine
-        do { engine = try openedEngine() } catch {
+        do { engine = try openedEngine(mayMake: true) } catch {
             let message = Consequence.sentence("the database '\(name)' could not be opened", of: name, because: error)
             throw ServerError(.database, message, cause: error)
         }
@@ -525,7 +537,9 @@ final class DatabaseWorker: Sendable {
     private static func failure(
         of id: SessionID, _ code: ErrorCode, _ message: String, _ action: ErrorAction
     ) -> [DatabaseAction] {
-        let failure = ServerMessage.Failure(session: id.session, code: code, message: message, action: action)
+        let failure = ServerMessage.Failure(
+            session: id.session, code: code, message: message, action: action,
+            retryAfter: code == .unknownDatabase ? 5_000 : 0)
         return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id, reason: message)]
     }
 

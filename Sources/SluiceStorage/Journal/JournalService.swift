@@ -21,11 +21,12 @@ package protocol JournalService: Sendable {
     /// Carries ephemeral messages to the cluster's other servers.
     var messages: any MessageRelay { get }
 
-    /// The journal of a database, which is made if there is none. Blocks; any thread may call it.
+    /// The journal of a database. Blocks; any thread may call it.
     ///
-    /// - Throws: ``StorageError/Code/journal`` if the service refuses the server, ``StorageError/Code/busy`` if it does
-    ///   not answer.
-    func journal(ofDatabase name: String) throws -> any Journal
+    /// - Parameter isMade: whether it is made if there is none.
+    /// - Throws: ``StorageError/Code/notFound`` if there is none, ``StorageError/Code/journal`` if the service refuses the
+    ///   server, ``StorageError/Code/busy`` if it does not answer.
+    func journal(ofDatabase name: String, isMade: Bool) throws -> any Journal
 
     /// The databases that the service has, by name.
     var databaseNames: [String] { get throws }
@@ -79,6 +80,15 @@ package protocol JournalService: Sendable {
 
     /// Ends the watch and the connections. Appends fail from now on. A second call does nothing.
     func stop()
+}
+
+extension JournalService {
+    /// The journal of a database, which is made if there is none.
+    ///
+    /// - Throws: as ``journal(ofDatabase:isMade:)``.
+    package func journal(ofDatabase name: String) throws -> any Journal {
+        try journal(ofDatabase: name, isMade: true)
+    }
 }
 
 /// What a service tells a server.

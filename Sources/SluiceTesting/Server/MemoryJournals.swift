@@ -82,8 +82,9 @@ package final class MemoryJournals: JournalService {
         return Dictionary(uniqueKeysWithValues: shared.names.map { ($0, shared.journal(ofDatabase: $0).head.position) })
     }
 
-    package func journal(ofDatabase name: String) throws -> any Journal {
-        let root = shared.journal(ofDatabase: name)
+    package func journal(ofDatabase name: String, isMade: Bool) throws -> any Journal {
+        try checkItAnswers()
+        let root = try isMade ? shared.journal(ofDatabase: name) : shared.existing(name)
         guard !root.isSealed else {
             throw StorageError(.journal, "the database '\(name)' was detached from the cluster")
         }
