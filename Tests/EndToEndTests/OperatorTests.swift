@@ -142,7 +142,7 @@ struct OperatorTests {
 
     @Test func tooFewDescriptorsAreToldAtTheStart() async throws {
         try await withServer(descriptorCountMax: 300) { server in
-            try await server.process.line(
+            _ = try await server.process.line(
                 .diagnostics, with: "the system allows too few open files for all connections")
         }
     }
@@ -194,7 +194,7 @@ struct OperatorTests {
                 }
                 try await wait(for: "the end of the sessions") {
                     try await server.process.line(.diagnostics, with: "what=a secret")
-                let lines = server.process.diagnostics.split(separator: "\n")
+                    let lines = server.process.diagnostics.split(separator: "\n")
                     let opened = lines.count { $0.contains("a session was opened") }
                     return lines.count { $0.contains("a session ended") } == opened
                 }

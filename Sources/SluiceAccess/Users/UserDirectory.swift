@@ -121,18 +121,25 @@ package final class UserDirectory: Sendable {
         let renewed = hash.parameters == parameters ? nil : PasswordHash(of: password, parameters: parameters)
         let token = SessionToken()
         let time = now().microseconds
-        let login = try store.write(about: name) { records -> Int64? in
-            // It may have been removed or changed during the computation.
-            guard try records.user(name)?.generation == user.generation else { return nil }
-            if let renewed { try records.replaceHash(renewed.text, of: name, generation: user.generation) }
-            try records.removeLogins(unusedSince: time - Self.idleTime)
-            return try records.addLogin(of: name, hash: token.hash, now: time)
+        let login: Int64?
+        do {
+            login = try store.write(about: name) { records -> Int64? in
+                // It may have been removed or changed during the computation.
+                guard try records.user(name)?.generation == user.generation else { return nil }
+                if let renewed { try records.replaceHash(renewed.text, of: name, generation: user.generation) }
+                try records.removeLogins(unusedSince: time - Self.idleTime)
+                return try records.addLogin(of: name, hash: token.hash, now: time)
+            }
+        } catch let error as StorageError where error.preventsWriting {
+            // Who gets no session token shows the password again, and reads meanwhile.
+            guard try store.read({ try $0.user(name) })?.generation == user.generation else { return nil }
+            return Admission(identity(of: user, .password, nil))
         }
         guard let login else { return nil }
         return Admission(identity(of: user, .password, login), sessionToken: token.text)
     }
 
-    private func identity(of user: UserRecord, _ method: LoginIdentity.Method, _ login: Int64) -> LoginIdentity {
+    private func identity(of user: UserRecord, _ method: LoginIdentity.Method, _ login: Int64?) -> LoginIdentity {
         LoginIdentity(
             userID: user.name, method: method, claims: Self.claims(of: user), issuedAt: now(), loginID: login,
             generation: user.generation)
@@ -266,16 +273,21 @@ package final class UserDirectory: Sendable {
         let ids = identities.compactMap(\.loginID)
         let names = identities.compactMap { $0.loginID == nil ? $0.userID : nil }
         let time = now().microseconds
-        let (found, revoked) = try store.read { records in
+        let withoutLogin = identities.filter { $0.loginID == nil && $0.method == .password }.compactMap(\.userID)
+        let (found, revoked, users) = try store.read { records in
             let logins = ids.isEmpty ? [] : try records.logins(ids)
             let used = logins.compactMap { $0 }.filter { time - $0.login.usedAt >= Self.useTime }.map(\.login.id)
             if !used.isEmpty { try records.noteUse(of: used, at: time) }
-            return (logins, names.isEmpty ? [] : try records.revocations(of: names))
+            let users = try Dictionary(withoutLogin.map { ($0, try records.user($0)?.generation) }) { $1 }
+            return (logins, names.isEmpty ? [] : try records.revocations(of: names), users)
         }
         var (logins, revocations) = (found.makeIterator(), revoked.makeIterator())
         return identities.map { identity in
             guard identity.loginID == nil else { return Self.standing(of: identity, logins.next() ?? nil) }
             let revokedAt = identity.userID == nil ? nil : revocations.next() ?? nil
+            if identity.method == .password, let name = identity.userID {
+                return users[name] == identity.generation ? .unchanged : .over
+            }
             // A revocation that was undone ends nothing.
             return revokedAt == nil || revokedAt == identity.generation ? .unchanged : .over
         }

@@ -24,12 +24,15 @@ struct ServeCommand: Command {
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         sources = SettingSources(description: Self.description, arguments: arguments)
-        settings = try ServeSettings(try sources.read())
+        let found = try sources.read()
         printsSettings = arguments.flag("print-config")
+        // They are printed also if the server would not start with them; then the exit code says so.
+        if printsSettings { StandardOutput.shared.write(text: found.text) }
+        settings = try ServeSettings(found, isReadingAgain: printsSettings)
     }
 
     func run() async throws {
-        if printsSettings { return StandardOutput.shared.write(text: settings.settings.text) }
+        if printsSettings { return }
         ProcessMemory.limitArenas()
         let (terminations, continuation) = AsyncStream<Void>.makeStream()
         Signals.onTermination { continuation.finish() }
@@ -67,6 +70,7 @@ struct ServeCommand: Command {
         for await _ in terminations {}
         server.drain()
         let drainTime = await reload.drainTime
+        supervision.beginStop(after: drainTime)
         if drainTime > .zero { try? await Task.sleep(for: drainTime) }
         supervision.end()
         await server.stop()

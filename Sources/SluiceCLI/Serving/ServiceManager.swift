@@ -8,7 +8,8 @@ struct ServiceManager: Sendable {
         case ready(status: String)
         /// Settings are being read again.
         case reloading
-        case stopping
+        /// The server stops, once it has served on for a while.
+        case stopping(after: Duration)
         /// The server does its work.
         case watchdog
     }
@@ -38,7 +39,10 @@ struct ServiceManager: Sendable {
         switch news {
         case .ready(let status): send("READY=1\nSTATUS=\(DisplayText.harmless(status))")
         case .reloading: send("RELOADING=1\nMONOTONIC_USEC=\(Self.monotonicMicroseconds)\nSTATUS=reading settings")
-        case .stopping: send("STOPPING=1\nSTATUS=stopping")
+        case .stopping(let time):
+            // Beyond that, as long as a stop usually takes at the longest.
+            let wait = (time + .seconds(60)) / .microseconds(1)
+            send("STOPPING=1\nEXTEND_TIMEOUT_USEC=\(Int64(wait))\nSTATUS=\(time > .zero ? "draining" : "stopping")")
         case .watchdog: send("WATCHDOG=1")
         }
     }

@@ -39,8 +39,10 @@ final class Supervision: Sendable {
     }
 
     /// Says that the server stops.
-    func end() {
-        watchdog.withLock { $0 }?.cancel()
-        manager?.tell(.stopping)
-    }
+    ///
+    /// - Parameter time: for how long it serves on before that.
+    func beginStop(after time: Duration) { manager?.tell(.stopping(after: time)) }
+
+    /// Says no more that the server works.
+    func end() { watchdog.withLock { $0 }?.cancel() }
 }

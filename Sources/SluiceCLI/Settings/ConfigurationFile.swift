@@ -28,8 +28,15 @@ struct ConfigurationFile: Sendable {
     init(_ text: String, at path: String) throws(CommandError) {
         var lines: [Line] = []
         var number = 0
+        // A mark of the byte order is none of the first name.
+        let text = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             number += 1
+            if let control = line.unicodeScalars.first(where: { $0 != "\t" && DisplayText.isControl($0) }) {
+                throw .usage(
+                    "\(path):\(number): a line has no control characters, and this one has U+"
+                        + String(control.value, radix: 16, uppercase: true))
+            }
             let content = Self.trimmed(line[...])
             if content.isEmpty || content.hasPrefix("#") { continue }
             guard let sign = content.firstIndex(of: "="), sign > content.startIndex else {

@@ -91,7 +91,14 @@ struct ServeSettings: Sendable {
         try QuotaOptions.apply(values, to: &configuration.quotas)
         try BackupOptions.apply(values, to: &configuration)
         configuration.workerID = values.value("worker-id")
-        configuration.handsOverTo = values.value("hand-over-to")
+        if let url = values.value("hand-over-to") {
+            guard ["ws://", "wss://"].contains(where: url.hasPrefix) else {
+                throw .usage(
+                    "--hand-over-to is the address of a server, such as wss://b.example, and not "
+                        + "'\(DisplayText.shortened(url))'")
+            }
+            configuration.handsOverTo = url
+        }
         if let text = values.value("metrics-listen") {
             let address = try ListenAddress(text, of: "metrics-listen")
             configuration.metricsListen = .init(host: address.host, port: address.port)

@@ -177,8 +177,8 @@ final class JournalArchive: Sendable {
             throw ServerError(.backups, "the folder '\(folder.path)' was removed or replaced while the server runs")
         }
         let database = archived(name)
-        let until = work.withLock { $0.completeUntil }
-        let progress = try database.follow(path, completeUntil: until, now: now())
+        let (until, lookedAt) = work.withLock { ($0.completeUntil, $0.lastComplete) }
+        let progress = try database.follow(path, completeUntil: until, lookedAt: lookedAt, now: now())
         known.withLock { known in
             known.groupCount += UInt64(progress.groupCount)
             known.positions[name] = database.last?.head.position

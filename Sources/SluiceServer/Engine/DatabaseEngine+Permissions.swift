@@ -104,18 +104,24 @@ extension DatabaseEngine {
 
     /// Stores other rules, which do not hold yet.
     func store(_ file: RulesFile) throws -> (version: Int, isNew: Bool) {
-        let version = try database.storage.rulesVersion
-        if version > 0, try database.storage.rules(ofVersion: version) == file.canonicalBytes {
-            return (version, false)
-        }
+        if let version = try storedVersion(of: file) { return (version, false) }
         try database.becomeDurable()
-        if version == 0, let configuredRules, configuredRules != file {
+        // The file may have come with the rules that the server was started with.
+        if let version = try storedVersion(of: file) { return (version, false) }
+        if try database.storage.rulesVersion == 0, let configuredRules, configuredRules != file {
             // So that it is known later which of them came first.
             try database.transaction { try database.storage.setRules(configuredRules.canonicalBytes) }
             note(.rulesDeployed(version: 1, former: 0), in: nil, user: User.serverID)
         }
         try database.transaction { try database.storage.setRules(file.canonicalBytes) }
         return (try database.storage.rulesVersion, true)
+    }
+
+    /// The version of rules if they are those that were stored last.
+    private func storedVersion(of file: RulesFile) throws -> Int? {
+        let version = try database.storage.rulesVersion
+        guard version > 0, try database.storage.rules(ofVersion: version) == file.canonicalBytes else { return nil }
+        return version
     }
 
     /// Checks the values of `$client` before they are kept.

@@ -38,6 +38,7 @@ package struct RestrictionFile: Sendable {
                     ? "another program changes it at the moment; try again" : String(cString: strerror(error.code)))
         }
         defer { withExtendedLifetime(lock) {} }
+        FileOwner.adopt(path + "-lock")
         var restriction = isAnew ? (try? read()) ?? DatabaseRestriction() : try read()
         body(&restriction)
         try write(restriction.text)
@@ -49,6 +50,7 @@ package struct RestrictionFile: Sendable {
         let draft = path + "-new"
         let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure(String(cString: strerror(errno)).lowercased()) }
+        FileOwner.adopt(draft)
         defer { close(file) }
         var text = text
         let isWritten = text.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) == $0.count }

@@ -90,6 +90,10 @@ struct DatabaseOpener: Sendable {
                     return try storage.copy(toFile: path) { try open(path, databaseID, journal) }
                 }
                 log?(.info, "a database was made", [("database", name), ("file", DatabaseFile.name(of: name))])
+                // The rules have held from the start; the file keeps them from now on.
+                if journal == nil, let rules = self.terms.values.rules, try file.rulesVersion == 0 {
+                    try file.transaction { try file.setRules(rules.canonicalBytes) }
+                }
                 return file
             }
         } else if !isFile {

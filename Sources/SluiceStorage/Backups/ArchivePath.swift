@@ -57,8 +57,16 @@ package struct ArchivePath {
                 "the archive has nothing of '\(name)'; name the archive of its server, or leave '\(name)' out")
         }
         if case .version(let version) = wanted, version == backup?.version { return }
-        let finder = ArchiveFinder(name: name, segments: segments, completeUntil: completeUntil)
+        let finder = ArchiveFinder(
+            name: name, segments: segments, completeUntil: completeUntil, note: ArchiveNote(in: folder))
+        try finder.checkNumbers()
         guard let (found, target) = try finder.find(wanted) else { return nil }
+        if let backup, try !segments.contains(where: { try $0.header.get().databaseID == backup.id }) {
+            throw StorageError(
+                .foreignFile,
+                "the archive's '\(name)' is another database than the backup's; name the archive of the server whose backup "
+                    + "this is, or restore '\(name)' from the backup alone, without the archive")
+        }
         self.target = target
         if case .version(let version) = wanted, target.version > version { cutVersion = version }
         var (index, end) = (found, target)
@@ -66,6 +74,8 @@ package struct ArchivePath {
             let segment = segments[index]
             let header = try segment.header.get()
             if let backup, backup.id == header.databaseID, backup.head.position <= end.head.position,
+                // A group that is to be cut is no place to begin after.
+                cutVersion == nil || backup.head.position < target.head.position,
                 let base = try segment.group(backup.head)
             {
                 pieces.insert(Piece(segment: segment, base: base, end: end), at: 0)
@@ -85,7 +95,7 @@ package struct ArchivePath {
     private static func gap(
         of name: String, before base: ArchivedHead, _ backup: BackupMember.DatabaseState?, _ target: ArchivedHead
     ) -> StorageError {
-        if let backup, backup.head.position > target.head.position {
+        if let backup, backup.head.position >= target.head.position {
             return StorageError(
                 .notFound,
                 "the backup has group \(backup.head.position) of '\(name)', and group \(target.head.position) is wanted; "
@@ -104,6 +114,30 @@ private struct ArchiveFinder {
     let name: String
     let segments: [ArchiveSegment]
     let completeUntil: Timestamp?
+    /// Where the segments should end; nil if that is not known.
+    let note: ArchiveNote?
+
+    /// Checks that no segment is missing between others.
+    func checkNumbers() throws(StorageError) {
+        for (segment, next) in zip(segments, segments.dropFirst()) where next.number != segment.number + 1 {
+            throw StorageError(
+                .damaged,
+                "the archive of '\(name)' lacks segment \(segment.number + 1), which it had: copy the archive again, or use "
+                    + "a later backup with what is left of it")
+        }
+    }
+
+    /// Checks that the last segment goes as far as it did.
+    private func checkEnd() throws(StorageError) {
+        guard let note, let last = segments.last else { return }
+        let isWhole = last.number == note.number ? last.last.head.position >= note.position : last.number > note.number
+        guard !isWhole else { return }
+        throw StorageError(
+            .damaged,
+            "the archive of '\(name)' was cut: it had group \(note.position) in segment \(note.number), and ends with group "
+                + "\(last.last.head.position), of \(last.last.acceptedAt), in segment \(last.number). Copy the archive "
+                + "again, or name an --until up to that time")
+    }
 
     func find(_ wanted: ArchiveTarget) throws -> (Int, ArchivedHead)? {
         switch wanted {
@@ -117,6 +151,7 @@ private struct ArchiveFinder {
         let last = segments.count - 1
         guard segments[last].ending != .damaged else { throw altered(segments[last]) }
         _ = try segments[last].header.get()
+        try checkEnd()
         return (last, segments[last].last)
     }
 
@@ -160,6 +195,7 @@ private struct ArchiveFinder {
         guard group.head == segments[index].last.head, time > group.acceptedAt else { return }
         guard index + 1 < segments.count else {
             guard segments[index].ending != .damaged else { throw altered(segments[index]) }
+            try checkEnd()
             guard let completeUntil, time <= completeUntil else {
                 let until = max(completeUntil ?? group.acceptedAt, group.acceptedAt)
                 throw StorageError(
@@ -186,6 +222,7 @@ private struct ArchiveFinder {
             let header = try segment.header.get()
             guard version <= segment.last.version else {
                 guard segment.ending != .damaged else { throw altered(segment) }
+                try checkEnd()
                 throw StorageError(
                     .notFound,
                     "the archive of '\(name)' has no version \(version): there it ends with version "

@@ -3,6 +3,8 @@ internal import SluiceModel
 /// A segment of an archive that is read to restore from it.
 struct ArchiveSegment {
     let path: String
+    /// The number in the file's name.
+    let number: UInt64
     /// The header, or why it cannot be read.
     let header: Result<SegmentHeader, StorageError>
     /// The last group that can be read.
@@ -20,7 +22,8 @@ struct ArchiveSegment {
                 try scan.finish()
                 segments.append(
                     ArchiveSegment(
-                        path: path, header: .success(scan.header), last: scan.last, ending: scan.ending ?? .whole))
+                        path: path, number: number, header: .success(scan.header), last: scan.last,
+                        ending: scan.ending ?? .whole))
             } catch {
                 guard error.code == .damaged, source.byteCount > SegmentHeader.byteCount else {
                     guard error.code == .damaged else { throw error }
@@ -28,7 +31,8 @@ struct ArchiveSegment {
                 }
                 segments.append(
                     ArchiveSegment(
-                        path: path, header: .failure(error), last: ArchivedHead(of: ObjectID(high: 0, low: 0)),
+                        path: path, number: number, header: .failure(error),
+                        last: ArchivedHead(of: ObjectID(high: 0, low: 0)),
                         ending: .damaged))
             }
         }

@@ -33,6 +33,8 @@ package final class ArchivedDatabase {
     private var isKnown = false
     /// What a segment that is begun says of times.
     private var times = (now: Timestamp(microseconds: 0), completeUntil: Timestamp(microseconds: .min))
+    /// When the database was last looked at, and had nothing that was not read. What is found now was made after that.
+    private var lookedAt = Timestamp(microseconds: .min)
 
     /// - Parameter folder: made with the first group.
     package init(_ folder: String) { self.folder = folder }
@@ -45,15 +47,18 @@ package final class ArchivedDatabase {
     /// - Parameters:
     ///   - path: the database's file.
     ///   - completeUntil: up to when the archive is known to be complete.
+    ///   - lookedAt: when a look began that found everything; nil if there was none.
     ///   - now: the time.
     ///   - isCancelled: asked now and then whether to give up; what was appended by then stays.
     /// - Throws: ``StorageError``; what was appended by then stays.
     package func follow(
-        _ path: String, completeUntil: Timestamp, now: Timestamp, isCancelled: () -> Bool = { false }
+        _ path: String, completeUntil: Timestamp, lookedAt: Timestamp? = nil, now: Timestamp,
+        isCancelled: () -> Bool = { false }
     ) throws -> Progress {
         var progress = Progress()
         if !isKnown { progress.flaw = try open() }
         times = (now, completeUntil)
+        self.lookedAt = lookedAt ?? completeUntil
         while !isCancelled(), try step(JournalTail(path), &progress) {}
         return progress
     }
@@ -76,6 +81,7 @@ package final class ArchivedDatabase {
                 guard tail.last.head.following(record.bytes) == record.head else {
                     throw StorageError.damaged(path, "a log entry is not as it was written")
                 }
+                let group = dated(group, after: tail.last)
                 buffer += SegmentFrame(group, byteCount: record.bytes.count).bytes
                 buffer += record.bytes
                 read += SegmentFrame.byteCount + record.bytes.count
@@ -97,7 +103,17 @@ package final class ArchivedDatabase {
         }
         tail.byteCount += read
         self.tail = tail
+        ArchiveNote(tail.header.number, tail.last.head.position).write(in: folder)
         return tail.last.head != log.head.head
+    }
+
+    /// A group with a time for those who restore. One without transactions, such as of rules and classes, has that of the
+    /// one before it in the journal, and was made after the last look.
+    private func dated(_ group: ArchivedHead, after last: ArchivedHead) -> ArchivedHead {
+        var group = group
+        if group.version == last.version { group.acceptedAt = max(group.acceptedAt, lookedAt) }
+        group.acceptedAt = max(group.acceptedAt, last.acceptedAt)
+        return group
     }
 
     /// Sees to it that the next group can be appended to the last segment.
@@ -189,6 +205,7 @@ package final class ArchivedDatabase {
             tail = Tail(
                 header: scan.header, byteCount: scan.place, last: scan.last, isOpen: scan.ending != .damaged)
             isKnown = true
+            ArchiveNote(scan.header.number, scan.last.head.position).write(in: folder)
             return scan.ending == .whole ? nil : scan.ending
         }
         isKnown = true

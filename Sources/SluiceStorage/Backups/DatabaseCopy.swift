@@ -27,7 +27,12 @@ package enum DatabaseCopy {
             throw StorageError.damaged(path, damage, "restore it from a backup, or leave '\(name)' out")
         }
         let marker = try MarkerFile.find(source)
-        try copyFile(source, to: copy, isCancelled)
+        do { try copyFile(source, to: copy, isCancelled) } catch let error as StorageError where error.code == .full {
+            throw Self.hasRoom(copy)
+                ? StorageError.damaged(
+                    path, "copying it takes more pages than it has", "restore it from a backup, or leave '\(name)' out")
+                : StorageError(.full, "\(copy): no space is left on its disk; free some and try again")
+        }
         let (id, head, version) = try ReplicaFile.state(of: copy)
         if case .marker(let expected) = marker, expected.databaseID.map({ $0 == id }) ?? true, expected.isOpen,
             version < expected.commitCount
@@ -38,6 +43,13 @@ package enum DatabaseCopy {
                     + "its files back, or leave '\(name)' out")
         }
         return BackupMember.DatabaseState(name: name, id: id, head: head, version: version)
+    }
+
+    /// Whether a disk has room for more of a file than a page or two.
+    private static func hasRoom(_ path: String) -> Bool {
+        var status = statvfs()
+        guard statvfs(DatabaseFile.folder(of: path), &status) == 0 else { return false }
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize) > 16 << 20
     }
 
     private static func copyFile(

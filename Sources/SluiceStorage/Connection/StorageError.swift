@@ -95,6 +95,9 @@ public struct StorageError: SluiceError, Hashable {
     /// Whether a journal that several servers share has not answered. SQLite's own locks have its code.
     package var isSilence: Bool { code == .outcomeUnknown || code == .busy && sqliteCode == 0 }
 
+    /// Whether what is there can be read, and nothing can be written: the disk is full, or does not take it.
+    package var preventsWriting: Bool { code == .full || code == .readOnly || code == .io }
+
     /// Whether trying again does not help before somebody has put the files right.
     package var isLasting: Bool { isOfDamage || code == .vanished }
 

@@ -28,6 +28,7 @@ package final class UserFile: UserStore {
                     "the file of users '\(path)' cannot be opened: \(String(cString: strerror(errno)))")
             }
             Glibc.close(file)
+            FileOwner.adopt(path)
         }
         tables = Mutex(try UserTables(path))
     }

@@ -54,8 +54,8 @@ struct ServiceManagerTests {
         #expect(Int64(lines[1].dropFirst("MONOTONIC_USEC=".count)) ?? 0 > 0)
         told.tell(.watchdog)
         #expect(manager.next() == "WATCHDOG=1")
-        told.tell(.stopping)
-        #expect(manager.next().hasPrefix("STOPPING=1\n"))
+        told.tell(.stopping(after: .seconds(100)))
+        #expect(manager.next() == "STOPPING=1\nEXTEND_TIMEOUT_USEC=160000000\nSTATUS=draining")
     }
 
     @Test func theWatchdogIsTheProcesssOwn() {
