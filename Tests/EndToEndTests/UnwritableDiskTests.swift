@@ -45,6 +45,27 @@ struct UnwritableDiskTests {
         }
     }
 
+    @Test func usersLogInByPasswordWhileTheDiskIsFull() async throws {
+        guard let disk = SmallDisk() else { return }
+        let folder = disk.path + "/data"
+        let password = disk.path + "/password"
+        try "correct horse".write(toFile: password, atomically: true, encoding: .utf8)
+        try await withServer(folder: folder) { server in
+            try await Fixture.withStore(server.url()) { try await $0.addPlane("N1") }
+        }
+        let added = try await run(
+            "/bin/sh", ["-c", "SLUICE_PASSWORD='correct horse' \(Tool.path) users add --data=\(folder) --name=ada"])
+        #expect(added?.code == 0, "\(added?.diagnostics ?? "")")
+        try await withServer(folder: folder, options: ["--users", "--allow-everything"], isDevelopment: false) {
+            server in
+            disk.fill()
+            let arguments = ["query", server.url(), "Plane", "--user=ada", "--password-file=\(password)"]
+            let found = try await Tool.run(arguments)
+            #expect(found.code == 0 && found.lines.count == 1, "\(found.diagnostics)")
+            disk.clear()
+        }
+    }
+
     @Test(arguments: [true, false])
     func aServerThatIsStartedOnADiskThatCannotBeWrittenServesReadsAndTakesWritesOnceItCan(
         isFull: Bool

@@ -1,6 +1,10 @@
 import Foundation
 import SluiceBackend
+import SluiceModel
+import SluiceRules
+import SluiceStorage
 import SluiceTesting
+import SluiceWire
 import TestSupport
 import Testing
 
@@ -158,13 +162,26 @@ struct ClusterTests {
     @Test func `rules say who makes a database, and a quota how many there are`() async throws {
         let rules =
             #"{"database": {"schema": "$user.id == 'ada'"}, "classes": {"Flight": {"read": true, "create": true}}}"#
-        let cluster = try TestCluster(nodes: 2, rules: rules)
-        _ = try await cluster.open(models, database: "later", on: 1, user: "bob")
-        try await cluster.settled()
-        #expect(try cluster.journals.databaseNames == [])
-        let ada = try await cluster.open(models, database: "later", on: 1, user: "ada")
-        try await ada.connected()
-        #expect(try cluster.journals.databaseNames == ["later"])
+        let journals = try MemoryJournals()
+        let opener = DatabaseOpener(
+            folder: nil, workerID: nil, limits: DatabaseLimits(), random: { .random(in: .min ... .max) }, log: nil,
+            rules: try RulesFile(rules), databaseCountMax: 1, journals: journals)
+        let schema = try StoreConfiguration(models: models).wholeSchema()
+        func mayMake(_ user: String?, _ schema: Schema, _ isReadOnly: Bool = false) -> Bool {
+            var request = ClientMessage.Open(session: 1, path: "x", schema: schema)
+            if isReadOnly { request.options.insert(.readOnly) }
+            return opener.mayMake(request, by: User(id: user, mayExtendSchema: true))
+        }
+        #expect(mayMake("ada", schema))
+        #expect(!mayMake("bob", schema) && !mayMake(nil, schema))
+        #expect(!mayMake("ada", Schema()) && !mayMake("ada", schema, true))
+        #expect(throws: StorageError.self) { try opener.open("x", mayMake: false) {} }
+        #expect(try journals.databaseNames == [])
+        try opener.open("x") {}.close()
+        let error = #expect(throws: SchemaError.self) { try opener.open("y") {} }
+        #expect(error?.code == .limitExceeded)
+        try opener.open("x", mayMake: false) {}.close()
+        #expect(try journals.databaseNames == ["x"])
     }
 
     @Test func `without anybody saying so, a journal that answers again is noticed as time goes on`() async throws {

@@ -83,7 +83,7 @@ struct DatabaseOpener: Sendable {
         }
         if isFile { log?(.info, "a database was opened", [("database", name), ("version", "\(storage.version)")]) }
         if let path, !isFile {
-            engine.materialize = { [log] in
+            engine.materialize = { [log, unowned engine] in
                 let file = try making.sync {
                     try checkFolder()
                     try checkCount()
@@ -93,6 +93,7 @@ struct DatabaseOpener: Sendable {
                 // The rules have held from the start; the file keeps them from now on.
                 if journal == nil, let rules = self.terms.values.rules, try file.rulesVersion == 0 {
                     try file.transaction { try file.setRules(rules.canonicalBytes) }
+                    engine.note(.rulesDeployed(version: 1, former: 0), in: nil, user: User.serverID)
                 }
                 return file
             }

@@ -213,7 +213,7 @@ import Testing
         try await again.database("nyc", models: models).putFlight("UA1", delay: 2)
         await world.advance(.seconds(60), again)
         await world.advance(.seconds(1), again)
-        #expect(world.names(world.archive + "/nyc") == ["0000000002.segment"])
+        #expect(world.names(world.archive + "/nyc") == ["0000000002.segment", "last"])
         await again.stop()
         let backup = try #require(world.names(world.backups).last { $0.hasSuffix(".backup") })
         #expect(try await restored(world.backups + "/" + backup, .end) == ["UA1": 2])

@@ -337,4 +337,76 @@ import Testing
         #expect(try follow(database).groupCount == 200)
         #expect(database.last?.head == storage.head)
     }
+
+    // MARK: What an archive lacks
+
+    @Test func groupsWithoutTransactionsAreOfTheTimeOfTheLookBefore() throws {
+        let storage = try open()
+        let archived = ArchivedDatabase(archive)
+        let oracle = Oracle()
+        try write(3, to: storage, oracle)
+        _ = try follow(archived, until: 4_000_000)
+        // The journal has no time for it; the archive has looked at 10 s last.
+        _ = try storage.transaction { try storage.setRules(Array("{}".utf8)) }
+        let ruled = storage.head
+        _ = try archived.follow(
+            path, completeUntil: Timestamp(microseconds: 9_000_000), lookedAt: Timestamp(microseconds: 10_000_000),
+            now: Timestamp(microseconds: 11_000_000))
+        for (time, position) in [(9_000_000, ruled.position - 1), (10_000_000, ruled.position)] as [(Int64, UInt64)] {
+            let restored = try #require(try restore(.time(Timestamp(microseconds: time)), until: 11_000_000))
+            #expect(restored.head.position == position)
+            #expect(try restored.rulesVersion == (position == ruled.position ? 1 : 0))
+            restored.close()
+        }
+        storage.close()
+    }
+
+    @Test func anArchiveWhoseEndOrMiddleIsMissingIsRefusedThere() throws {
+        let storage = try open()
+        let archived = ArchivedDatabase(archive)
+        archived.segmentByteCountMax = 2_000
+        let oracle = Oracle()
+        for seed in 1...6 {
+            try write(5, to: storage, oracle, seed: UInt64(seed))
+            _ = try follow(archived, until: .min)
+        }
+        let numbers = try ArchivedDatabase.numbers(in: archive)
+        try #require(numbers.count >= 3)
+        let end = try #require(storage.acceptedAt)
+        storage.close()
+        // The last segment is cut, or missing: what is before it can be restored.
+        let last = ArchivedDatabase.path(numbers[numbers.count - 1], in: archive)
+        let source = try StoredFile(last)
+        let bytes = try source.read(at: 0, count: source.byteCount)
+        for count in [0, SegmentHeader.byteCount, bytes.count - 1] {
+            if count == 0 { unlink(last) } else { try OutputFile(last, .emptying).write(Array(bytes[..<count])) }
+            for target in [ArchiveTarget.end, .time(end)] {
+                let error = #expect(throws: StorageError.self) { try restore(target, until: end.microseconds) }
+                #expect(error?.message.contains("was cut: it had group") == true, "\(count) \(error?.message ?? "")")
+            }
+            #expect(try restore(.version(3), until: end.microseconds)?.version == 3)
+        }
+        try OutputFile(last, .emptying).write(bytes)
+        #expect(try restore(.end)?.head.position == UInt64(oracle.digests.count))
+        unlink(ArchivedDatabase.path(numbers[1], in: archive))
+        let error = #expect(throws: StorageError.self) { try restore(.version(3), until: end.microseconds) }
+        #expect(error?.message.contains("lacks segment \(numbers[1])") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func anArchiveOfAnotherDatabaseAndACutWithinTheBackupAreRefused() throws {
+        let storage = try open()
+        let archived = ArchivedDatabase(archive)
+        let oracle = Oracle()
+        try write(20, to: storage, oracle)
+        _ = try follow(archived)
+        var foreign = try backup("b.sluicedb")
+        // A version within the last group that the backup has already is reached from before it.
+        for version in foreign.state.version - 2..<foreign.state.version {
+            #expect(try restore(.version(version), from: foreign)?.version == version)
+        }
+        foreign.state.id = ObjectID(high: 1, low: 1)
+        let error = #expect(throws: StorageError.self) { try restore(.end, from: foreign) }
+        #expect(error?.message.contains("is another database than the backup's") == true)
+        storage.close()
+    }
 }
