@@ -193,7 +193,8 @@ private struct ArchiveFinder {
     /// Checks that nothing else can have happened up to a time.
     private func checkKnown(_ time: Timestamp, after group: ArchivedHead, _ index: Int) throws {
         guard group.head == segments[index].last.head, time > group.acceptedAt else { return }
-        guard index + 1 < segments.count else {
+        // Segments that were only begun have nothing after it.
+        guard segments[(index + 1)...].contains(where: { $0.last.head != group.head }) else {
             guard segments[index].ending != .damaged else { throw altered(segments[index]) }
             try checkEnd()
             guard let completeUntil, time <= completeUntil else {

@@ -373,6 +373,7 @@ import Testing
         let numbers = try ArchivedDatabase.numbers(in: archive)
         try #require(numbers.count >= 3)
         let end = try #require(storage.acceptedAt)
+        let head = storage.head
         storage.close()
         // The last segment is cut, or missing: what is before it can be restored.
         let last = ArchivedDatabase.path(numbers[numbers.count - 1], in: archive)
@@ -387,7 +388,7 @@ import Testing
             #expect(try restore(.version(3), until: end.microseconds)?.version == 3)
         }
         try OutputFile(last, .emptying).write(bytes)
-        #expect(try restore(.end)?.head.position == UInt64(oracle.digests.count))
+        #expect(try restore(.end)?.head == head)
         unlink(ArchivedDatabase.path(numbers[1], in: archive))
         let error = #expect(throws: StorageError.self) { try restore(.version(3), until: end.microseconds) }
         #expect(error?.message.contains("lacks segment \(numbers[1])") == true, "\(error?.message ?? "")")
