@@ -170,9 +170,9 @@ extension SQLiteClientStorage {
         for id in state.subscriptions.active {
             held.formUnion(state.members.rows(ofClass: classIndex, subscription: id, isStaged: nil))
         }
-        return try tables.presentKeys(ofClass: classIndex).compactMap { row, key in
+        return try tables.presentKeys(ofClass: classIndex, except: held).compactMap { key in
             let object = ObjectRef(classIndex, key)
-            return try held.contains(row) || hasPending(object) ? nil : object
+            return try hasPending(object) ? nil : object
         }
     }
 }
