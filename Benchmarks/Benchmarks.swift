@@ -69,6 +69,7 @@ enum Row: String, CaseIterable {
     case listMerge = "M1"
     case listEdits = "M2"
     case watchedBootstrap = "P1"
+    case paging = "P2"
     case clusterAddedTime = "S1"
     case clusterOneWriter = "S2"
     case clusterTwoNodes = "S3"
@@ -122,6 +123,7 @@ enum Row: String, CaseIterable {
         case .listMerge: "a long list that two edit without a network"
         case .listEdits: "an offline backlog on one list"
         case .watchedBootstrap: "watching a bootstrap"
+        case .paging: "a job that reads page by page"
         case .clusterAddedTime: "what PostgreSQL adds to a commit"
         case .clusterOneWriter: "one node's commits in groups"
         case .clusterTwoNodes: "two busy nodes in one database"
@@ -165,6 +167,7 @@ enum Row: String, CaseIterable {
         case .listMerge: try await ListMergeRow(workbench).measure()
         case .listEdits: try await ListBacklogRow(workbench).measure()
         case .watchedBootstrap: try await WatchedBootstrapRow(workbench).measure()
+        case .paging: try await PagingRow(workbench).measure()
         case .clusterAddedTime, .clusterOneWriter, .clusterTwoNodes, .clusterLarge, .clusterDatabases,
             .clusterFollowing, .clusterNews, .clusterImport:
             try measureCluster(workbench)

@@ -27,6 +27,14 @@ struct BitmapTests {
             }
         }
         check(bitmap, oracle, seed)
+        var words: [Int64: UInt64] = [:]
+        for row in oracle { words[RowBitmap.word(of: row), default: 0] |= RowBitmap.bit(of: row) }
+        var numbers: [Int64] = []
+        bitmap.forEachWord { number, bits in
+            numbers.append(number)
+            #expect(bits == words[number] && bits == bitmap.word(number), "seed \(seed)")
+        }
+        #expect(numbers == words.keys.sorted(), "seed \(seed)")
         for _ in 0..<200 {
             let row = Int64.random(in: range, using: &random)
             #expect(bitmap.contains(row) == oracle.contains(row), "seed \(seed)")

@@ -1,7 +1,8 @@
 import SluiceModel
-import SluiceStorage
 import TestSupport
 import Testing
+
+@testable import SluiceStorage
 
 /// Compares the holders of objects with plain sets, over random memberships, commits and rollbacks.
 @Suite(.ownThread) struct HolderTests {
@@ -41,6 +42,34 @@ import Testing
                 storage.close()
                 storage = try SQLiteClientStorage.open(location)
             }
+        }
+    }
+
+    /// What has come and gone leaves no memory behind: neither who had it, nor its row ids and keys.
+    @Test func objectsThatComeAndGoLeaveNothing() throws {
+        let storage = try Garage.client()
+        let table = try storage.tables.table(Garage.car)
+        for page in 0..<5 {
+            let objects = (0..<300).map { Garage.carRef("car\(page * 300 + $0)") }
+            let id = try storage.write {
+                let text = String(repeating: "q", count: page + 1)
+                let id = try storage.addSubscription(ClientStoreTests.record(text)).id
+                for object in objects {
+                    guard case .string(let name) = object.key else { continue }
+                    try storage.insert(Garage.car(name), ofClass: Garage.car)
+                    try storage.addMember(object, role: .root, to: id)
+                    #expect(try storage.subscriptions(having: object, role: nil) == [id])
+                }
+                return id
+            }
+            #expect(storage.holders.entryCount > 0)
+            try storage.write {
+                #expect(try storage.exclusiveMembers(of: id).count == 300)
+                for object in objects { try storage.evict(object) }
+                if page.isMultiple(of: 2) { try storage.removeSubscription(id) }
+            }
+            #expect(storage.holders.entryCount == 0)
+            #expect(table.cachedCount == 0)
         }
     }
 

@@ -218,9 +218,25 @@ extension StoreCore {
         try await wait(timeout: timeout, "no session with the server came about") { $0.whenConnected($1) }
     }
 
-    /// Asks the server for a report.
+    /// Asks the server for a report, as soon as a session is open.
+    ///
+    /// - Parameter timeout: the longest wait for the session and the answer together; nil waits without limit.
     package func report(_ topic: ReportTopic, timeout: Duration?) async throws -> String {
-        try await answer(timeout: timeout) { $0.serverRequests.report(topic, reply: $1) }
+        try requireServer()
+        let arrival = Arrival<String>()
+        let waiter = try await perform { engine in
+            engine.whenConnected { [unowned engine] result in
+                switch result {
+                case .success(true): engine.serverRequests.report(topic, reply: Self.reply(to: arrival))
+                case .success(false): return false
+                case .failure(let error): arrival.finish(.failure(error))
+                }
+                return true
+            }
+        }
+        defer { if let waiter { performLater { $0.waiters.cancel(waiter) } } }
+        limit(arrival, to: timeout, "the server did not answer")
+        return try await arrival.value()
     }
 
     /// Removes an empty class, or a property without values, from the server's schema.
@@ -252,12 +268,12 @@ extension StoreCore {
     ) async throws -> String {
         try requireServer()
         let arrival = Arrival<String>()
-        try await perform { engine in
-            request(engine) { result in
-                arrival.finish(result.map { String(decoding: $0, as: UTF8.self) }.mapError { $0 as any Error })
-            }
-        }
+        try await perform { engine in request(engine, Self.reply(to: arrival)) }
         limit(arrival, to: timeout, "the server did not answer")
         return try await arrival.value()
+    }
+
+    private static func reply(to arrival: Arrival<String>) -> Reply {
+        { result in arrival.finish(result.map { String(decoding: $0, as: UTF8.self) }.mapError { $0 as any Error }) }
     }
 }

@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceStorage
 
 /// What syncing does now, and how much has happened.
 extension ClientEngine {
@@ -85,6 +86,9 @@ extension ClientEngine {
 
     /// How many pending operations were read to compute visible rows. Tests use it to see how this work grows.
     package var pendingReadCount: Int { images.readCount }
+
+    /// How many subscriptions were looked at to find those that have an object. Tests use it to see how this work grows.
+    package var lookedAtSubscriptionCount: Int { storage.lookedAtCount }
 
     /// How much work observing has cost. Tests use it to see how this work grows.
     package var observationWork: ObservationWork { observations.work }

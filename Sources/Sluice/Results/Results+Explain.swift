@@ -19,9 +19,10 @@ extension Results {
         }
     }
 
-    /// Explains what the query means and costs on the server. It makes no subscription there.
+    /// Explains what the query means and costs on the server. It makes no subscription there, and waits for a session and
+    /// the answer as ``Store/serverStatus(timeout:)`` does.
     ///
-    /// - Parameter timeout: the longest wait in all; nil waits without limit.
+    /// - Parameter timeout: the longest wait for both together; nil waits without limit, also while syncing is paused.
     /// - Throws: `QueryError` as ``explain()``; ``SyncError`` when there is no session or no answer in time, when the
     ///   class is local, or when the server does not understand the query.
     public func explainOnServer(timeout: Duration? = nil) async throws -> QueryExplanation {

@@ -287,18 +287,20 @@ public final class Store: Sendable {
     }
 
     /// Asks the server for the status of its database: version, classes with their counts, sessions, and what happened
-    /// since the server opened it.
+    /// since the server opened it. It waits for a session, as ``connected(timeout:)`` does, and then for the answer.
     ///
-    /// - Parameter timeout: the longest wait for a session and an answer; nil waits without limit.
-    /// - Throws: ``SyncError`` when there is no session or no answer in time, when the store has no server, or when the
-    ///   server rejects the request; `CancellationError`.
+    /// - Parameter timeout: the longest wait for both together; nil waits without limit, also while syncing is paused.
+    /// - Throws: ``SyncError`` when there is no session or no answer in time, when the connection is lost before the
+    ///   answer, when syncing is stopped or has ended, when the store has no server, or when the server rejects the
+    ///   request; `CancellationError`.
     public func serverStatus(timeout: Duration? = nil) async throws -> ServerStatus {
         try await core.report(.status, as: ServerStatus.self, timeout: timeout)
     }
 
-    /// Asks the server for the queries that clients observe on its database, by their canonical text.
+    /// Asks the server for the queries that clients observe on its database, by their canonical text. It waits as
+    /// ``serverStatus(timeout:)`` does.
     ///
-    /// - Parameter timeout: the longest wait for a session and an answer; nil waits without limit.
+    /// - Parameter timeout: the longest wait for a session and the answer together; nil waits without limit.
     /// - Throws: as ``serverStatus(timeout:)``.
     public func serverSubscriptions(timeout: Duration? = nil) async throws -> [ServerSubscription] {
         try await core.report(.subscriptions, as: [ServerSubscription].self, timeout: timeout)

@@ -50,7 +50,7 @@ final class Replays {
         guard live.shape.watches(commit) else { return ViewBlock() }
         guard try mayReplay(commit) else { return nil }
         let block = try cache.block(of: live.query.key, since: version, to: storage.version) {
-            try content(of: live.differences(since: commit, in: storage), in: live)
+            try content(of: live.differences(since: commit, in: storage), since: commit, in: live)
         }
         return block.estimatedSize <= byteCountMax ? block : nil
     }
@@ -85,8 +85,17 @@ final class Replays {
         return true
     }
 
-    private func content(of differences: [ViewDifference], in live: LiveView) throws -> ViewBlock {
-        var builder = ViewBlockBuilder(schema: storage.schema, limits: database.limits.data)
+    /// - Parameter commit: what has changed since the version that the client is at.
+    private func content(
+        of differences: [ViewDifference], since commit: CommitDelta, in live: LiveView
+    ) throws -> ViewBlock {
+        let author = storage.acceptedAt.map { time in
+            CommitAuthor(
+                version: storage.version, userID: nil, clientID: Upload.serverClientID,
+                kinds: Set(differences.map { kind(of: $0, in: commit) }), acceptedAt: time)
+        }
+        var builder = ViewBlockBuilder(
+            authors: author.map { [$0] } ?? [], schema: storage.schema, limits: database.limits.data)
         for difference in differences {
             let object = difference.object
             guard let now = difference.now, let stored = try storage.row(object) else {
@@ -108,5 +117,13 @@ final class Replays {
             }
         }
         return builder.blocks[0]
+    }
+
+    /// What was done to an object that differs. An object that was there before and is in the view since was set, and so
+    /// was what the view reads beside an object that has not changed.
+    private func kind(of difference: ViewDifference, in commit: CommitDelta) -> OperationKind {
+        guard let change = commit.change(of: difference.object) else { return .set }
+        if change.new == nil { return .delete }
+        return change.old == nil ? .create : .set
     }
 }

@@ -58,6 +58,20 @@ struct RowBitmap: Hashable, Sendable {
         return true
     }
 
+    /// The block of 64 rows that a row is in.
+    static func word(of row: Int64) -> Int64 { row >> 6 }
+
+    /// The bit of a row in its block of 64.
+    static func bit(of row: Int64) -> UInt64 { 1 << UInt64(truncatingIfNeeded: row & 63) }
+
+    /// Which rows of a block of 64 are in the set, with a bit for each.
+    func word(_ number: Int64) -> UInt64 { chunk(base: number >> 10)?.word(Int(number & 1_023)) ?? 0 }
+
+    /// Calls `body` with each block of 64 of which rows are in the set, ascending, and the bits of those.
+    func forEachWord(_ body: (_ number: Int64, _ bits: UInt64) -> Void) {
+        for chunk in chunks { chunk.forEachWord { body(chunk.base << 10 | Int64($0), $1) } }
+    }
+
     mutating func formUnion(_ other: RowBitmap) {
         var merged: [RowChunk] = []
         merged.reserveCapacity(chunks.count + other.chunks.count)

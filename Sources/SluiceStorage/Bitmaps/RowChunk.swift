@@ -73,6 +73,31 @@ struct RowChunk: Hashable, Sendable {
         return elements
     }
 
+    /// The elements of a block of 64, with a bit for each.
+    func word(_ index: Int) -> UInt64 {
+        if isDense { return dense[index] }
+        return sparse[position(of: UInt16(index << 6))...].prefix { Int($0 >> 6) == index }
+            .reduce(0) { $0 | 1 << UInt64($1 & 63) }
+    }
+
+    /// Calls `body` with each block of 64 that has elements, ascending, and the bits of those.
+    func forEachWord(_ body: (_ index: Int, _ bits: UInt64) -> Void) {
+        if isDense {
+            for (index, bits) in dense.enumerated() where bits != 0 { body(index, bits) }
+            return
+        }
+        var rest = sparse[...]
+        while let first = rest.first {
+            let index = Int(first >> 6)
+            var bits: UInt64 = 0
+            while let low = rest.first, Int(low >> 6) == index {
+                bits |= 1 << UInt64(low & 63)
+                rest.removeFirst()
+            }
+            body(index, bits)
+        }
+    }
+
     func union(_ other: RowChunk) -> RowChunk { combined(other) { $0 | $1 } }
 
     func subtracting(_ other: RowChunk) -> RowChunk {

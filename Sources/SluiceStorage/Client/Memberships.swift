@@ -97,15 +97,11 @@ struct Memberships: Sendable {
         }
     }
 
-    /// Calls `body` with every member and staged member, once for each bitmap that has it.
-    func forEachRow(_ body: (Place, Int64) -> Void) {
-        for places in bitmaps.values {
-            for (place, bitmap) in places {
-                bitmap.forEach { row in
-                    body(place, row)
-                    return true
-                }
-            }
+    /// Which rows of a block of 64 (``RowBitmap/word(of:)``) a subscription has as members or staged members, in any role,
+    /// with a bit for each.
+    func word(_ number: Int64, ofClass classIndex: Int, subscription: UInt64) -> UInt64 {
+        (bitmaps[subscription] ?? [:]).reduce(0) { bits, entry in
+            entry.key.classIndex == classIndex ? bits | entry.value.word(number) : bits
         }
     }
 

@@ -79,10 +79,7 @@ extension SQLiteClientStorage {
             let joined = state.members.insert(rows, at: place)
             guard !joined.isEmpty else { continue }
             isStateChanged = true
-            // A large subscription is not filed by row.
-            for index in joined where !holders.large.contains(subscription) {
-                holders.insert(rows[index], ofClass: classIndex, subscription: subscription)
-            }
+            holders.insert(joined.lazy.map { rows[$0] }, ofClass: classIndex, subscription: subscription)
             if isObserved, !isStaged { outcome.joined.append((subscription, joined.map { positions[$0] })) }
         }
     }

@@ -42,7 +42,7 @@ extension SQLiteClientStorage {
         let isNew = state.members.insert(row, at: place)
         if isNew {
             isStateChanged = true
-            holders.insert(row, ofClass: object.classIndex, subscription: subscription)
+            holders.insert(CollectionOfOne(row), ofClass: object.classIndex, subscription: subscription)
         }
         return isNew
     }
@@ -102,11 +102,18 @@ extension SQLiteClientStorage {
 
     // MARK: Who holds what
 
+    /// The subscriptions that may have a row as member or staged member, each once, by ascending id.
+    func candidates(_ row: Int64, ofClass classIndex: Int) -> [UInt64] {
+        let found = holders.candidates(row, ofClass: classIndex)
+        lookedAtCount += found.count
+        return found
+    }
+
     /// Whether an active subscription other than `excluded` has the object as member or staged member. The cost does
-    /// not depend on how many small subscriptions there are.
+    /// not depend on how many subscriptions do not have it.
     package func isHeld(_ object: ObjectRef, excluding excluded: UInt64?) throws -> Bool {
         guard let row = try tables.rowID(of: object) else { return false }
-        return holders.candidates(row, ofClass: object.classIndex).contains { id in
+        return candidates(row, ofClass: object.classIndex).contains { id in
             id != excluded && isActive(id) && state.members.holds(row, classIndex: object.classIndex, subscription: id)
         }
     }
@@ -115,7 +122,7 @@ extension SQLiteClientStorage {
     /// asks for either role. The cost is that of ``isHeld(_:excluding:)``.
     package func subscriptions(having object: ObjectRef, role: MemberRole?) throws -> [UInt64] {
         guard let row = try tables.rowID(of: object) else { return [] }
-        return holders.candidates(row, ofClass: object.classIndex).filter { id in
+        return candidates(row, ofClass: object.classIndex).filter { id in
             state.members.has(row, classIndex: object.classIndex, role: role, subscription: id)
         }
     }
@@ -128,12 +135,9 @@ extension SQLiteClientStorage {
         try requireSubscription(subscription)
         var exclusive: [ObjectRef] = []
         for classIndex in schema.classes.indices {
-            var rows = state.members.rows(ofClass: classIndex, subscription: subscription, isStaged: nil)
-            for other in holders.large where other != subscription && isActive(other) && !rows.isEmpty {
-                rows.subtract(state.members.rows(ofClass: classIndex, subscription: other, isStaged: nil))
-            }
+            let rows = state.members.rows(ofClass: classIndex, subscription: subscription, isStaged: nil)
             try rows.forEach { row in
-                let isShared = holders.candidates(row, ofClass: classIndex).contains { other in
+                let isShared = candidates(row, ofClass: classIndex).contains { other in
                     other != subscription && isActive(other)
                         && state.members.holds(row, classIndex: classIndex, subscription: other)
                 }
@@ -166,9 +170,9 @@ extension SQLiteClientStorage {
         for id in state.subscriptions.active {
             held.formUnion(state.members.rows(ofClass: classIndex, subscription: id, isStaged: nil))
         }
-        return try tables.presentKeys(ofClass: classIndex).compactMap { row, key in
+        return try tables.presentKeys(ofClass: classIndex, except: held).compactMap { key in
             let object = ObjectRef(classIndex, key)
-            return try held.contains(row) || hasPending(object) ? nil : object
+            return try hasPending(object) ? nil : object
         }
     }
 }

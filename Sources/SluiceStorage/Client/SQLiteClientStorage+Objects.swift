@@ -8,7 +8,7 @@ extension SQLiteClientStorage {
     package func evict(_ object: ObjectRef) throws {
         try requireTransaction()
         guard let row = try tables.evict(object) else { return }
-        for id in Array(holders.candidates(row, ofClass: object.classIndex)) {
+        for id in candidates(row, ofClass: object.classIndex) {
             var isCurrentMember = false
             for place in state.members.places(of: id) where place.classIndex == object.classIndex {
                 guard state.members.remove(row, at: place) else { continue }

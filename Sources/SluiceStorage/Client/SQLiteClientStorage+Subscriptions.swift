@@ -58,8 +58,8 @@ extension SQLiteClientStorage {
         _ = try requireSubscription(id)
         state.subscriptions[id] = nil
         state.staging[id] = nil
+        holders.noteDepartures(subscription: id, state.members)
         state.members.drop(id, onlyStaged: false)
-        holders.noteDepartures(subscription: id)
         isStateChanged = true
         for sql in ["DELETE FROM _subscriptions WHERE id = ?", "DELETE FROM _members WHERE subscription = ?"] {
             try run(sql, id)
@@ -126,8 +126,8 @@ extension SQLiteClientStorage {
             }
         }
         try storeMembers()
+        holders.noteDepartures(subscription: subscription, state.members)
         state.members.replaceByStaged(subscription)
-        holders.noteDepartures(subscription: subscription)
         try run("DELETE FROM _members WHERE subscription = ? AND staged = 0", subscription)
         try run("UPDATE _members SET staged = 0 WHERE subscription = ?", subscription)
         record.hasHoles = false

@@ -14,6 +14,8 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @un
     private var committed: ClientState
     /// Finds the subscriptions that may have a row as member.
     var holders: HolderIndex
+    /// How many subscriptions were looked at to find those that have an object. Tests use it to see how this work grows.
+    package var lookedAtCount = 0
     /// Whether the next commit must announce the state to readers.
     var isStateChanged = false
     /// The part of the outbox that is in memory.

@@ -10,6 +10,9 @@ struct ShardedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
+    /// The entries, in no particular order.
+    var all: some Sequence<(key: Key, value: Value)> { shards.lazy.joined() }
+
     /// The values, in no particular order.
     var values: some Sequence<Value> { shards.lazy.flatMap(\.values) }
 

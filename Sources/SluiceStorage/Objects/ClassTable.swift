@@ -257,7 +257,14 @@ final class ClassTable {
         held = nil
     }
 
-    func forget(_ key: ObjectKey) { rowsByKey[key] = nil }
+    /// Forgets an object whose row is deleted. Both caches must not grow with objects that come and go.
+    func forget(_ key: ObjectKey, row: Int64) {
+        rowsByKey[key] = nil
+        keysByRow[row] = nil
+    }
+
+    /// How many keys and row ids are cached. Tests use it to see that those of deleted rows are not.
+    var cachedCount: Int { rowsByKey.count + keysByRow.count }
 
     /// Forgets what is known of keys, which another connection may have changed.
     func forgetRows() {

@@ -70,16 +70,18 @@ extension ObjectTables {
         return true
     }
 
-    /// The local row ids and keys of the present objects of a class.
-    func presentKeys(ofClass classIndex: Int) throws -> [(row: Int64, key: ObjectKey)] {
+    /// The keys of the present objects of a class, except those of some rows. It takes memory for the others alone.
+    func presentKeys(ofClass classIndex: Int, except rows: RowBitmap) throws -> [ObjectKey] {
         let table = try table(classIndex)
         let sql = """
             SELECT \(TableLayout.row), \(table.keyColumns.joined(separator: ", ")) FROM \(table.name) \
             WHERE \(TableLayout.state) = \(TableLayout.State.present) ORDER BY \(TableLayout.row)
             """
         return try connection.withStatement(sql) { statement in
-            var keys: [(row: Int64, key: ObjectKey)] = []
-            while try statement.step() { keys.append((statement.int(0), try table.key(of: statement, from: 1))) }
+            var keys: [ObjectKey] = []
+            while try statement.step() {
+                if !rows.contains(statement.int(0)) { keys.append(try table.key(of: statement, from: 1)) }
+            }
             return keys
         }
     }

@@ -125,7 +125,7 @@ extension ObjectTables {
             statement.bind(1, row)
             try statement.run()
         }
-        if connection.changeCount > 0 { table.forget(key) }
+        if connection.changeCount > 0 { table.forget(key, row: row) }
     }
 
     private func isLinked(_ row: Int64, in classIndex: Int) throws -> Bool {

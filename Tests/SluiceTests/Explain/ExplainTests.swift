@@ -145,10 +145,14 @@ import Testing
         @Test func aStoreExplainsOfflineAndAServerOutOfReachDoesNot() async throws {
             server.cut(store)
             #expect(try parcels("weight > 3").explain().plan != nil)
-            let error = await #expect(throws: SyncError.self) {
-                try await parcels("weight > 3").explainOnServer(timeout: .seconds(30))
-            }
-            #expect(error?.code == .unreachable)
+            // In a pause nothing else waits for the clock.
+            try store.session?.pause()
+            let count = server.clock.timerCount
+            let waiting = Task { try await parcels("weight > 3").explainOnServer(timeout: .seconds(30)) }
+            try await server.clock.timers(count + 1)
+            server.clock.advance(by: .seconds(30))
+            let error = await #expect(throws: SyncError.self) { try await waiting.value }
+            #expect(error?.code == .timedOut)
         }
 
         @Test func whatDoesNotParseIsNotAsked() async throws {

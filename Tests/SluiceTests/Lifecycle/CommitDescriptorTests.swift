@@ -57,6 +57,39 @@ import Testing
             #expect(both.remote?.operations == [.create, .delete])
         }
 
+        /// The objects are new here, and were there before: only the server can tell.
+        @Test func aCatchUpSaysThatWhatEntersAQueryWasSet() async throws {
+            let dear = bob.objects(Vehicle.self).where { $0.price > 5 }
+            let recorder = try EventRecorder(dear)
+            try await recorder.complete()
+            server.cut(bob)
+            try await setPrice(7, of: "a", in: alice)
+            try await server.advance(by: .seconds(1))
+            try await alice.write { try $0.upsert(Vehicle(vin: "b", price: 9, plate: "Q")) }
+            try await alice.uploaded()
+            server.restore(bob)
+            let entered = try await recorder.event { $0.insertions.count == 2 }
+            #expect(entered.remote?.operations == [.set] && entered.remote?.userID == nil)
+            server.cut(bob)
+            try await setPrice(1, of: "a", in: alice)
+            try await alice.uploaded()
+            server.restore(bob)
+            let left = try await recorder.event { $0.deletions.count == 1 }
+            #expect(left.remote?.operations == [.set] && left.removals.map(\.reason) == [.filter])
+        }
+
+        @Test func aBootstrapOfWhatIsHereSetsIt() async throws {
+            let cheap = try EventRecorder(bob.objects(Vehicle.self).where { $0.price < 5 })
+            try await cheap.complete()
+            cheap.token.stop(purgeLocal: false)
+            try await server.settled()
+            try await setPrice(4, of: "a", in: alice)
+            try await alice.uploaded()
+            let all = try EventRecorder(bob.objects(Vehicle.self))
+            let changed = try await all.event { !$0.modifications.isEmpty }
+            #expect(changed.remote?.operations == [.set])
+        }
+
         /// Who does not have an object cannot know that an upsert will meet it; the server can.
         @Test func anUpsertThatMeetsAnObjectHasSetIt() async throws {
             let recorder = try EventRecorder(alice.objects(Vehicle.self))

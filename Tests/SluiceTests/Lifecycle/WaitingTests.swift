@@ -22,6 +22,24 @@ import Testing
             }
         }
 
+        // MARK: Reports of the server
+
+        @Test func whoAsksForAReportWaitsForASession() async throws {
+            let bob = try await server.open()
+            #expect(try await bob.serverStatus().sessions >= 1)
+            #expect(try await bob.serverSubscriptions(timeout: .seconds(30)).isEmpty)
+            server.cut(bob)
+            try await server.settled()
+            let waiting = Task { try await bob.serverStatus() }
+            try await server.settled()
+            server.restore(bob)
+            #expect(try await waiting.value.sessions >= 1)
+            let cancelled = Task { try await bob.serverStatus() }
+            try bob.session?.pause()
+            cancelled.cancel()
+            await #expect(throws: (any Error).self) { try await cancelled.value }
+        }
+
         // MARK: One write
 
         @Test func oneWriteIsWaitedForByItsReceipt() async throws {

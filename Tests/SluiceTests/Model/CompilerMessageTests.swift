@@ -94,6 +94,27 @@ import Testing
                 """)
         }
 
+        /// The error names the variable; docs/models.md says what to write instead.
+        @Test func aWriteTakesAVariableByItsCaptureList() async throws {
+            try await check(
+                """
+                import Sluice
+                @Model struct Flight { @PrimaryKey var id: Int; var delay = 0 }
+                @MainActor func change(_ store: Store) async throws {
+                    var flight = Flight(id: 1)
+                    flight.delay = 5
+                    try await store.write { try $0.upsert(flight) }  // says: reference to captured var 'flight' in concurrently-executing code
+                    try await store.write { [flight] in try $0.upsert(flight) }
+                    let copy = flight
+                    let receipt = try await store.write { tx in
+                        try tx.upsert(copy)
+                        return tx.receipt
+                    }
+                    try await store.uploaded(receipt)
+                }
+                """)
+        }
+
         @Test func comparisonsThatCannotBeSaySoAndConstantsMayComeFirst() async throws {
             try await check(
                 """

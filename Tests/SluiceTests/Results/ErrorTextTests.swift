@@ -56,14 +56,15 @@ import Testing
         @Test func aSessionThatIsNotOpen() async throws {
             server.cut(store)
             try await server.settled()
-            let cut = await text { _ = try await store.serverStatus() }
+            let cut = await text { _ = try await store.databasePrivileges() }
             #expect(cut == "there is no open session; wait for store.connected(): the test has cut the network")
             try store.session?.pause()
             let paused = "syncing is paused; store.session?.resume() goes on"
-            #expect(await text { _ = try await store.serverStatus() } == paused)
+            #expect(await text { _ = try await store.databasePrivileges() } == paused)
             try store.session?.stop()
-            #expect(
-                await text { try await store.connected() } == "syncing is stopped; start it with store.session")
+            let stopped = "syncing is stopped; start it with store.session"
+            #expect(await text { try await store.connected() } == stopped)
+            #expect(await text { _ = try await store.serverStatus() } == stopped)
         }
 
         /// What a wait says that takes longer than it may, in each state of the session.
@@ -90,6 +91,9 @@ import Testing
             #expect(
                 try await end { try await store.connected(timeout: .seconds(4)) }
                     == "no session with the server came about within 4.0 seconds: \(paused)")
+            #expect(
+                try await end { _ = try await store.serverStatus(timeout: .seconds(4)) }
+                    == "the server did not answer within 4.0 seconds: \(paused)")
             server.release(store)
             try store.session?.resume()
             let observed = try EventRecorder(cars)

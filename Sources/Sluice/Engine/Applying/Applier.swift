@@ -87,7 +87,8 @@ extension ChangeOrigin {
         var authors: [CommitAuthor] = []
         var seen: Set<UInt64> = []
         var snapshotAt: Timestamp?
-        var isBootstrap = false
+        // What pages say was done; nil from the first on that does not.
+        var operations: Set<OperationKind>? = []
         for part in content {
             switch part {
             case .commit(let commit):
@@ -97,7 +98,8 @@ extension ChangeOrigin {
                 if authors.isEmpty { snapshotAt = snapshotAt ?? commit.header.acceptedAt }
             case .page(let page):
                 snapshotAt = snapshotAt ?? now
-                isBootstrap = isBootstrap || page.kind == .bootstrap
+                let authors = page.content.authors
+                operations = authors.isEmpty ? nil : authors.reduce(into: operations) { $0?.formUnion($1.kinds) }
             case .complete(let complete): snapshotAt = complete.acceptedAt
             // They have no author and no time.
             case .rejected, .context, .withdrawn: break
@@ -107,10 +109,9 @@ extension ChangeOrigin {
         let others = authors.filter { $0.clientID != client || $0.clientID == 0 }
         if !others.isEmpty || !authors.isEmpty && snapshotAt == nil {
             self = .remote((others.isEmpty ? authors : others).map(Remote.Author.init))
-        } else if isBootstrap {
-            self = .remote([.snapshot([.create], acceptedAt: snapshotAt ?? now)])
         } else {
-            self = .catchUp(acceptedAt: snapshotAt ?? now)
+            let said = operations.flatMap { $0.isEmpty ? nil : $0 }
+            self = .catchUp(acceptedAt: snapshotAt ?? now, operations: said)
         }
     }
 }

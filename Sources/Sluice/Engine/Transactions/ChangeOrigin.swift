@@ -7,8 +7,9 @@ enum ChangeOrigin {
     case local
     /// The server, with the authors of its commits.
     case remote([Remote.Author])
-    /// The server, which sent what differs and not who did it. What was done is what changed here.
-    case catchUp(acceptedAt: Timestamp)
+    /// The server, which sent what differs and not who did it. What was done is what the server says; where it does not,
+    /// it is what changed here.
+    case catchUp(acceptedAt: Timestamp, operations: Set<OperationKind>? = nil)
 
     var isRemote: Bool {
         if case .local = self { false } else { true }
@@ -18,8 +19,8 @@ enum ChangeOrigin {
     ///
     /// - Parameter operations: the kinds of operations that lead from what was here to what is.
     func naming(_ operations: @autoclosure () -> Set<OperationKind>) -> ChangeOrigin {
-        guard case .catchUp(let acceptedAt) = self else { return self }
-        return .remote([.snapshot(operations(), acceptedAt: acceptedAt)])
+        guard case .catchUp(let acceptedAt, let said) = self else { return self }
+        return .remote([.snapshot(said ?? operations(), acceptedAt: acceptedAt)])
     }
 }
 
