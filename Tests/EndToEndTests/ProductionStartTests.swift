@@ -53,8 +53,9 @@ struct ProductionStartTests {
             }
             let asked = try await client(try #require(commands.first { $0.contains("sluice can") }) + " --format=table")
             #expect(asked.lines.first?.hasPrefix("denied: ") == true && asked.code == 1, "\(asked)")
+            // The server was started with this file, and has stored it.
             let deployed = try await client(try #require(commands.first { $0.contains("rules deploy") }))
-            #expect(deployed.code == 0 && deployed.diagnostics.contains("version 1 holds now"), "\(deployed)")
+            #expect(deployed.code == 0 && deployed.diagnostics.contains("version 1 is the same"), "\(deployed)")
             for report in ["status", "subscriptions"] {
                 let told = try await client("sluice \(report) wss://db.example.com:9443/nyc --user=ada")
                 #expect(told.code == 0, "\(told.diagnostics)")

@@ -150,8 +150,10 @@ struct ServerHealthTests {
         try server.start()
         let client = RawClient()
         let connection = network.connect(to: try Endpoint("ws://server/shop"), delegate: client)
+        // A session that brings no classes makes no database in the cluster.
+        let schema = try Schema([ClassSchema("Item", properties: [Property("name", .scalar(.string))])])
         connection.send(
-            .hello(.init(features: .all, agent: "test")), .open(.init(session: 1, path: "shop", schema: Schema())))
+            .hello(.init(features: .all, agent: "test")), .open(.init(session: 1, path: "shop", schema: schema)))
         while let message = await client.next() { if case .opened = message { break } }
         await server.stop()
         var moved: [String] = []
