@@ -1,10 +1,11 @@
 import SluiceAccess
 import SluiceModel
-import SluiceServer
 import SluiceTesting
 import SluiceTransport
 import SluiceWire
 import Testing
+
+@testable import SluiceServer
 
 /// What the ledger of quotas counts is what there is, however sessions and connections end.
 struct SessionPlaceTests {
@@ -136,6 +137,33 @@ struct SessionPlaceTests {
         }
         for index in peers.indices { peers[index].perform { $0.disconnected(because: "the test ends it") } }
         #expect(ledger.heldCounts.sessions == 0)
+    }
+
+    /// A connection that nobody hears.
+    private final class SilentConnection: MessageConnection {
+        let id = ConnectionID(rawValue: 1)
+        let peerDescription = "192.0.2.1:4000"
+        let queuedBytes = 0
+
+        func send(_ message: SharedBuffer) {}
+        func admit() {}
+        func close(code: CloseCode, reason: String) {}
+        func abort() {}
+        func pauseReceiving(for reason: PauseReason) {}
+        func resumeReceiving(after reason: PauseReason) {}
+    }
+
+    /// What a database has yet to do for a connection holds on to it.
+    @Test func aConnectionThatHasEndedGivesItsPlaceBackWhileADatabaseStillKnowsIt() throws {
+        let ledger = QuotaLedger(Quotas())
+        let place = try #require(ledger.connect(from: "192.0.2.1"))
+        let peer = PeerConnection(
+            SilentConnection(), LoginPeer(address: "192.0.2.1"),
+            ConnectionProtocol(limits: ServerLimits(), login: ByteLogin()), place: place, log: nil
+        ) { _, _ in }
+        withExtendedLifetime((peer, place)) { peer.disconnected(because: "the test ends it") }
+        #expect(ledger.heldCounts.connections == 0)
+        withExtendedLifetime(peer) {}
     }
 
     /// A server with a quota of one session, which each way of ending one must give back.

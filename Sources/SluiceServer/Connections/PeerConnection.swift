@@ -15,12 +15,12 @@ final class PeerConnection: Sendable {
         var sessions: [UInt64: OpenSession] = [:]
         /// How often the connection was paused for a quota.
         var pauseCount = 0
+        /// What the connection counts as, until it has ended.
+        var place: QuotaLedger.Place?
     }
 
     let connection: any MessageConnection
     let login: LoginPeer
-    /// What the connection counts as.
-    private let place: QuotaLedger.Place
     private let log: LogSink?
     private let audit: AuditTrail?
     private let carryOut: @Sendable (ConnectionProtocol.Action, PeerConnection) -> Void
@@ -37,13 +37,12 @@ final class PeerConnection: Sendable {
         audit: AuditTrail? = nil,
         carryOut: @escaping @Sendable (ConnectionProtocol.Action, PeerConnection) -> Void
     ) {
-        self.place = place
         self.connection = connection
         self.login = login
         self.log = log
         self.audit = audit
         self.carryOut = carryOut
-        state = Mutex(State(machine: machine))
+        state = Mutex(State(machine: machine, place: place))
     }
 
     var id: UInt64 { connection.id.rawValue }
@@ -70,6 +69,12 @@ final class PeerConnection: Sendable {
             for action in actions { carryOut(action, self) }
             isOurs = !actions.isEmpty
         }
+    }
+
+    /// Ends every session, and gives back what the connection counted as: databases may hold on to it for a while.
+    func disconnected(because reason: String) {
+        perform { $0.disconnected(because: reason) }
+        state.withLock { $0.place = nil }
     }
 
     // MARK: Sessions

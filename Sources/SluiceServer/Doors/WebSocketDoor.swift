@@ -123,7 +123,7 @@ final class WebSocketDoor: Sendable {
         peer.login.wait.end()
         metrics?.clientDisconnected()
         let reason = error?.message ?? "closed normally"
-        peer.perform { $0.disconnected(because: reason) }
+        peer.disconnected(because: reason)
         log?(.debug, "disconnected", [("peer", peer.name), ("reason", reason)])
     }
 

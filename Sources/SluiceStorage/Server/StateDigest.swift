@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceWire
 
 /// A digest of all that the journal makes of a database: objects and tombstones, clients and their rejections, epochs,
 /// schema, rules, and where the log begins and ends. Replicas at one position have the same digest.
@@ -11,6 +12,8 @@ struct StateDigest {
     private let connection: SQLiteConnection
     private let schema: Schema
     private let layout = TableLayout()
+    private let isCancelled: () -> Bool
+    private var rowCount = 0
     private var content: [UInt8] = []
 
     /// Computes the digest. O(n) for the rows.
@@ -20,29 +23,32 @@ struct StateDigest {
     static func compute(
         _ connection: SQLiteConnection, schema: Schema, isCancelled: () -> Bool
     ) throws -> [UInt8] {
-        var digest = StateDigest(connection: connection, schema: schema)
-        try withoutActuallyEscaping(isCancelled) { try digest.addAll(isCancelled: $0) }
-        return SHA256.digest(digest.content)
+        try withoutActuallyEscaping(isCancelled) { isCancelled in
+            var digest = StateDigest(connection: connection, schema: schema, isCancelled: isCancelled)
+            try digest.addAll()
+            return SHA256.digest(digest.content)
+        }
     }
 
-    private init(connection: SQLiteConnection, schema: Schema) {
+    private init(connection: SQLiteConnection, schema: Schema, isCancelled: @escaping () -> Bool) {
         self.connection = connection
         self.schema = schema
+        self.isCancelled = isCancelled
     }
 
-    private mutating func addAll(isCancelled: () -> Bool) throws {
+    private mutating func addAll() throws {
         let own = [
             "SELECT name, value FROM _meta",
             "SELECT id, user, nonce, sequence, version, created, seen FROM _clients",
             "SELECT client, sequence, rejection FROM _rejections", "SELECT id, start FROM _epochs",
             "SELECT position, version, accepted, chain FROM _journal ORDER BY position DESC LIMIT 1",
         ]
-        for sql in own { try add(sql, isCancelled) }
+        for sql in own { try add(sql) }
         for declared in schema.classes where !declared.isRetired {
-            try add(objects(of: declared), isCancelled)
-            try add(deletions(of: declared), isCancelled)
+            try add(objects(of: declared))
+            try add(deletions(of: declared))
             for property in declared.properties where property.type.isCollection && !property.isRetired {
-                try addElements(of: property, declared, isCancelled)
+                try addElements(of: property, declared)
             }
         }
     }
@@ -72,21 +78,51 @@ struct StateDigest {
     }
 
     /// Adds what a collection has. Where elements have an order, only that counts, and not the numbers that make it.
-    private mutating func addElements(
-        of property: Property, _ declared: ClassSchema, _ isCancelled: () -> Bool
-    ) throws {
+    private mutating func addElements(of property: Property, _ declared: ClassSchema) throws {
         let isMap = property.type.container == .map
         let order = isMap ? TableLayout.key : TableLayout.position
         var columns = value(property.type.element, "c.\(TableLayout.value)") + key(of: declared, "o")
         if isMap { columns.append("c.\(TableLayout.key)") }
-        if property.type.container == .list { columns.append("c.\(TableLayout.identity)") }
         try add(
             """
             SELECT \(columns.joined(separator: ", ")), c.\(TableLayout.owner) \
             FROM \(layout.table(declared.name, collection: property.name)) AS c \
             JOIN \(layout.table(declared.name)) AS o ON o.\(TableLayout.row) = c.\(TableLayout.owner) \
             ORDER BY c.\(TableLayout.owner), c.\(order)
-            """, groupedBy: Int32(columns.count), isCancelled)
+            """, groupedBy: Int32(columns.count))
+        if property.type.container == .list { try addIdentities(of: property, declared) }
+    }
+
+    /// Adds the identity of each list that was edited. How its rows store it depends on how it came about.
+    private mutating func addIdentities(of property: Property, _ declared: ClassSchema) throws {
+        let key = key(of: declared, "o")
+        let sql = """
+            SELECT \(key.joined(separator: ", ")), c.\(TableLayout.owner), c.\(TableLayout.identity) \
+            FROM \(layout.table(declared.name, collection: property.name)) AS c \
+            JOIN \(layout.table(declared.name)) AS o ON o.\(TableLayout.row) = c.\(TableLayout.owner) \
+            ORDER BY c.\(TableLayout.owner), c.\(TableLayout.position)
+            """
+        var sum = RowSum()
+        try connection.withStatement(sql) { statement in
+            let owner = Int32(key.count)
+            var list: (owner: Int64, key: [UInt8], stored: StoredIdentity)?
+            func addList() {
+                guard let list, let identity = list.stored.identity else { return }
+                sum.add(SHA256.digest(list.key + identity.wireBytes()))
+            }
+            while try statement.step() {
+                if list?.owner != statement.int(owner) {
+                    addList()
+                    var bytes: [UInt8] = []
+                    for column in 0..<owner { statement.appendCell(column, to: &bytes) }
+                    list = (statement.int(owner), bytes, StoredIdentity())
+                }
+                list?.stored.add(statement.isNull(owner + 1) ? nil : Array(statement.bytes(owner + 1)))
+                try countRow()
+            }
+            addList()
+        }
+        add(sum)
     }
 
     /// The columns of an object's key.
@@ -110,7 +146,7 @@ struct StateDigest {
     ///
     /// - Parameter group: a column that is not of the row; rows in which it is the same, one after the other, are counted
     ///   and have their number in their hash.
-    private mutating func add(_ sql: String, groupedBy group: Int32? = nil, _ isCancelled: () -> Bool) throws {
+    private mutating func add(_ sql: String, groupedBy group: Int32? = nil) throws {
         var sum = RowSum()
         try connection.withStatement(sql) { statement in
             let count = group ?? statement.columnCount
@@ -127,11 +163,20 @@ struct StateDigest {
                 }
                 for column in 0..<count { statement.appendCell(column, to: &bytes) }
                 sum.add(SHA256.digest(bytes))
-                if sum.count % 1_000 == 0, isCancelled() {
-                    throw StorageError(.cancelled, "\(connection.name): its digest is not wanted any more")
-                }
+                try countRow()
             }
         }
+        add(sum)
+    }
+
+    /// Asks every thousand rows whether the digest is still wanted.
+    private mutating func countRow() throws(StorageError) {
+        rowCount += 1
+        guard rowCount % 1_000 == 0, isCancelled() else { return }
+        throw StorageError(.cancelled, "\(connection.name): its digest is not wanted any more")
+    }
+
+    private mutating func add(_ sum: RowSum) {
         for word in sum.words + [sum.count] { Self.append(word, to: &content) }
     }
 
