@@ -147,6 +147,12 @@ let package = Package(
             name: "DepartureBoard", dependencies: ["Sluice", "SluiceServer"], path: "Playground/DepartureBoard",
             resources: [.copy("Data")], swiftSettings: playgroundSettings),
         .executableTarget(
+            name: "DailyReport", dependencies: ["SluiceBackend"], path: "Playground/DailyReport",
+            swiftSettings: playgroundSettings),
+        .executableTarget(
+            name: "Mailer", dependencies: ["SluiceBackend"], path: "Playground/Mailer",
+            swiftSettings: playgroundSettings),
+        .executableTarget(
             name: "DelayAlerts", dependencies: ["Sluice"], path: "Playground/DelayAlerts",
             swiftSettings: playgroundSettings),
         .executableTarget(
@@ -168,8 +174,9 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "Sluice", "SluiceServer", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport",
-                "SluiceStorage", "SluiceRules", "SluiceAccess", "SluiceJSON", "CSQLite", "CEpoll", "CAllocationCounter",
+                "Sluice", "SluiceServer", "SluiceBackend", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire",
+                "SluiceTransport", "SluiceStorage", "SluiceRules", "SluiceAccess", "SluiceJSON", "CSQLite", "CEpoll",
+                "CAllocationCounter",
                 .target(name: "SluicePostgres", condition: .when(traits: ["PostgreSQL"])),
             ], path: "Benchmarks", exclude: ["RESULTS.md"], swiftSettings: settings),
         // Shared by tests and benchmarks.

@@ -70,6 +70,11 @@ enum Row: String, CaseIterable {
     case listEdits = "M2"
     case watchedBootstrap = "P1"
     case paging = "P2"
+    case consumerReading = "J1"
+    case consumerMemory = "J2"
+    case consumerRestart = "J3"
+    case consumerChanges = "J4"
+    case workQueue = "J5"
     case clusterAddedTime = "S1"
     case clusterOneWriter = "S2"
     case clusterTwoNodes = "S3"
@@ -124,6 +129,11 @@ enum Row: String, CaseIterable {
         case .listEdits: "an offline backlog on one list"
         case .watchedBootstrap: "watching a bootstrap"
         case .paging: "a job that reads page by page"
+        case .consumerReading: "reading all results in pages"
+        case .consumerMemory: "the memory of reading all results"
+        case .consumerRestart: "a consumer that begins again"
+        case .consumerChanges: "a consumer of many changes"
+        case .workQueue: "a work queue"
         case .clusterAddedTime: "what PostgreSQL adds to a commit"
         case .clusterOneWriter: "one node's commits in groups"
         case .clusterTwoNodes: "two busy nodes in one database"
@@ -168,6 +178,11 @@ enum Row: String, CaseIterable {
         case .listEdits: try await ListBacklogRow(workbench).measure()
         case .watchedBootstrap: try await WatchedBootstrapRow(workbench).measure()
         case .paging: try await PagingRow(workbench).measure()
+        case .consumerReading: try await JobsRow(workbench).reading()
+        case .consumerChanges: try await JobsRow(workbench).changes()
+        case .workQueue: try await JobsRow(workbench).queue()
+        // Measured together with the rows before them.
+        case .consumerMemory, .consumerRestart: []
         case .clusterAddedTime, .clusterOneWriter, .clusterTwoNodes, .clusterLarge, .clusterDatabases,
             .clusterFollowing, .clusterNews, .clusterImport:
             try measureCluster(workbench)

@@ -174,6 +174,11 @@ public struct WriteTransaction: ~Copyable {
         try delete(Identity(className: Element.className, key: try Element.objectKey(key)))
     }
 
+    /// Deletes the object with a key, as an event or a batch names it, here and on the server.
+    public func delete<Element: Model>(_ type: Element.Type, key: ObjectKey) throws {
+        try delete(Identity(className: Element.className, key: key))
+    }
+
     /// Reads the object with a primary key as this transaction sees it; nil if it is not here.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
         let binding = try core.binding(of: type, classIndex: try core.classIndex(of: Element.className))

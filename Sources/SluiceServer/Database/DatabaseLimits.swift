@@ -103,6 +103,8 @@ package struct DatabaseLimits: Sendable {
     /// The number of versions, and of bytes, of the log that are kept for returning clients.
     package var logVersionCount: UInt64 = 1_000_000
     package var logByteCount = 256 << 20
+    /// The most bytes of the log that are kept because a consumer has not handled them yet.
+    package var consumerLogByteCount = 1 << 30
     /// How long entries of the log are kept, in microseconds; nil for as long as they are few.
     package var logAgeMax: Int64? = 90 * 86_400_000_000
     /// The time in microseconds between digests that are sent to running sessions, and between two digests of one

@@ -149,6 +149,7 @@ extension DatabaseEngine {
     }
 
     func publish(_ group: CommittedGroup, switching changes: [Permissions.Change]) {
+        defer { observers.ring() }
         lifecycle.content.note(group.delta)
         let openCount = sessions.count
         let veil =

@@ -421,6 +421,13 @@ final class DatabaseWorker: Sendable {
         }
     }
 
+    /// Calls back after a time.
+    func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) { schedule(delay, body) }
+
+    func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
+        log?(level, message, [("database", name)] + details)
+    }
+
     /// Runs work of this process that needs no engine, beside the queue.
     func performBeside(_ body: @escaping @Sendable () -> Void) { readers.async(execute: body) }
 

@@ -6,6 +6,7 @@ final class Housekeeping {
     private let database: Database
     let indexes: IndexKeeper
     private var expiry = ClientExpiry()
+    private let consumers: ConsumerRetention
     private var lastTrimmedVersion: UInt64 = 0
     /// Groups need not make versions.
     private var lastTrimmedPosition: UInt64 = 0
@@ -19,6 +20,7 @@ final class Housekeeping {
     init(_ database: Database) {
         self.database = database
         indexes = IndexKeeper(database)
+        consumers = ConsumerRetention(database)
     }
 
     /// Creates or drops an index, forgets expired clients, and drops log entries that are no longer kept for returning
@@ -61,7 +63,7 @@ final class Housekeeping {
             _ = try database.appending {
                 try storage.trimLog(
                     keepingVersions: limits.logVersionCount, keepingBytes: limits.logByteCount,
-                    acceptedSince: earliest, entriesMax: 20_000)
+                    acceptedSince: earliest, entriesMax: 20_000, pinned: try consumers.pin(in: storage, limits))
             }
         } catch {
             database.noteFailure("the log could not be trimmed", error)

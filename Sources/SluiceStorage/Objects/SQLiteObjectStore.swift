@@ -58,6 +58,12 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
         try tables.rows(matching: query, after: position, limit: limit, in: self, body)
     }
 
+    package func rows(
+        matching query: Query, afterKey key: ObjectKey?, limit: Int, byteCountMax: Int
+    ) throws -> [Row] {
+        try tables.rows(matching: query, afterKey: key, limit: limit, byteCountMax: byteCountMax)
+    }
+
     package func links(
         fromMatchesOf query: Query, through properties: PropertySet,
         _ body: (_ property: Int, _ target: ObjectKey, _ count: Int) throws -> Void

@@ -21,6 +21,8 @@ package struct SQLCompiler: Sendable {
         case result
         /// Ascending local row ids above `after`, whatever the query's sort and limit: for paging through a scan.
         case row(after: Int64)
+        /// Ascending by the given columns, whatever the query's sort and limit: for paging by key.
+        case key(String)
         /// None, so that SQLite chooses the best index, whatever the query's sort and limit.
         case any
     }
@@ -68,6 +70,7 @@ package struct SQLCompiler: Sendable {
         case .row(let after):
             statement = "\(statement) AND \(sql: root)._row > \(.integer(after))"
             if case .count = output {} else { statement.text += " ORDER BY \(root)._row" }
+        case .key(let columns): statement = "\(statement) ORDER BY \(sql: columns)"
         case .any: break
         case .result:
             rowLimit = [limit, query.limit].compactMap { $0 }.min()

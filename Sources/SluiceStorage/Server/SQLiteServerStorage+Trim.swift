@@ -2,13 +2,17 @@ package import SluiceModel
 
 /// Dropping old entries. Which ones is decided once and stands in the journal, so every engine drops the same.
 extension SQLiteServerStorage {
+    package var logByteCount: Int { log.byteCount }
+
     @discardableResult
     package func trimLog(
-        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int
+        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int,
+        pinned: UInt64?
     ) throws -> Int {
         let start = log.start
         let version = try versionToTrim(
-            keepingVersions: keepingVersions, keepingBytes: keepingBytes, acceptedSince: time, entriesMax: entriesMax)
+            keepingVersions: keepingVersions, keepingBytes: keepingBytes, acceptedSince: time, entriesMax: entriesMax,
+            pinned: pinned)
         guard let version else { return 0 }
         try transaction { try perform(.trim(version: version)) }
         return Int(version - start)
@@ -17,7 +21,8 @@ extension SQLiteServerStorage {
     /// The version up to which whole groups can be dropped; nil if none can. It may be the start of the log: the groups
     /// that follow may have made no version.
     private func versionToTrim(
-        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int
+        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int,
+        pinned: UInt64?
     ) throws -> UInt64? {
         let isBytesOver = log.byteCount > keepingBytes
         let earliest = time?.microseconds ?? .min
@@ -33,6 +38,7 @@ extension SQLiteServerStorage {
                         0, in: Int64(log.start)...Int64(log.version), file: connection.name,
                         what: "the version of a log entry"))
                 let acceptedAt = statement.int(2)
+                if let pinned, version > pinned { return }
                 let isOver =
                     byteCount > keepingBytes || log.version - version >= keepingVersions || acceptedAt < earliest
                 // What came before the first upload has no time, and is as old as what follows it.

@@ -6,7 +6,7 @@ internal import SluiceViews
 ///
 /// It belongs to one thread at a time, and may be handed from one to another. The write-ahead log cannot be cleared
 /// while a snapshot is open, so a snapshot is not kept for longer than one query takes.
-package protocol ServerSnapshot: ObjectReading {
+package protocol ServerSnapshot: KeyPaging {
     /// The last version that the snapshot shows.
     var version: UInt64 { get }
 

@@ -24,6 +24,9 @@ package protocol StorageUpkeep: QueryPlanning {
     /// How many bytes the file would have without the pages that are free, the write-ahead log left out. O(1).
     var usedByteCount: Int { get throws }
 
+    /// How many bytes the log has. O(1).
+    var logByteCount: Int { get }
+
     /// Makes the file count as full when it has a size, in bytes, without the write-ahead log; nil for no limit. Outside a
     /// transaction.
     func limitFile(to byteCount: Int?) throws
@@ -66,10 +69,11 @@ package protocol StorageUpkeep: QueryPlanning {
     ///   - keepingBytes: the most bytes of entries to keep.
     ///   - time: groups that were accepted earlier are dropped; nil for none because of their age.
     ///   - entriesMax: the most entries to drop in this call, if the first group has no more.
+    ///   - pinned: the version after which everything is kept in any case; nil for none.
     /// - Returns: the number of entries dropped.
     @discardableResult
     func trimLog(
-        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int
+        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int, pinned: UInt64?
     ) throws -> Int
 
     /// All indexes of objects, except those of keys.
@@ -98,10 +102,21 @@ package protocol StorageUpkeep: QueryPlanning {
 }
 
 extension StorageUpkeep {
+    /// Drops the oldest groups, whoever has not seen them.
+    @discardableResult
+    package func trimLog(
+        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int
+    ) throws -> Int {
+        try trimLog(
+            keepingVersions: keepingVersions, keepingBytes: keepingBytes, acceptedSince: time, entriesMax: entriesMax,
+            pinned: nil)
+    }
+
     /// Drops the oldest groups whatever their age.
     @discardableResult
     package func trimLog(keepingVersions: UInt64, keepingBytes: Int, entriesMax: Int) throws -> Int {
         try trimLog(
-            keepingVersions: keepingVersions, keepingBytes: keepingBytes, acceptedSince: nil, entriesMax: entriesMax)
+            keepingVersions: keepingVersions, keepingBytes: keepingBytes, acceptedSince: nil, entriesMax: entriesMax,
+            pinned: nil)
     }
 }

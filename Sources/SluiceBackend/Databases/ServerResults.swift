@@ -14,6 +14,9 @@ public struct ServerResults<Element: ResultElement>: Sendable {
         self.description = description
     }
 
+    /// The query under a schema.
+    func query(in schema: Schema) throws -> Query { try description.query(in: schema, inverses: database.inverses) }
+
     private func refined(_ refine: (QueryDescription<Element>) -> QueryDescription<Element>) -> ServerResults {
         ServerResults(database, refine(description))
     }

@@ -143,25 +143,29 @@ public final class ServerDatabase: Sendable {
 
     private func write<Result: Sendable>(
         actingAs user: String?, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
-    ) async throws -> Result { try await write(actingAs: user, { _ in [] }, body) }
+    ) async throws -> Result {
+        try await write(actingAs: user, { _, _ in [] }, body)
+    }
 
     /// Runs a transaction, with what it does to the records of jobs.
     ///
-    /// - Parameter jobs: looks at the records as they are, before `body` runs; what it throws ends the transaction.
+    /// - Parameter jobs: looks at the records, and at the objects as `body` leaves them; what it throws ends the
+    ///   transaction.
     func write<Result: Sendable>(
-        actingAs user: String? = nil, _ jobs: @escaping @Sendable (any JobRecords) throws -> [JobChange],
+        actingAs user: String? = nil,
+        _ jobs: @escaping @Sendable (any JobRecords, PendingObjects) throws -> [JobChange],
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         let (bindings, limits, countMax) = (bindings, access.limits, access.operationCountMax)
         let inverses = inverses
         let ids = ObjectIDGenerator.process
         let (result, receipt) = try await access.write(as: user, holding: duty) { objects, time in
+            let pending = PendingObjects(objects)
             let writer = LocalWriter(
-                PendingObjects(objects), schema: objects.schema, limits: limits, isRecording: true
+                pending, schema: objects.schema, limits: limits, isRecording: true
             ) {
                 ListEdits.Author(origin: ids.origin, time: max(1, time.microseconds), ids: ids)
             }
-            let jobs = try jobs(objects)
             let scope = WriteScope(bindings, schema: objects.schema, inverses: inverses)
             let result = try scope.open(writer) { try body(WriteTransaction(writer: writer, core: scope)) }
             guard writer.operations.count <= countMax else {
@@ -169,10 +173,20 @@ public final class ServerDatabase: Sendable {
                     .transactionTooLarge,
                     "\(writer.operations.count) operations in one transaction; a server accepts at most \(countMax)")
             }
-            return OwnTransaction((result, writer.receipt), writer.operations, jobs)
+            return OwnTransaction((result, writer.receipt), writer.operations, try jobs(objects, pending))
         }
         receipt?.settle(nil)
         return result
+    }
+
+    /// Changes records of jobs alone.
+    func writeJobs<Result: Sendable>(
+        _ body: @escaping @Sendable (any TrialStorage) throws -> (Result, [JobChange])
+    ) async throws -> Result {
+        try await access.write(as: nil, holding: duty) { objects, _ in
+            let (result, jobs) = try body(objects)
+            return OwnTransaction(result, [], jobs)
+        }
     }
 
     // MARK: Duties

@@ -1,0 +1,130 @@
+import Foundation
+import Sluice
+import SluiceBackend
+
+/// J2 to J5: jobs in the server's process. A consumer's first reading of many rows beside reading them with nothing kept,
+/// what it takes in memory, going on after a few changes, changes with a commit for each thousand, and a queue.
+struct JobsRow {
+    private let workbench: Workbench
+
+    init(_ workbench: Workbench) { self.workbench = workbench }
+
+    func reading() async throws -> [Measurement] {
+        let count = workbench.options.size(1_000_000, quick: 4_000)
+        return try await withDatabase(rows: count) { database in
+            let before = ProcessPeak.megabytes(.now)
+            var (rows, batches): ([Double], [Double]) = ([], [])
+            for run in 0..<workbench.options.runs {
+                rows.append(
+                    try await rate(of: count) {
+                        var found = 0
+                        for try await _ in database.objects(Reading.self).rows() { found += 1 }
+                        try check(found, is: count, "the rows")
+                    })
+                batches.append(
+                    try await rate(of: count) {
+                        let consumer = database.consumer("reading-\(run)", of: database.objects(Reading.self))
+                        let handled = try await consumer.runOnce { try await $0.commit() }
+                        try check(handled, is: count, "the rows of a consumer")
+                    })
+            }
+            return [
+                Measurement(
+                    .consumerReading, "rows of \(count) read one by one", ours: rows.median, unit: "rows/s",
+                    goal: .atLeast(200_000), samples: ["ours": rows]),
+                Measurement(
+                    .consumerReading, "a consumer's first reading, with a commit for each thousand", ours: batches,
+                    floor: rows, unit: "rows/s", goal: .none),
+                Measurement(
+                    .consumerMemory, "memory that reading \(count) rows took",
+                    ours: ProcessPeak.megabytes(.now) - before,
+                    unit: "MB", goal: .atMost(100)),
+            ]
+        }
+    }
+
+    func changes() async throws -> [Measurement] {
+        let count = workbench.options.size(200_000, quick: 2_000)
+        return try await withDatabase(rows: count) { database in
+            let consumer = database.consumer("changes", of: database.objects(Reading.self))
+            _ = try await consumer.runOnce { try await $0.commit() }
+            var (few, many): ([Double], [Double]) = ([], [])
+            for run in 0..<workbench.options.runs {
+                try await touch(0..<10, run, in: database)
+                few.append(
+                    try await workbench.seconds {
+                        let again = database.consumer("changes", of: database.objects(Reading.self))
+                        try check(try await again.runOnce { try await $0.commit() }, is: 10, "the changed rows")
+                    } * 1_000)
+                try await touch(0..<count, run, in: database)
+                many.append(
+                    try await rate(of: count) {
+                        try check(try await consumer.runOnce { try await $0.commit() }, is: count, "the changed rows")
+                    })
+            }
+            return [
+                Measurement(
+                    .consumerRestart, "a consumer that begins again after 10 changes among \(count) rows",
+                    ours: few.median, unit: "ms", goal: .atMost(50), samples: ["ours": few]),
+                Measurement(
+                    .consumerChanges, "\(count) changed rows, with a commit for each thousand", ours: many.median,
+                    unit: "rows/s", goal: .atLeast(50_000), samples: ["ours": many]),
+            ]
+        }
+    }
+
+    func queue() async throws -> [Measurement] {
+        let count = workbench.options.size(10_000, quick: 200)
+        var rates: [Double] = []
+        for _ in 0..<workbench.options.runs {
+            rates.append(
+                try await withDatabase(rows: count) { database in
+                    let queue = database.queue(
+                        "work", of: database.objects(Reading.self).where { $0.id >= 0 }.sorted(by: \.id))
+                    return try await rate(of: count) {
+                        let done = try await queue.runOnce(workers: 8) { reading, _ in
+                            { try $0.delete(Reading.self, key: reading.id) }
+                        }
+                        try check(done, is: count, "the rows that were done")
+                    }
+                })
+        }
+        return [
+            Measurement(
+                .workQueue, "\(count) rows of a queue with 8 workers, each with a transaction of its own",
+                ours: rates.median, unit: "rows/s", goal: .none, samples: ["ours": rates])
+        ]
+    }
+
+    // MARK: The database
+
+    private func withDatabase<Result>(rows: Int, _ body: (ServerDatabase) async throws -> Result) async throws -> Result
+    {
+        let server = try SyncServer(
+            ServerConfiguration(dataFolder: workbench.freshPath("server"), port: 0, isDevelopment: true))
+        do {
+            let database = try await server.database("bench", models: [Reading.self])
+            try await touch(0..<rows, 0, in: database)
+            let result = try await body(database)
+            await server.stop()
+            return result
+        } catch {
+            await server.stop()
+            throw error
+        }
+    }
+
+    /// Writes rows, each with another value than before.
+    private func touch(_ range: Range<Int>, _ run: Int, in database: ServerDatabase) async throws {
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: 10_000) {
+            let part = start..<min(start + 10_000, range.upperBound)
+            try await database.write { transaction in
+                for reading in Reading.numbered(part) { try transaction.upsert(reading.changed(run)) }
+            }
+        }
+    }
+
+    private func rate(of count: Int, _ body: () async throws -> Void) async throws -> Double {
+        Double(count) / (try await workbench.seconds(body))
+    }
+}

@@ -1,0 +1,212 @@
+public import Sluice
+internal import SluiceModel
+package import SluiceServer
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Handles the results of a query, and then every change of them, exactly once in what it writes to the same database.
+///
+/// ```swift
+/// let late = airport.objects(Departure.self).where { $0.delay >= 60 }
+/// try await airport.consumer("alerts", of: late).run { batch in
+///     for item in batch.upserts { try await pager.send(item.value, idempotencyKey: item.id) }
+///     try await batch.commit { transaction in
+///         for item in batch.upserts { try transaction.upsert(Alert(item.value)) }
+///         for gone in batch.removals { try transaction.delete(Alert.self, key: gone.key) }
+///     }
+/// }
+/// ```
+///
+/// The database keeps under the name how far the consumer has come, and ``ConsumerBatch/commit(_:)`` stores that in one
+/// transaction with what follows from the batch. So after a kill at any moment it goes on where it was, and nothing is
+/// written twice or left out. Effects elsewhere happen at least once, and ``ConsumerBatch/Item/id`` tells a repetition.
+///
+/// It begins with all results, in the order of their keys. Afterwards it is given what has changed since, each object once
+/// with its last state, however long it was away. Two consumers with one name do not share its work: the later takes it
+/// over, and the earlier ends with ``JobError/Code/superseded``.
+public struct Consumer<Element: ResultElement>: Sendable {
+    /// How a consumer handles failures, and how much it is given at a time.
+    public struct Options: Sendable {
+        /// What becomes of an object that cannot be handled.
+        public enum Poison: Sendable {
+            /// It is left out and kept among the dead letters, and the consumer goes on.
+            case park
+            /// The consumer ends with the error.
+            case stop
+        }
+
+        /// The most objects of a batch.
+        public var limit = 1_000
+        /// What becomes of an object that has failed ``attempts`` times alone.
+        public var onPoison = Poison.park
+        /// How often a batch is tried before it is halved, and an object before it counts as poison.
+        public var attempts = 4
+        /// How long to wait before a batch is tried again.
+        public var backoff = Backoff.exponential(.seconds(1), max: .seconds(300))
+        package var sizes = ChunkSizes()
+
+        public init() {}
+    }
+
+    /// The name, which is unique among the consumers of the database.
+    public let name: String
+    private let options: Options
+    private let reader: ConsumerReader
+
+    init(_ results: ServerResults<Element>, _ name: String, _ options: Options) {
+        self.name = name
+        self.options = options
+        reader = ConsumerReader(results.database, name, options.sizes) { try results.query(in: $0) }
+    }
+
+    // MARK: Handling
+
+    /// Handles batches until the task is cancelled.
+    ///
+    /// A batch for which `body` throws, or which it does not commit, is tried again after a while, and then in halves,
+    /// until the object that fails is alone. What becomes of that, ``Options/onPoison`` says. An object that cannot be read
+    /// as `Element` fails in the same way.
+    ///
+    /// - Parameter body: handles a batch and commits it.
+    /// - Throws: ``JobError`` when the name is taken, or was taken over; `QueryError`; ``ServerError`` when the database
+    ///   cannot be used any more; with ``Options/Poison/stop`` what `body` throws. It returns when the task is cancelled.
+    public func run(_ body: @escaping @Sendable (ConsumerBatch<Element>) async throws -> Void) async throws {
+        try await handle(untilDone: false, body)
+    }
+
+    /// Handles batches until nothing is left at the moment: a job that is run now and then.
+    ///
+    /// - Parameter body: as for ``run(_:)``.
+    /// - Returns: how many objects were handled.
+    /// - Throws: as ``run(_:)``; `CancellationError` when the task was cancelled.
+    @discardableResult
+    public func runOnce(_ body: @escaping @Sendable (ConsumerBatch<Element>) async throws -> Void) async throws -> Int {
+        let count = try await handle(untilDone: true, body)
+        try Task.checkCancellation()
+        return count
+    }
+
+    @discardableResult
+    private func handle(
+        untilDone: Bool, _ body: @Sendable (ConsumerBatch<Element>) async throws -> Void
+    ) async throws -> Int {
+        let arrivals = try await begin()
+        defer { arrivals.end() }
+        var retries = Retries(options.limit, attempts: options.attempts, options.backoff)
+        var count = 0
+        while !Task.isCancelled {
+            guard let part = try await reader.take(retries.limit) else {
+                if untilDone { break }
+                await arrivals.next()
+                continue
+            }
+            do {
+                let batch = try batch(part)
+                try await body(batch)
+                try reader.checkCommitted(part)
+                count += part.range.count
+                retries.noteSuccess()
+            } catch {
+                if Task.isCancelled { break }
+                if error.endsJob { throw error }
+                // Nobody knows how far the consumer has come.
+                if (error as? ServerError)?.code == .outcomeUnknown { try await reader.rewind() }
+                guard let wait = retries.noteFailure(of: part.range.count) else {
+                    guard options.onPoison == .park else { throw error }
+                    try await park(part, error, attemptCount: options.attempts)
+                    retries.noteSuccess()
+                    continue
+                }
+                await reader.database.access.sleep(for: wait)
+            }
+        }
+        return count
+    }
+
+    private func begin() async throws -> Arrivals {
+        try await reader.open()
+        try await reader.rewind()
+        return try await Arrivals(reader.database.access)
+    }
+
+    /// Leaves out the object of a part, and keeps it among the dead letters.
+    private func park(_ part: ChunkPart, _ error: any Error, attemptCount: Int) async throws {
+        guard let item = part.items.first else {
+            return try await reader.commit(part) { _ in }
+        }
+        let version = if case .upsert(let row) = item { row.version } else { part.chunk.version }
+        let letter = DeadLetterRecord(
+            error, attemptCount: attemptCount, time: try await reader.database.access.time(), version: version)
+        let record = JobRecord(
+            .init(
+                space: ConsumerState.deadSpace(name),
+                name: DeadLetterRecord.name(of: part.chunk.schema[part.chunk.classIndex].name, item.key)),
+            value: letter.wireBytes())
+        try await reader.commit(part, jobs: [.set(record)]) { _ in }
+        reader.database.access.note(
+            .error, "a consumer has given up an object",
+            [("consumer", name), ("class", part.chunk.schema[part.chunk.classIndex].name), ("error", letter.error)])
+    }
+
+    /// The batches as a sequence: a loop over it handles and commits each. A batch that was not committed comes again with
+    /// the next step, and an error that the loop's body throws ends the loop; ``run(_:)`` tries again.
+    public var batches: ConsumerBatches<Element> { ConsumerBatches(self) }
+
+    fileprivate func open() async throws -> Arrivals { try await begin() }
+
+    fileprivate func next(_ arrivals: Arrivals) async throws -> ConsumerBatch<Element>? {
+        while !Task.isCancelled {
+            if let part = try await reader.take(options.limit) { return try batch(part) }
+            await arrivals.next()
+        }
+        return nil
+    }
+
+    private func batch(_ part: ChunkPart) throws -> ConsumerBatch<Element> {
+        let schema = part.chunk.schema
+        let className = schema[part.chunk.classIndex].name
+        let binding = try reader.database.bindings.binding(
+            of: Element.self, classIndex: part.chunk.classIndex, schema: schema)
+        var upserts: [ConsumerBatch<Element>.Item] = []
+        var removals: [ConsumerBatch<Element>.Removal] = []
+        for item in part.items {
+            let identity = Identity(className: className, key: item.key)
+            switch item {
+            case .upsert(let row):
+                upserts.append(
+                    .init(
+                        value: try Element.decode(row, binding), identity: identity, version: row.version,
+                        id: reader.id(of: row, ofClass: className)))
+            case .removal(_, let reason): removals.append(.init(identity: identity, reason: reason))
+            }
+        }
+        return ConsumerBatch(part, upserts: upserts, removals: removals, reader: reader)
+    }
+}
+
+/// The batches of a consumer as an asynchronous sequence; see ``Consumer/batches``.
+public struct ConsumerBatches<Element: ResultElement>: AsyncSequence, Sendable {
+    private let consumer: Consumer<Element>
+
+    init(_ consumer: Consumer<Element>) { self.consumer = consumer }
+
+    /// Makes an iterator, which takes the consumer's name with its first ``Iterator/next()``.
+    public func makeAsyncIterator() -> Iterator { Iterator(consumer: consumer) }
+
+    /// Takes one batch after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        let consumer: Consumer<Element>
+        private var arrivals: Arrivals?
+
+        init(consumer: Consumer<Element>) { self.consumer = consumer }
+
+        /// Waits for the next batch, or the same again if it was not committed; nil when the task was cancelled.
+        ///
+        /// - Throws: as ``Consumer/run(_:)``; `ModelError` for the first object that cannot be read as its type.
+        public mutating func next() async throws -> ConsumerBatch<Element>? {
+            if arrivals == nil { arrivals = try await consumer.open() }
+            guard let arrivals else { return nil }
+            return try await consumer.next(arrivals)
+        }
+    }
+}

@@ -1,0 +1,236 @@
+internal import Sluice
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceServer
+internal import SluiceStorage
+internal import Synchronization
+
+/// Gives a consumer the parts of what it is still to handle, one at a time, and stores how far it has come.
+///
+/// Its life: closed, then open with a holder's number that the database knows, then superseded when another consumer has
+/// taken the name. One task at a time takes parts.
+final class ConsumerReader: Sendable {
+    private enum Phase {
+        case closed
+        case open
+    }
+
+    private struct State {
+        var phase = Phase.closed
+        /// As the database has it.
+        var stored: ConsumerState
+        /// From where the next chunk is read: beyond the stored checkpoint where the log told of nothing for the query.
+        var place: Checkpoint?
+        var chunk: ConsumerChunk?
+        /// The items of the chunk before this position are handled.
+        var position = 0
+        /// Which part was given out last; 0 for none that can be committed.
+        var given: UInt64 = 0
+        var lastNumber: UInt64 = 0
+        /// How many objects were handled since the beginning with all results.
+        var done = 0
+        /// How many results there were at that beginning.
+        var known: Int?
+    }
+
+    let database: ServerDatabase
+    let name: String
+    private let query: @Sendable (Schema) throws -> Query
+    private let sizes: ChunkSizes
+    private let state: Mutex<State>
+    /// After how many versions without anything for the consumer its checkpoint is stored all the same, so that the log
+    /// need not be kept.
+    private static let idleVersionCountMax: UInt64 = 10_000
+
+    init(
+        _ database: ServerDatabase, _ name: String, _ sizes: ChunkSizes,
+        _ query: @escaping @Sendable (Schema) throws -> Query
+    ) {
+        self.database = database
+        self.sizes = sizes
+        self.name = name
+        self.query = query
+        state = Mutex(State(stored: ConsumerState(holder: .random(in: 1 ... .max), query: "")))
+    }
+
+    // MARK: Opening
+
+    /// Takes the name, unless that was done.
+    ///
+    /// - Throws: ``JobError/Code/nameTaken``; ``ServerError``; `QueryError`.
+    func open() async throws {
+        guard state.withLock({ $0.phase == .closed }) else { return }
+        try JobError.check(name: name, of: "consumer")
+        let (name, query, holder) = (name, query, state.withLock { $0.stored.holder })
+        let text = try await database.access.perform { try query($0.schema).canonicalText }
+        let key = ConsumerState.key(name)
+        let opened = try await database.writeJobs { records in
+            var opened = ConsumerState(holder: holder, query: text)
+            if let record = try records.job(key) {
+                let stored = try ConsumerState(record)
+                guard stored.query == text else {
+                    throw JobError(
+                        .nameTaken,
+                        "the consumer '\(name)' is of the query '\(stored.query)', not of '\(text)': use another name, or "
+                            + "remove the consumer with removeConsumer(_:)")
+                }
+                opened = stored
+                opened.holder = holder
+            }
+            return (opened, [.set(opened.record(name))])
+        }
+        state.withLock { state in
+            state.phase = .open
+            state.stored = opened
+            state.place = opened.checkpoint
+        }
+    }
+
+    /// Lets go of what was read, so that it is read again from the checkpoint that the database has.
+    func rewind() async throws {
+        let key = ConsumerState.key(name)
+        let record = try await database.access.jobs { try $0.job(key) }
+        guard let record else { throw superseded }
+        let stored = try ConsumerState(record)
+        try state.withLock { state in
+            guard stored.holder == state.stored.holder else { throw superseded }
+            state.stored = stored
+            state.chunk = nil
+            state.position = 0
+            state.given = 0
+            state.place = state.stored.checkpoint
+        }
+    }
+
+    // MARK: Reading
+
+    /// The next part to handle: the one that was given last, where it was not committed.
+    ///
+    /// - Parameter limit: at most so many objects.
+    /// - Returns: nil if there is nothing at the moment.
+    func take(_ limit: Int) async throws -> ChunkPart? {
+        while true {
+            if let part = state.withLock({ Self.part(of: &$0, limit) }) { return part }
+            let (place, isNew) = state.withLock { ($0.place, $0.known == nil) }
+            let chunk = try await database.access.chunk(after: place, sizes, of: query)
+            if chunk.isReading, isNew || chunk.isReset { try await count() }
+            let isOver = state.withLock { state in
+                if chunk.isReset { state.done = 0 }
+                if !chunk.isReading { state.known = nil }
+                guard chunk.items.isEmpty, !chunk.isReset else {
+                    state.chunk = chunk
+                    state.position = 0
+                    return false
+                }
+                state.place = chunk.end
+                return chunk.isLast
+            }
+            guard isOver else { continue }
+            try await storeIdlePlace()
+            return nil
+        }
+    }
+
+    private static func part(of state: inout State, _ limit: Int) -> ChunkPart? {
+        guard let chunk = state.chunk else { return nil }
+        state.lastNumber += 1
+        state.given = state.lastNumber
+        let end = min(chunk.items.count, state.position + max(1, limit))
+        return ChunkPart(
+            chunk: chunk, range: state.position..<end, number: state.given, done: state.done, known: state.known)
+    }
+
+    private func count() async throws {
+        let query = query
+        let count = try await database.access.query { objects in try objects.count(matching: query(objects.schema)) }
+        state.withLock { $0.known = max(count, $0.done) }
+    }
+
+    /// Stores how far the log was read, where nothing in it was for the consumer for long.
+    private func storeIdlePlace() async throws {
+        let (stored, place) = state.withLock { ($0.stored, $0.place) }
+        guard let place, place != stored.checkpoint, case .changes(let version, nil, nil, _) = place.place else {
+            return
+        }
+        let before = stored.checkpoint?.version ?? 0
+        let isReading = if case .reading? = stored.checkpoint?.place { true } else { stored.checkpoint == nil }
+        guard isReading || version - min(before, version) >= Self.idleVersionCountMax else { return }
+        var next = stored
+        next.checkpoint = place
+        try await store(next, []) { _ in }
+    }
+
+    // MARK: Committing
+
+    /// Stores that a part was handled, with what follows from it.
+    ///
+    /// - Parameters:
+    ///   - jobs: what else becomes of records.
+    ///   - body: writes what follows.
+    func commit<Result: Sendable>(
+        _ part: ChunkPart, jobs: [JobChange] = [],
+        _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+    ) async throws -> Result {
+        let stored = try state.withLock { state in
+            guard state.given == part.number else {
+                throw JobError(
+                    .batchOver,
+                    "a batch of the consumer '\(name)' was committed before, or comes again: commit each batch once, "
+                        + "before the next is taken")
+            }
+            return state.stored
+        }
+        var next = stored
+        next.checkpoint = part.checkpoint
+        next.handledCount += UInt64(part.range.count)
+        let result = try await store(next, jobs, body)
+        state.withLock { state in
+            guard state.given == part.number else { return }
+            state.given = 0
+            state.done += part.range.count
+            state.position = part.range.upperBound
+            guard state.position >= part.chunk.items.count else { return }
+            state.chunk = nil
+            state.position = 0
+            state.place = part.chunk.end
+        }
+        return result
+    }
+
+    /// Stores another state, if nobody has taken the name since.
+    private func store<Result: Sendable>(
+        _ next: ConsumerState, _ jobs: [JobChange],
+        _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+    ) async throws -> Result {
+        var next = next
+        next.committedAt = try await database.access.time()
+        let (name, state, superseded) = (name, next, superseded)
+        let result = try await database.write { records, _ in
+            guard let record = try records.job(ConsumerState.key(name)),
+                try ConsumerState(record).holder == state.holder
+            else { throw superseded }
+            return [.set(state.record(name))] + jobs
+        } _: { transaction in
+            try body(transaction)
+        }
+        self.state.withLock { $0.stored = state }
+        return result
+    }
+
+    /// - Throws: ``JobError/Code/notCommitted`` if a part was given out and not committed.
+    func checkCommitted(_ part: ChunkPart) throws {
+        guard state.withLock({ $0.given == part.number }) else { return }
+        throw JobError(
+            .notCommitted,
+            "the consumer '\(name)' has handled a batch without committing it: end each batch with commit(_:)")
+    }
+
+    private var superseded: JobError {
+        JobError(
+            .superseded,
+            "another consumer has taken the name '\(name)' since, or it was removed: one process at a time can have it")
+    }
+
+    /// What names the state of an object for this consumer.
+    func id(of row: Row, ofClass className: String) -> String { "\(name)/\(className)/\(row.key)/\(row.version)" }
+}

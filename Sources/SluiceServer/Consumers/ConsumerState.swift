@@ -1,0 +1,116 @@
+package import SluiceModel
+package import SluiceStorage
+package import SluiceWire
+
+/// What a database keeps of a consumer: who holds its name, its query, and how far it has come.
+package struct ConsumerState: Sendable, Hashable {
+    /// Begins anew with each consumer that takes the name.
+    package var holder: UInt64
+    /// The query in its own grammar.
+    package var query: String
+    /// Nil before the first commit.
+    package var checkpoint: Checkpoint?
+    /// How many objects were handled.
+    package var handledCount: UInt64 = 0
+    /// When it committed last.
+    package var committedAt: Timestamp?
+
+    private static let format: UInt8 = 1
+    package static let prefix = "consumer/"
+
+    package static func key(_ name: String) -> JobRecord.Key { .init(space: prefix + name) }
+
+    /// Where the dead letters of a consumer are, by object.
+    package static func deadSpace(_ name: String) -> String { "consumer-dead/" + name }
+
+    package func record(_ name: String) -> JobRecord { JobRecord(Self.key(name), value: wireBytes()) }
+
+    /// - Throws: `WireError` if the record was made by a newer version.
+    package init(_ record: JobRecord) throws { try self.init(wireBytes: record.value) }
+
+    package init(holder: UInt64, query: String) {
+        self.holder = holder
+        self.query = query
+    }
+}
+
+extension ConsumerState: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
+        writer.byte(Self.format)
+        writer.fixed64(holder)
+        writer.string(query)
+        writer.optional(checkpoint) { $1.encode(into: &$0) }
+        writer.varint(handledCount)
+        writer.optional(committedAt) { $0.zigzag($1.microseconds) }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        let format = try reader.byte()
+        guard format == Self.format else {
+            throw WireError(.malformed, "\(format) is no format of a consumer", offset: reader.offset)
+        }
+        holder = try reader.fixed64()
+        query = try reader.string()
+        checkpoint = try reader.optional { reader throws(WireError) in try Checkpoint(from: &reader) }
+        handledCount = try reader.varint()
+        committedAt = try reader.optional { reader throws(WireError) in
+            Timestamp(microseconds: try reader.zigzag())
+        }
+    }
+}
+
+/// An object that a job has given up, as a database keeps it.
+package struct DeadLetterRecord: Sendable, Hashable {
+    package var error: String
+    package var attemptCount: UInt64
+    package var time: Timestamp
+    /// The version of the object that failed.
+    package var version: UInt64
+
+    /// The most bytes of an error's text that are kept.
+    private static let textByteCountMax = 2_000
+    private static let format: UInt8 = 1
+
+    /// What names an object among the dead letters.
+    package static func name(of className: String, _ key: ObjectKey) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.string(className)
+        key.encode(into: &writer)
+        return writer.bytes
+    }
+
+    /// The object that a name is of.
+    package static func identity(of name: [UInt8]) throws(WireError) -> Identity {
+        try ByteReader.decode(name, limits: .standard) { reader throws(WireError) in
+            Identity(className: try reader.string(), key: try ObjectKey(from: &reader))
+        }
+    }
+
+    package init(_ error: any Error, attemptCount: Int, time: Timestamp, version: UInt64) {
+        self.error = String(decoding: "\(error)".utf8.prefix(Self.textByteCountMax), as: UTF8.self)
+        self.attemptCount = UInt64(attemptCount)
+        self.time = time
+        self.version = version
+    }
+}
+
+extension DeadLetterRecord: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
+        writer.byte(Self.format)
+        writer.string(error)
+        writer.varint(attemptCount)
+        writer.zigzag(time.microseconds)
+        writer.varint(version)
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        let format = try reader.byte()
+        guard format == Self.format else {
+            throw WireError(.malformed, "\(format) is no format of a dead letter", offset: reader.offset)
+        }
+        error = try reader.string()
+        attemptCount = try reader.varint()
+        time = Timestamp(microseconds: try reader.zigzag())
+        version = try reader.varint()
+    }
+}

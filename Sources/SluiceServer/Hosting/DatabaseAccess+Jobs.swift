@@ -1,0 +1,77 @@
+package import SluiceModel
+package import SluiceQuery
+package import SluiceStorage
+
+/// What jobs of this process do with a database.
+extension DatabaseAccess {
+    /// Reads records of jobs on the queue.
+    package func jobs<Result: Sendable>(
+        _ body: @escaping @Sendable (any JobRecords) throws -> Result
+    ) async throws -> Result { try await worker.perform { engine, _ in try body(engine.jobs) } }
+
+    /// Waits for a time, or until the task is cancelled.
+    package func sleep(for time: Duration) async {
+        guard time > .zero else { return }
+        let waiting = AsyncStream<Void>.makeStream()
+        worker.call(after: time) { waiting.continuation.finish() }
+        for await _ in waiting.stream {}
+    }
+
+    /// Says something about a job in the log.
+    package func note(_ level: LogLevel, _ message: String, _ details: [(String, String)] = []) {
+        worker.note(level, message, details)
+    }
+
+    /// The server's wall clock.
+    package func time() async throws -> Timestamp { try await worker.perform { _, now in now } }
+
+    /// Finds what a consumer is to be given after a checkpoint; nothing but what the log tells of is read on the queue.
+    ///
+    /// - Parameters:
+    ///   - checkpoint: nil to begin with all results.
+    ///   - query: makes the query for the schema as it is.
+    package func chunk(
+        after checkpoint: Checkpoint?, _ sizes: ChunkSizes, of query: @escaping @Sendable (Schema) throws -> Query
+    ) async throws -> ConsumerChunk {
+        let step = try await worker.perform { engine, _ -> ConsumerStep in
+            switch try engine.readForConsumer(query(engine.objects.schema), after: checkpoint, sizes) {
+            case .chunk(let chunk): return .chunk(chunk)
+            case .reading(let page):
+                guard let snapshot = try engine.snapshot() else { return .chunk(try engine.read(page)) }
+                return .page(page, TakenSnapshot(snapshot))
+            }
+        }
+        guard case .page(let page, let taken) = step else {
+            guard case .chunk(let chunk) = step else { fatalError("a step is a chunk or a page") }
+            return chunk
+        }
+        return try await withCheckedThrowingContinuation { continuation in
+            worker.performBeside {
+                defer { taken.snapshot.close() }
+                continuation.resume(with: Result { try page.read(in: taken.snapshot) })
+            }
+        }
+    }
+
+    /// Has a closure called after each group that becomes durable, and when the database can no longer be observed.
+    ///
+    /// - Returns: ends that.
+    package func ring(_ ring: @escaping @Sendable () -> Void) async throws -> @Sendable () -> Void {
+        let worker = worker
+        let number = try await worker.perform { engine, _ in engine.beginRinging(ring) }
+        return { worker.performLater { $0.endRinging(number) } }
+    }
+}
+
+private enum ConsumerStep: Sendable {
+    case chunk(ConsumerChunk)
+    case page(ResultPage, TakenSnapshot)
+}
+
+/// A snapshot on its way from the queue to where it is read.
+private struct TakenSnapshot: @unchecked Sendable {
+    // Sound because one thread at a time has it.
+    let snapshot: any ServerSnapshot
+
+    init(_ snapshot: any ServerSnapshot) { self.snapshot = snapshot }
+}

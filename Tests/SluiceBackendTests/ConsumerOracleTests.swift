@@ -1,0 +1,130 @@
+import SluiceBackend
+import SluiceServer
+import SluiceTesting
+import Synchronization
+import TestSupport
+import Testing
+
+/// What consumers derive equals what the queries find, whatever is written between, and wherever the consumers are
+/// killed.
+@Suite(.ownThread) struct ConsumerOracleTests {
+    private struct Killed: Error {}
+
+    /// A world of flights in which consumers are killed.
+    private final class World: @unchecked Sendable {
+        // Sound because one task at a time uses it.
+        let server: TestServer
+        var nyc: ServerDatabase
+        var generator: SeededGenerator
+        let query: String
+        let sizes: ChunkSizes
+        /// The states that were committed, to find one that comes twice.
+        let committed = Mutex<Set<String>>([])
+
+        init(seed: Int, query: String) async throws {
+            generator = SeededGenerator(seed: UInt64(seed))
+            server = try TestServer()
+            nyc = try await server.database(models: models)
+            self.query = query
+            var sizes = ChunkSizes()
+            sizes.rowCountMax = Int.random(in: 1...12, using: &generator)
+            sizes.objectCountMax = Int.random(in: 1...8, using: &generator)
+            sizes.stretchCountMax = Int.random(in: 2...4, using: &generator)
+            self.sizes = sizes
+        }
+
+        func write() async throws {
+            let steps = (0..<Int.random(in: 1...4, using: &generator)).map { _ in
+                (
+                    id: "F\(Int.random(in: 0..<24, using: &generator))",
+                    kind: Int.random(in: 0..<10, using: &generator),
+                    delay: 10 * Int.random(in: 0..<12, using: &generator),
+                    text: ["A", "B", "C"].randomElement(using: &generator)!
+                )
+            }
+            try await nyc.write { transaction in
+                for step in steps {
+                    switch step.kind {
+                    case 0...3: try transaction.upsert(Flight(id: step.id, delay: step.delay, gate: step.text))
+                    case 4 where try transaction.object(Flight.self, key: step.id) != nil:
+                        try transaction.update(Flight(id: step.id)) { $0.gate = step.text }
+                    case 5 where try transaction.object(Flight.self, key: step.id) != nil:
+                        try transaction.update(Flight(id: step.id)) { $0.carrier = Link(key: step.text) }
+                    case 6: try transaction.upsert(Carrier(code: step.text, name: "\(step.delay % 20)"))
+                    case 7: try transaction.delete(Flight.self, key: step.id)
+                    case 8: try transaction.delete(Carrier.self, key: step.text)
+                    default: try transaction.upsert(Note(text: step.text))
+                    }
+                }
+            }
+        }
+
+        /// Lets a consumer work until it is killed or nothing is left.
+        func consume(chance: Double) async throws {
+            var options = Consumer<Flight>.Options()
+            options.limit = Int.random(in: 1...10, using: &generator)
+            options.sizes = sizes
+            let results = nyc.objects(Flight.self).filter(QueryText(query))
+            let random = Mutex(generator)
+            generator = SeededGenerator(seed: UInt64.random(in: 0 ... .max, using: &generator))
+            let committed = committed
+            func killed() -> Bool { random.withLock { Double.random(in: 0..<1, using: &$0) < chance } }
+            options.onPoison = .stop
+            options.attempts = 1
+            let consumer = nyc.consumer("derived", of: results, options: options)
+            do {
+                try await consumer.runOnce { [self] batch in
+                    if killed() { throw Killed() }
+                    try await batch.commit { transaction in
+                        if batch.isReset {
+                            try transaction.delete(all: transaction.objects(Alert.self))
+                        }
+                        for item in batch.upserts {
+                            try transaction.upsert(Alert(flight: item.value.id, delay: item.value.delay))
+                        }
+                        for gone in batch.removals { try transaction.delete(Alert.self, key: gone.key) }
+                    }
+                    committed.withLock { committed in
+                        if batch.isReset { committed = [] }
+                        for item in batch.upserts {
+                            #expect(committed.insert(item.id).inserted || !isPlain, "\(item.id) came twice")
+                        }
+                    }
+                    if killed() { throw Killed() }
+                    if chance > 0, killed() { try await write() }
+                }
+            } catch is Killed {}
+        }
+
+        var isPlain: Bool { !query.contains("carrier") && !query.contains("LIMIT") }
+
+        func check(_ label: String) async throws {
+            try await consume(chance: 0)
+            let derived = try await nyc.objects(Alert.self).fetch().map { "\($0.flight) \($0.delay)" }.sorted()
+            let found = try await nyc.objects(Flight.self).filter(QueryText(query)).fetch()
+                .map { "\($0.id) \($0.delay)" }.sorted()
+            #expect(derived == found, "\(label)")
+        }
+    }
+
+    private static let queries = [
+        "delay >= 60", "delay >= 60 AND gate == 'A'", "TRUEPREDICATE", "carrier.name == '10'",
+        "delay >= 20 SORT(delay DESC) LIMIT(6)", "gate == 'B' OR carrier.name BEGINSWITH '1'",
+    ]
+
+    @Test(arguments: 0..<48) func whatIsDerivedEqualsWhatIsFound(seed: Int) async throws {
+        let query = Self.queries[seed % Self.queries.count]
+        let world = try await World(seed: seed, query: query)
+        for _ in 0..<30 { try await world.write() }
+        for round in 0..<14 {
+            try await world.consume(chance: 0.3)
+            for _ in 0..<Int.random(in: 0...8, using: &world.generator) { try await world.write() }
+            if Int.random(in: 0..<10, using: &world.generator) == 0 {
+                try await world.server.restart()
+                world.nyc = try await world.server.database(models: models)
+            }
+            if round % 4 == 3 { try await world.check("seed \(seed), round \(round): \(query)") }
+        }
+        try await world.check("seed \(seed): \(query)")
+    }
+}
