@@ -143,6 +143,14 @@ public final class ServerDatabase: Sendable {
 
     private func write<Result: Sendable>(
         actingAs user: String?, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+    ) async throws -> Result { try await write(actingAs: user, { _ in [] }, body) }
+
+    /// Runs a transaction, with what it does to the records of jobs.
+    ///
+    /// - Parameter jobs: looks at the records as they are, before `body` runs; what it throws ends the transaction.
+    func write<Result: Sendable>(
+        actingAs user: String? = nil, _ jobs: @escaping @Sendable (any JobRecords) throws -> [JobChange],
+        _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         let (bindings, limits, countMax) = (bindings, access.limits, access.operationCountMax)
         let inverses = inverses
@@ -153,6 +161,7 @@ public final class ServerDatabase: Sendable {
             ) {
                 ListEdits.Author(origin: ids.origin, time: max(1, time.microseconds), ids: ids)
             }
+            let jobs = try jobs(objects)
             let scope = WriteScope(bindings, schema: objects.schema, inverses: inverses)
             let result = try scope.open(writer) { try body(WriteTransaction(writer: writer, core: scope)) }
             guard writer.operations.count <= countMax else {
@@ -160,7 +169,7 @@ public final class ServerDatabase: Sendable {
                     .transactionTooLarge,
                     "\(writer.operations.count) operations in one transaction; a server accepts at most \(countMax)")
             }
-            return ((result, writer.receipt), writer.operations)
+            return OwnTransaction((result, writer.receipt), writer.operations, jobs)
         }
         receipt?.settle(nil)
         return result

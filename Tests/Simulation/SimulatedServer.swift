@@ -261,7 +261,7 @@ final class SimulatedServer {
     /// Writes from the server's own process.
     func write(now: Timestamp, _ body: (any ObjectReading) throws -> [ObjectOperation]) throws -> [Output] {
         let before = history.latest
-        try engine.write(by: 1, now: now) { objects, _ in ((), try body(objects)) }
+        try engine.write(by: 1, now: now) { objects, _ in OwnTransaction((), try body(objects)) }
         try history.record(storage)
         try follower.step(now: now)
         try checkBackend()

@@ -156,12 +156,13 @@ struct SessionPlaceTests {
     /// What a database has yet to do for a connection holds on to it.
     @Test func aConnectionThatHasEndedGivesItsPlaceBackWhileADatabaseStillKnowsIt() throws {
         let ledger = QuotaLedger(Quotas())
-        let place = try #require(ledger.connect(from: "192.0.2.1"))
         let peer = PeerConnection(
             SilentConnection(), LoginPeer(address: "192.0.2.1"),
-            ConnectionProtocol(limits: ServerLimits(), login: ByteLogin()), place: place, log: nil
+            ConnectionProtocol(limits: ServerLimits(), login: ByteLogin()),
+            place: try #require(ledger.connect(from: "192.0.2.1")), log: nil
         ) { _, _ in }
-        withExtendedLifetime((peer, place)) { peer.disconnected(because: "the test ends it") }
+        #expect(ledger.heldCounts.connections == 1)
+        peer.disconnected(because: "the test ends it")
         #expect(ledger.heldCounts.connections == 0)
         withExtendedLifetime(peer) {}
     }

@@ -33,14 +33,18 @@ import Testing
                     time: Timestamp(microseconds: 5))),
             .nonce(client: 6, ObjectID(high: 1, low: 3)), .seen([6, 7], at: Timestamp(microseconds: 7)),
             .mark(9), .comparison,
+            .job(
+                JobRecord(
+                    .init(space: "s", name: [1]), due: Timestamp(microseconds: 4), value: [7])),
+            .jobRemoval(.init(space: "s", name: [2])),
         ])
 
     /// Written out by hand from the description of the format, so that a change of it is noticed.
     private static let everyStepBytes = """
-        01 07 d00f 01 01 77 0f 00 03 09 00 28 15 03 00020141 00 0103 00020142 09 0102 01 01 01 0304 00020143 02 00 01 03 0a \
+        01 07 d00f 01 01 77 11 00 03 09 00 28 15 03 00020141 00 0103 00020142 09 0102 01 01 01 0304 00020143 02 00 01 03 0a \
         02 0102 02 03 08 03 04 02 04 01 05 05 0100000000000000 06 00 07 01 00 07 00 01 02 08 06 \
         0b 06 010175 00000000000000010000000000000002 00000000000000010000000000000004 03 0a 0c 06 00000000000000010000000000000003 0d 02 06 07 0e \
-        0e 0900000000000000 0f 060141 030a 0318
+        0e 0900000000000000 0f 10 0173 0101 01 08 0107 11 0173 0102 060141 030a 0318
         """
 
     private static func hexadecimal(_ bytes: [UInt8]) -> String {

@@ -66,7 +66,7 @@ struct StateDigestTests {
         "UPDATE o_Car SET _version = 2 WHERE p_vin = 'A'",
         "UPDATE _clients SET sequence = 5", "UPDATE _clients SET user = 'bob'", "UPDATE _clients SET nonce = x'00'",
         "INSERT INTO _rejections (client, sequence, rejection) VALUES (1, 1, x'00')",
-        "UPDATE _epochs SET id = id + 1",
+        "UPDATE _epochs SET id = id + 1", "INSERT INTO _jobs (space, name, value) VALUES ('a', x'01', x'02')",
         "UPDATE _meta SET value = value + 1 WHERE name = 'lastClient'",
     ])
     func `a change of anything that counts changes the digest`(sql: String) throws {

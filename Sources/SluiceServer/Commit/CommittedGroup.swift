@@ -58,7 +58,7 @@ extension CommittedGroup {
             case .transaction(let transaction): sequences[transaction.clientID] = transaction.sequence
             case .rejection(let client, _, _): rejected.insert(client)
             case .confirmation, .progress, .nonce, .seen, .forgetting: break
-            case .schema, .removal, .trim, .mark: break
+            case .schema, .removal, .trim, .mark, .job, .jobRemoval: break
             case .comparison: isComparison = true
             }
         }

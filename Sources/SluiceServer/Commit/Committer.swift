@@ -173,27 +173,29 @@ final class Committer {
     /// - Parameters:
     ///   - duty: what the server must have when the journal takes it; nil for nothing.
     ///   - publish: as for the uploads of sessions.
-    ///   - upload: makes the transaction for the present state, again if other engines were first; nil if it has nothing
-    ///     to write.
+    ///   - transaction: makes the transaction for the present state, again if other engines were first: its upload, nil if
+    ///     it writes no object, and what it does to the records of jobs.
     /// - Returns: nil if there was nothing to write.
-    /// - Throws: what `upload` throws.
+    /// - Throws: what `transaction` throws.
     func commit(
         now: Timestamp, holding duty: HeldDuty?, following publish: (CommittedGroup) -> Void,
-        making upload: () throws -> Upload?
+        making transaction: () throws -> (upload: Upload?, jobs: [JobChange])
     ) throws -> Outcome? {
         var isEmpty = false
+        var jobs: [JobChange] = []
         func make() throws(Refusal) -> [Upload] {
             do {
-                let made = try upload()
-                isEmpty = made == nil
-                return made.map { [$0] } ?? []
+                let made = try transaction()
+                jobs = made.jobs
+                isEmpty = made.upload == nil && jobs.isEmpty
+                return made.upload.map { [$0] } ?? []
             } catch { throw Refusal(cause: error) }
         }
         let outcome = outcome(of: []) {
             try database.checkQuota()
             if let duty, !duty.isHeld { throw DutyLost() }
             return try pipeline.commit(
-                make(), with: isEmpty ? [] : ownSteps, holding: duty, now: now, following: publish)
+                make(), with: isEmpty ? [] : jobs.map(\.step) + ownSteps, holding: duty, now: now, following: publish)
         }
         if case .failed(let refusal as Refusal, _) = outcome { throw refusal.cause }
         return isEmpty ? nil : outcome

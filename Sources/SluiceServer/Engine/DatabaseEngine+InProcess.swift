@@ -24,13 +24,13 @@ extension DatabaseEngine {
     ///   - handle: who writes; its observers are told that they wrote it themselves.
     ///   - userID: the user whose write it counts as, whom rules and validators bind; nil for the server itself.
     ///   - duty: what the server must have when the journal takes it; nil for nothing.
-    ///   - body: returns its result and the operations, which were made for the state and at the time that it is given.
-    ///     It runs again where another engine has appended to the journal meanwhile.
+    ///   - body: makes the transaction for the state and at the time that it is given. It runs again where another engine
+    ///     has appended to the journal meanwhile.
     /// - Throws: what `body` throws; ``ServerError`` when the transaction was rejected or could not be stored. Nothing
     ///   of it is stored then, except perhaps after ``ServerError/Code/outcomeUnknown``.
     package func write<Result>(
         by handle: UInt64, as userID: String? = nil, holding duty: HeldDuty? = nil, now: Timestamp,
-        _ body: (any TrialStorage, HybridTimestamp) throws -> (Result, [ObjectOperation])
+        _ body: (any TrialStorage, HybridTimestamp) throws -> OwnTransaction<Result>
     ) throws -> Result {
         if let error = database.storage.damage ?? database.storage.obstacle ?? database.silence {
             throw ServerError(writing: database.name, because: error)
@@ -43,14 +43,17 @@ extension DatabaseEngine {
         var result: Result?
         let outcome = try committer.commit(now: now, holding: duty, following: publishFollowed) {
             let timestamp = timestamp(now: now)
-            let (made, operations) = try trying { try body($0, timestamp) }
-            result = made
-            guard !operations.isEmpty else { return nil }
+            let made = try trying { try body($0, timestamp) }
+            result = made.result
+            for job in made.jobs { try job.check() }
+            guard !made.operations.isEmpty else { return (nil, made.jobs) }
             if let userID { try openActing(session, userID) }
-            return Upload(
+            let upload = Upload(
                 session: session, clientID: Upload.serverClientID, userID: userID ?? User.serverID,
                 changeset: Changeset(
-                    sequence: 0, baseVersion: database.storage.version, timestamp: timestamp, operations: operations))
+                    sequence: 0, baseVersion: database.storage.version, timestamp: timestamp,
+                    operations: made.operations))
+            return (upload, made.jobs)
         }
         settle(outcome)
         switch outcome {

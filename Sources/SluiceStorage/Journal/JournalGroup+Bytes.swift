@@ -88,6 +88,8 @@ extension JournalStep {
         static let seen: UInt8 = 13
         static let mark: UInt8 = 14
         static let comparison: UInt8 = 15
+        static let job: UInt8 = 16
+        static let jobRemoval: UInt8 = 17
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
@@ -139,6 +141,14 @@ extension JournalStep {
             writer.byte(Tag.mark)
             writer.fixed64(number)
         case .comparison: writer.byte(Tag.comparison)
+        case .job(let record):
+            writer.byte(Tag.job)
+            record.key.encode(into: &writer)
+            writer.optional(record.due) { $0.zigzag($1.microseconds) }
+            writer.data(record.value)
+        case .jobRemoval(let key):
+            writer.byte(Tag.jobRemoval)
+            key.encode(into: &writer)
         case .rules(let bytes):
             writer.byte(Tag.rules)
             writer.data(bytes)
@@ -179,6 +189,15 @@ extension JournalStep {
         case Tag.trim: self = .trim(version: try reader.varint())
         case Tag.mark: self = .mark(try reader.fixed64())
         case Tag.comparison: self = .comparison
+        case Tag.job:
+            self = .job(
+                JobRecord(
+                    try JobRecord.Key(from: &reader),
+                    due: try reader.optional { reader throws(WireError) in
+                        Timestamp(microseconds: try reader.zigzag())
+                    },
+                    value: try reader.data()))
+        case Tag.jobRemoval: self = .jobRemoval(try JobRecord.Key(from: &reader))
         case Tag.rules: self = .rules(try reader.data())
         case let tag: throw WireError(.malformed, "\(tag) is no kind of step", offset: reader.offset)
         }
@@ -204,6 +223,17 @@ extension JournalStep {
         }
         transaction.changes = changes
         self = .transaction(transaction)
+    }
+}
+
+extension JobRecord.Key {
+    fileprivate func encode(into writer: inout ByteWriter) {
+        writer.string(space)
+        writer.data(name)
+    }
+
+    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+        self.init(space: try reader.string(), name: try reader.data())
     }
 }
 

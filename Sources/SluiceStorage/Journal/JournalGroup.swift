@@ -58,6 +58,10 @@ package enum JournalStep: Hashable, Sendable {
     case trim(version: UInt64)
     /// A random number. Engines that write the same at the same time make two groups with it and not the same one.
     case mark(UInt64)
+    /// A record of a job as it is from here on.
+    case job(JobRecord)
+    /// A record of a job that is removed; nothing happens if there is none.
+    case jobRemoval(JobRecord.Key)
     /// A position at which the servers of a cluster compare their replicas (``StateDigest``). It changes nothing.
     case comparison
 }

@@ -112,6 +112,8 @@ extension SQLiteServerStorage {
             try removeFromSchema(classIndex, property)
         case .trim(let version): try dropLog(through: version)
         case .rules(let bytes): try storeRules(bytes)
+        case .job(let record): try store(record)
+        case .jobRemoval(let key): try deleteJob(key)
         }
     }
 

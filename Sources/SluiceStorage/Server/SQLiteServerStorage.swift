@@ -141,6 +141,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             """)
         try MetaTable(connection).set("databaseID", SQLBinding.bytes(of: databaseID))
         try makeEpochs(on: connection)
+        try makeJobs(on: connection)
     }
 
     override var commitCount: UInt64 { version }

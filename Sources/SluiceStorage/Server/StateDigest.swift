@@ -41,6 +41,7 @@ struct StateDigest {
             "SELECT name, value FROM _meta",
             "SELECT id, user, nonce, sequence, version, created, seen FROM _clients",
             "SELECT client, sequence, rejection FROM _rejections", "SELECT id, start FROM _epochs",
+            "SELECT space, name, due, value FROM _jobs",
             "SELECT position, version, accepted, chain FROM _journal ORDER BY position DESC LIMIT 1",
         ]
         for sql in own { try add(sql) }

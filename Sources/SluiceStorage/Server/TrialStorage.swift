@@ -2,7 +2,7 @@ package import SluiceModel
 
 /// A database in which a transaction may write on trial, so that its queries find what it has written so far. Nothing of
 /// it stays, and nobody else sees it.
-package protocol TrialStorage: ObjectReading, QueryPlanning {
+package protocol TrialStorage: ObjectReading, QueryPlanning, JobRecords {
     /// Begins a trial, unless one has begun.
     func beginTrial() throws
 

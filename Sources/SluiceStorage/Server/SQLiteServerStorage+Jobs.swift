@@ -1,0 +1,116 @@
+package import SluiceModel
+
+/// The table of ``JobRecord``.
+extension SQLiteServerStorage {
+    static func makeJobs(on connection: SQLiteConnection) throws {
+        try connection.execute(
+            """
+            CREATE TABLE _jobs (space TEXT NOT NULL, name BLOB NOT NULL, due INTEGER, value BLOB NOT NULL, \
+            PRIMARY KEY (space, name)) WITHOUT ROWID
+            """)
+        try connection.execute("CREATE INDEX _jobs_due ON _jobs (space, due) WHERE due IS NOT NULL")
+    }
+
+    /// - Throws: ``StorageError/Code/journal`` if the record is too large.
+    func store(_ record: JobRecord) throws {
+        guard record.key.name.count + record.value.count <= JobRecord.byteCountMax else {
+            throw StorageError(
+                .journal,
+                "\(connection.name): the record of a job has \(record.key.name.count + record.value.count) bytes; at most "
+                    + "\(JobRecord.byteCountMax)")
+        }
+        let sql = """
+            INSERT INTO _jobs (space, name, due, value) VALUES (?, ?, ?, ?) \
+            ON CONFLICT (space, name) DO UPDATE SET due = excluded.due, value = excluded.value
+            """
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, record.key.space)
+            statement.bind(2, record.key.name)
+            if let due = record.due { statement.bind(3, due.microseconds) } else { statement.bindNull(3) }
+            statement.bind(4, record.value)
+            try statement.run()
+        }
+    }
+
+    func deleteJob(_ key: JobRecord.Key) throws {
+        try connection.withStatement("DELETE FROM _jobs WHERE space = ? AND name = ?") { statement in
+            statement.bind(1, key.space)
+            statement.bind(2, key.name)
+            try statement.run()
+        }
+    }
+
+    package func job(_ key: JobRecord.Key) throws -> JobRecord? {
+        let sql = "SELECT name, due, value FROM _jobs WHERE space = ? AND name = ?"
+        return try connection.withStatement(sql) { statement in
+            statement.bind(1, key.space)
+            statement.bind(2, key.name)
+            return try records(statement, key.space).first
+        }
+    }
+
+    package func jobs(ofSpace space: String, after name: [UInt8]?, countMax: Int) throws -> [JobRecord] {
+        let condition = name == nil ? "" : "AND name > ?2 "
+        let sql = "SELECT name, due, value FROM _jobs WHERE space = ?1 \(condition)ORDER BY name LIMIT ?3"
+        return try connection.withStatement(sql) { statement in
+            statement.bind(1, space)
+            if let name { statement.bind(2, name) }
+            statement.bind(3, Int64(countMax))
+            return try records(statement, space)
+        }
+    }
+
+    package func jobs(ofSpace space: String, dueBy time: Timestamp, countMax: Int) throws -> [JobRecord] {
+        let sql = "SELECT name, due, value FROM _jobs WHERE space = ? AND due <= ? ORDER BY due, name LIMIT ?"
+        return try connection.withStatement(sql) { statement in
+            statement.bind(1, space)
+            statement.bind(2, time.microseconds)
+            statement.bind(3, Int64(countMax))
+            return try records(statement, space)
+        }
+    }
+
+    package func nextDue(ofSpace space: String) throws -> Timestamp? {
+        let sql = "SELECT min(due) FROM _jobs WHERE space = ? AND due IS NOT NULL"
+        return try connection.withStatement(sql) { statement in
+            statement.bind(1, space)
+            guard try statement.step(), !statement.isNull(0) else { return nil }
+            return Timestamp(microseconds: statement.int(0))
+        }
+    }
+
+    package func jobCount(ofSpace space: String) throws -> Int {
+        try connection.withStatement("SELECT count(*) FROM _jobs WHERE space = ?") { statement in
+            statement.bind(1, space)
+            return try statement.step() ? Int(statement.int(0)) : 0
+        }
+    }
+
+    package func jobSpaces(withPrefix prefix: String) throws -> [String] {
+        var spaces: [String] = []
+        var last = prefix
+        var isFirst = true
+        while true {
+            let sql = "SELECT min(space) FROM _jobs WHERE space \(isFirst ? ">=" : ">") ?"
+            let next: String? = try connection.withStatement(sql) { statement in
+                statement.bind(1, last)
+                return try statement.step() && !statement.isNull(0) ? statement.string(0) : nil
+            }
+            guard let next, next.utf8.starts(with: prefix.utf8) else { return spaces }
+            spaces.append(next)
+            (last, isFirst) = (next, false)
+        }
+    }
+
+    private func records(_ statement: Statement, _ space: String) throws -> [JobRecord] {
+        var records: [JobRecord] = []
+        while try statement.step() {
+            records.append(
+                JobRecord(
+                    .init(space: space, name: statement.blob(0)),
+                    due: statement.isNull(1) ? nil : Timestamp(microseconds: statement.int(1)),
+                    value: statement.blob(2)))
+        }
+        return records
+    }
+}
