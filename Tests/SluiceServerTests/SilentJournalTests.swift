@@ -50,7 +50,9 @@ struct SilentJournalTests {
         let other = try node.open()
         #expect(other.opened.outcome == .created && other.opened.identity.clientID == 0)
         #expect(try node.open(client.opened.identity, version: 1, acknowledged: 1).opened.outcome == .resumed)
-        #expect(throws: ServerError.self) { try node.engine.write(by: 1, now: node.now) { _, _ in ((), []) } }
+        #expect(throws: ServerError.self) {
+            try node.engine.write(by: 1, now: node.now) { _, _ in OwnTransaction((), []) }
+        }
         #expect(throws: StorageError.self) { try node.engine.beginEpoch() }
         #expect(node.journal?.appendCount == tried)
     }

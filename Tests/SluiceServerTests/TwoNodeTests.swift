@@ -217,8 +217,10 @@ struct TwoNodeTests {
         var runs = 0
         let isSold = try node.engine.write(by: 1, now: node.now) { objects, _ in
             runs += 1
-            guard case .int(let seats)? = try objects.row(plane)?.values[1], seats > 0 else { return (false, []) }
-            return (true, [ObjectOperation(plane, .update([FieldOperation(1, .set(.int(seats - 1)))]))])
+            guard case .int(let seats)? = try objects.row(plane)?.values[1], seats > 0 else {
+                return OwnTransaction(false, [])
+            }
+            return OwnTransaction(true, [ObjectOperation(plane, .update([FieldOperation(1, .set(.int(seats - 1)))]))])
         }
         return (runs, isSold)
     }
@@ -246,7 +248,7 @@ struct TwoNodeTests {
             try second.engine.write(by: 1, now: second.now) { _, _ in
                 runs += 1
                 if runs > 1 { throw CancellationError() }
-                return ((), [ObjectOperation(ObjectRef(0, .int(5)), .create([]))])
+                return OwnTransaction((), [ObjectOperation(ObjectRef(0, .int(5)), .create([]))])
             }
         }
         #expect(runs == 2 && journal.head == head)
@@ -264,7 +266,7 @@ struct TwoNodeTests {
             node.journal?.faults = [fault, .silent]
             let error = #expect(throws: ServerError.self) {
                 try node.engine.write(by: 1, now: node.now) { _, _ in
-                    ((), [ObjectOperation(ObjectRef(0, .int(5)), .create([]))])
+                    OwnTransaction((), [ObjectOperation(ObjectRef(0, .int(5)), .create([]))])
                 }
             }
             #expect(error?.code == code, "\(fault)")
