@@ -288,7 +288,22 @@ if hasMacros {
     ]
 }
 
-// The test program has all test targets; `make test-cluster` compiles only its own.
+// `make test-cluster` compiles its own tests and what they need: the test program would have all test targets, and a build
+// of the tests builds every program.
 if let wanted = Context.environment["SLUICE_TEST_TARGETS"]?.split(separator: " ").map(String.init) {
-    package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
+    var needed: Set<String> = []
+    func need(_ name: String) {
+        guard let target = package.targets.first(where: { $0.name == name }), needed.insert(name).inserted else {
+            return
+        }
+        for dependency in target.dependencies {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _): need(name)
+            default: break
+            }
+        }
+    }
+    for name in wanted + ["SluiceCommand"] { need(name) }
+    package.products.removeAll { $0.name != "sluice" }
+    package.targets.removeAll { !needed.contains($0.name) }
 }

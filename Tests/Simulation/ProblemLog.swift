@@ -5,6 +5,7 @@ import Synchronization
 final class ProblemLog: Sendable {
     private let lines = Mutex<[String]>([])
     private let expectsResets = Atomic(false)
+    private let expectsReplacements = Atomic(false)
 
     func sink(_ side: String) -> LogSink {
         LogSink(level: .info) { [self] entry in
@@ -20,6 +21,7 @@ final class ProblemLog: Sendable {
             // Logins end, and rules change.
             if Self.endsOfLogins.contains(where: text.contains) { return }
             if expectsResets.load(ordering: .relaxed), text.contains("the server's history is not the one") { return }
+            if expectsReplacements.load(ordering: .relaxed), Self.replacements.contains(where: text.contains) { return }
             guard entry.level >= .warning || isSentAway else { return }
             lines.withLock { $0.append("\(side): \(text)") }
         }
@@ -33,7 +35,16 @@ final class ProblemLog: Sendable {
         "the database's rules have changed", "what the user may read has changed",
     ]
 
-    /// Notes that clients may begin anew from now on, since a backup of the server was put back.
+    private static let replacements = [
+        "a database has another history", "the journal has another history than the database",
+        "the journal no longer has the group", "goes on without it as it is",
+        "the server could not read or write its database",
+    ]
+
+    /// Notes that nodes may make their replicas anew from now on, since their journal has lost groups.
+    func expectReplacements() { expectsReplacements.store(true, ordering: .relaxed) }
+
+    /// Notes that clients may begin anew from now on, since the server has lost what they may have seen.
     func expectResets() { expectsResets.store(true, ordering: .relaxed) }
 
     /// The first problem so far.

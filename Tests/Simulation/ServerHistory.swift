@@ -21,20 +21,36 @@ final class ServerHistory {
     init(_ storage: any ServerStorage) throws {
         latest = try ServerState(storage)
         states[latest.version] = latest
+        epochs.insert(storage.epoch)
     }
 
-    /// The states of histories that ended when a backup was put back, by the epochs that began in them.
+    /// The states of histories that ended when a backup was put back or the journal forked, by the epochs that began in
+    /// them.
     private var ended: [UInt64: [UInt64: ServerState]] = [:]
-    private var backup: Backup?
+    /// The server's epochs, as far as a recording has met them.
+    private var epochs: Set<UInt64> = []
+    private var backup: (point: Point, epochs: [UInt64])?
+    /// The history at the last positions of the journal that were recorded, in order, where it may fork.
+    private var points: [(position: UInt64, point: Point)] = []
+    /// The transactions that were lost when the journal forked.
+    private var lost: Set<Write> = []
+    /// The numbers of clients that were given in groups that were lost, by the epochs that ended.
+    private var lostClients: [UInt64: Set<UInt64>] = [:]
 
-    /// The history when the server's file was copied.
-    private struct Backup {
+    /// The history at one time.
+    private struct Point {
         var latest: ServerState
         var states: [UInt64: ServerState]
         var accepted: [Write: Int]
-        /// The server's epochs since then.
-        var epochs: [UInt64]
     }
+
+    private var point: Point {
+        get { Point(latest: latest, states: states, accepted: accepted) }
+        set { (latest, states, accepted, fresh) = (newValue.latest, newValue.states, newValue.accepted, []) }
+    }
+
+    /// How many groups a fork may lose.
+    private static let pointCountMax = 12
 
     /// The state at a version of the present history; nil if it never had that version.
     func state(at version: UInt64) -> ServerState? { states[version] }
@@ -47,12 +63,20 @@ final class ServerHistory {
         clientIDs.reduce(0) { $0 + accepted[Write(clientID: $1, sequence: sequence), default: 0] }
     }
 
+    /// Whether a transaction was lost that a client sent under one of its numbers.
+    func hasLost(_ sequence: UInt64, by clientIDs: [UInt64]) -> Bool {
+        clientIDs.contains { lost.contains(Write(clientID: $0, sequence: sequence)) }
+    }
+
+    /// Whether a client's number that it was given in an epoch is one that the server has lost, and gives again to anybody.
+    func hasLost(clientID: UInt64, inEpoch epoch: UInt64) -> Bool { lostClients[epoch]?.contains(clientID) ?? false }
+
     /// Notes that an epoch has begun.
     func begin(epoch: UInt64) { backup?.epochs.append(epoch) }
 
     /// Notes that the server's file is copied.
     func backUp(inEpoch epoch: UInt64) {
-        backup = Backup(latest: latest, states: states, accepted: accepted, epochs: [epoch])
+        backup = (point, [epoch])
     }
 
     /// Goes back to what was when the file was copied. Who has been told later versions is still of the history that
@@ -60,14 +84,42 @@ final class ServerHistory {
     func putBack() {
         guard var backup else { return }
         for epoch in backup.epochs { ended[epoch] = states }
-        (latest, states, accepted, fresh) = (backup.latest, backup.states, backup.accepted, [])
+        point = backup.point
         backup.epochs = []
         self.backup = backup
     }
 
-    /// Checks that a node that follows has the objects that another one had at its version.
+    /// The positions of the journal at which it may fork, in order.
+    var positions: [UInt64] { points.map(\.position) }
+
+    /// Goes back to what was at a position of the journal, which has lost the groups behind it. Whoever has been told of
+    /// them is of the history that ends here.
+    ///
+    /// - Parameter clients: the numbers of the clients whose first visits are among these groups.
+    func fork(at position: UInt64, losing clients: Set<UInt64>) throws {
+        guard let index = points.firstIndex(where: { $0.position == position }) else {
+            throw SimulationFailure("the history at group \(position) is not known")
+        }
+        let former = accepted
+        for epoch in epochs {
+            ended[epoch] = ended[epoch] ?? states
+            lostClients[epoch, default: []].formUnion(clients)
+        }
+        points.removeSubrange((index + 1)...)
+        point = points[index].point
+        lost.formUnion(former.keys.filter { accepted[$0] == nil })
+    }
+
+    /// Records the present state of a node that has reached another position of a journal than any before it.
+    func record(_ storage: any ServerStorage, at position: UInt64) throws {
+        try record(storage)
+        points.append((position, point))
+        if points.count > Self.pointCountMax { points.removeFirst() }
+    }
+
+    /// Checks that a node that follows has the objects that another one had at its version and in its epoch.
     func check(_ storage: any ServerStorage) throws {
-        guard let known = states[storage.version] else {
+        guard let known = state(at: storage.version, inEpoch: storage.epoch) else {
             throw SimulationFailure("a node stands at version \(storage.version), which never was")
         }
         guard known.schema == storage.schema else { return }
@@ -79,6 +131,7 @@ final class ServerHistory {
     /// Records the present state of the server.
     func record(_ storage: any ServerStorage) throws {
         fresh = []
+        epochs.insert(storage.epoch)
         guard storage.version >= latest.version else {
             throw SimulationFailure("the server went back from version \(latest.version) to \(storage.version)")
         }

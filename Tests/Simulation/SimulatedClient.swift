@@ -43,6 +43,8 @@ final class SimulatedClient {
     private var acknowledged: UInt64 = 0
     /// The client's numbers when the server's file was copied.
     private var copiedClientIDs: [UInt64] = []
+    /// Numbers that the server has lost.
+    private var lostClientIDs: [UInt64] = []
     /// The epoch in which the client got a number that the server has lost.
     private var endedEpoch: UInt64?
     /// How many times the server may have lost the client, since a backup was put back.
@@ -216,15 +218,28 @@ final class SimulatedClient {
     }
 
     /// Checks that the server's number for this client never changes while the server knows it.
-    func noteIdentity() throws {
+    func noteIdentity(_ history: ServerHistory) throws {
         // A new client has none while nothing can be stored of it.
         guard let state = storage.syncState, case let id = state.clientID, id != 0, clientIDs.last != id else { return }
         // A number that the server has given since the backup, it gives again to anybody.
-        guard state.epoch != endedEpoch else { return }
+        guard state.epoch != endedEpoch, !history.hasLost(clientID: id, inEpoch: state.epoch) else { return }
         clientIDs.append(id)
         guard clientIDs.count <= 1 + lossCount else {
             throw SimulationFailure("client \(index) was \(clientIDs.dropLast()) to the server and is now \(id)")
         }
+    }
+
+    /// Notes that the journal has lost some of what the server had.
+    func journalHasForked(_ history: ServerHistory) {
+        lossCount += 1
+        guard let epoch = storage.syncState?.epoch else { return }
+        lostClientIDs += clientIDs.filter { history.hasLost(clientID: $0, inEpoch: epoch) }
+        clientIDs.removeAll { lostClientIDs.contains($0) }
+    }
+
+    /// Whether the client was told that the server has a transaction that the server has lost since.
+    func isExcused(_ write: Write, by history: ServerHistory) -> Bool {
+        write.sequence <= acknowledged && history.hasLost(write.sequence, by: clientIDs + lostClientIDs)
     }
 
     /// Notes which transactions the client was told that the server has.

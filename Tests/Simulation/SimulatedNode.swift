@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SluiceModel
 import SluiceServer
 import SluiceStorage
@@ -6,7 +7,12 @@ import SluiceTesting
 /// One process of the simulated server: an engine with its file of the database, and what it reads beside its own work.
 final class SimulatedNode {
     /// The database's file; nil for one in memory.
-    let path: String?
+    private(set) var path: String?
+    /// Whether it has groups that the journal has lost, and others in their place.
+    var isStale = false
+    /// The folder of replicas that were made of snapshots; nil before the first.
+    private var folder: String?
+    private var replicaCount = 0
     /// How it reaches the journal that the nodes share; nil for one node with a journal of its own.
     let journal: MemoryJournal?
     private(set) var storage: any ServerStorage
@@ -98,17 +104,41 @@ final class SimulatedNode {
     ///
     /// - Parameter body: what happens while the process is down.
     func restart(_ body: () throws -> Void) throws {
-        preparation = nil
-        readings = []
-        retry = nil
+        endLife()
         if path != nil {
             storage.close()
             try body()
             storage = try Self.open(path)
         }
-        startsOfEarlierLives += engine.statistics.starts
-        sharedPagesOfEarlierLives += engine.statistics.sharedPages
         engine = makeEngine(storage)
         engine.loadRules()
     }
+
+    private func endLife() {
+        preparation = nil
+        readings = []
+        retry = nil
+        startsOfEarlierLives += engine.statistics.starts
+        sharedPagesOfEarlierLives += engine.statistics.sharedPages
+    }
+
+    /// Leaves the replica that it has for a new one.
+    ///
+    /// - Parameter snapshot: what it begins with; nil for nothing.
+    func beginAnew(with snapshot: SimulatedSnapshot?) throws {
+        let folder = folder ?? "/dev/shm/sluice-node-\(UUID().uuidString)"
+        self.folder = folder
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        replicaCount += 1
+        endLife()
+        storage.close()
+        let replica = "\(folder)/\(replicaCount).sluicedb"
+        try snapshot?.copy(to: replica)
+        if path != nil || snapshot != nil { path = replica }
+        storage = try Self.open(path)
+        engine = makeEngine(storage)
+        isStale = false
+    }
+
+    deinit { if let folder { try? FileManager.default.removeItem(atPath: folder) } }
 }

@@ -19,11 +19,17 @@ final class SimulatedServer {
     private let problems: ProblemLog
     private(set) var nodes: [SimulatedNode] = []
     /// What the nodes share; nil for one node with a journal of its own.
-    private let journal: MemoryJournal?
+    let journal: MemoryJournal?
     /// Decides what the journal loses, and how far nodes follow.
     private var fortune: SeededGenerator
     /// The head at which the latest state was recorded.
-    private var recordedPosition: UInt64 = 0
+    var recordedPosition: UInt64 = 0
+    /// What a node begins with whose next group the journal no longer has.
+    var snapshot: SimulatedSnapshot?
+    /// The groups with the first visits of clients, by the clients' numbers, where the journal may lose them.
+    var firstVisits: [UInt64: UInt64] = [:]
+    /// What has happened to the journal.
+    var journalCounts = JournalCounts()
     private var stepCount = 0
     var protocols: [UInt64: ConnectionProtocol] = [:]
     let history: ServerHistory
@@ -44,6 +50,8 @@ final class SimulatedServer {
     private(set) var backend = SimulatedBackend()
     /// How many times a backup was put back.
     private(set) var putBackCount = 0
+    /// How many engines have followed this one.
+    private var followerCount = 0
 
     static let databaseID = ObjectID(high: 7, low: 7)
 
@@ -92,10 +100,11 @@ final class SimulatedServer {
     }
 
     /// Lets an engine follow this one from the beginning.
-    private func follow() throws {
+    func follow() throws {
         follower = try SimulatedFollower(
-            of: { [unowned self] in self.storage }, path: path.map { "\($0)-follower-\(putBackCount)" },
+            of: { [unowned self] in self.storage }, path: path.map { "\($0)-follower-\(followerCount)" },
             problems: problems, seed: options.followerSeed)
+        followerCount += 1
     }
 
     /// Notes that the server goes on with an earlier state, which the engine that follows it has passed.
@@ -151,8 +160,6 @@ final class SimulatedServer {
         nodes[Int((connection &* 0x9E37_79B9_7F4A_7C15) >> 33) % nodes.count]
     }
 
-    private func isBehind(_ node: SimulatedNode) -> Bool { journal.map { node.storage.head != $0.head } ?? false }
-
     func isConnected(_ connection: UInt64) -> Bool { protocols[connection] != nil }
 
     var connections: [UInt64] { protocols.keys.sorted() }
@@ -204,7 +211,9 @@ final class SimulatedServer {
             try record(node)
             try follower.step(now: now)
         }
-        return try carryOut(actions, since: before.version)
+        let outputs = try carryOut(actions, since: before.version)
+        try replaceIfFailed(node)
+        return outputs
     }
 
     /// Lets a node follow some of what the others have appended, sometimes beginning with what it has.
@@ -212,8 +221,12 @@ final class SimulatedServer {
         guard let journal else { return [] }
         let position = node.storage.head.position
         let start = position > 0 && fortune.chance(10) ? position - 1 : position
-        return try handle(
-            [.follow(journal.records(after: start, countMax: 1 + fortune.below(4)))], on: node, now: now)
+        let countMax = 1 + fortune.below(4)
+        // Whoever has other groups, or has missed those that are gone, has to find out.
+        guard !node.isStale, let records = try? journal.records(after: start, countMax: countMax) else {
+            return try handle([.journalGrew], on: node, now: now)
+        }
+        return try handle([.follow(records)], on: node, now: now)
     }
 
     /// Has the engines handle events, and judges what they send.
@@ -240,18 +253,9 @@ final class SimulatedServer {
         try follower.step(now: now)
         if options.isRuled { try judgeWrites(since: before) }
         try checkBackend()
-        return try carryOut(actions, since: before.version)
-    }
-
-    /// Records the state of a node, if it is a new one; else the node must have the state that another one has recorded.
-    private func record(_ node: SimulatedNode) throws {
-        let position = node.storage.head.position
-        if position > recordedPosition || nodes.count == 1 {
-            try history.record(node.storage)
-            recordedPosition = position
-        } else {
-            try history.check(node.storage)
-        }
+        let outputs = try carryOut(actions, since: before.version)
+        try replaceIfFailed(node)
+        return outputs
     }
 
     /// Writes from the server's own process.
@@ -302,22 +306,13 @@ final class SimulatedServer {
         watch.keepSessions { _ in false }
         backend.forget()
         try node.restart(body)
-        if journal != nil { try node.engine.catchUp() }
+        if journal != nil { try join(node) }
         // The journal of several nodes goes on, and sometimes nobody can be sure of that.
         if journal == nil || fortune.chance(40) {
             try node.engine.beginEpoch()
             history.begin(epoch: node.storage.epoch)
         }
         try record(node)
-    }
-
-    func trimLog(keepingVersions count: UInt64) throws {
-        guard !nodes[0].isWaitingForJournal else { return }
-        do { try engine.catchUp() } catch let error as StorageError where error.isSilence { return }
-        // What it has followed nobody may have recorded yet.
-        try record(nodes[0])
-        _ = try storage.trimLog(keepingVersions: count, keepingBytes: .max, entriesMax: 10_000)
-        recordedPosition = max(recordedPosition, storage.head.position)
     }
 }
 

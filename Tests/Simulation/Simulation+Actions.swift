@@ -64,6 +64,8 @@ extension Simulation {
                 })
         case .backUp: try backUp()
         case .putBack: try putBack()
+        case .forkJournal: try forkJournal(&generator)
+        case .trimJournal: try trimJournal(&generator)
         case .pauseReading: client.isPaused = true
         case .goOnReading: try goOnReading(client)
         case .replace: try replace(client, &generator)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SluiceModel
 import SluiceStorage
 
 /// Backups of the server's file. Who has been told what the server then loses begins anew, and sends what it has not
@@ -20,6 +21,24 @@ extension Simulation {
         for client in clients {
             client.serverWasPutBack { server.history.acceptedCount(of: $0, by: client.clientIDs) > 0 }
         }
+    }
+}
+
+extension Simulation {
+    /// Lets the journal of the nodes go on in another way. The nodes find that out by themselves, and until then go on with
+    /// what they have.
+    func forkJournal(_ generator: inout SeededGenerator) throws {
+        guard try server.fork(&generator) else { return }
+        note("  the journal goes on after group \(server.recordedPosition)")
+        problems.expectResets()
+        problems.expectReplacements()
+        for client in clients { client.journalHasForked(server.history) }
+    }
+
+    /// Has a snapshot made, and drops from the journal what it has. A node that lacks some of that begins with it.
+    func trimJournal(_ generator: inout SeededGenerator) throws {
+        problems.expectReplacements()
+        try server.trimJournal(&generator)
     }
 }
 

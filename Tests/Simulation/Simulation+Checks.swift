@@ -261,8 +261,9 @@ extension Simulation {
 extension Simulation {
     /// Whether the server accepted a client's transaction exactly once, or never if it had to reject it.
     private func has(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
-        guard !client.clientIDs.isEmpty else { return false }
         let count = server.history.acceptedCount(of: write.sequence, by: client.clientIDs)
+        if count == 0, client.isExcused(write, by: server.history) { return true }
+        guard !client.clientIDs.isEmpty else { return false }
         return count == (mustBeRejected(write, of: client) ? 0 : 1)
     }
 

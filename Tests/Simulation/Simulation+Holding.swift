@@ -34,9 +34,9 @@ extension Simulation {
                     throw SimulationFailure(
                         "client \(client.index) has \(declared.name) \(row.key), which nothing holds")
                 }
-                // Every holder has brought all that its query includes.
-                var absent = ofAll
-                for record in own { absent.formIntersection(Self.excludedNames(in: record.canonicalText)) }
+                // Every holder has brought all that its query includes. Its text may have later names than those of all.
+                let excluded = own.map { Self.excludedNames(in: $0.canonicalText) }
+                let absent = excluded.dropFirst().reduce(excluded.first ?? ofAll) { $0.intersection($1) }
                 for property in row.absent {
                     let property = declared.properties[property]
                     // A program's later version has declared it, and the server may have learned of it since.

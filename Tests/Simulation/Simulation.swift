@@ -97,6 +97,9 @@ package final class Simulation {
     /// How many times a backup of the server was put back.
     package var putBackCount: Int { server.putBackCount }
 
+    /// What has happened to the journal that nodes share.
+    package var journal: JournalCounts { server.journalCounts }
+
     /// How many times clients began anew, since the server had another history.
     package var resetCount: Int { clients.reduce(0) { $0 + $1.resetCount } }
 
@@ -164,7 +167,7 @@ package final class Simulation {
         for action in client.engine.takeActions() { carryOut(action, of: client) }
         client.step = .other
         try client.rebindQueries()
-        try client.noteIdentity()
+        try client.noteIdentity(server.history)
         try check(client)
     }
 
@@ -288,7 +291,7 @@ package final class Simulation {
             network.post(.closed, to: .toServer, of: connection)
             try handle(.closed(reason: "cut"), of: client)
         case .frame(let frame):
-            if plan.options.putsBackupsBack { try client.noteAcknowledgements(in: frame) }
+            if plan.options.losesHistory { try client.noteAcknowledgements(in: frame) }
             try handle(.received(frame), of: client, crashing: crashing)
         }
     }
@@ -299,7 +302,7 @@ package final class Simulation {
         var frames: [[UInt8]] = []
         while case .frame(let frame)? = network.connections[connection]?.toClient.first {
             _ = network.takeFirst(.toClient, of: connection)
-            if plan.options.putsBackupsBack { try client.noteAcknowledgements(in: frame) }
+            if plan.options.losesHistory { try client.noteAcknowledgements(in: frame) }
             frames.append(frame)
         }
         guard !frames.isEmpty else { return }

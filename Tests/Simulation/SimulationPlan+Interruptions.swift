@@ -37,4 +37,25 @@ extension SimulationPlan {
             actions.insert(contentsOf: herd, at: generator.below(actions.count + 1))
         }
     }
+
+    /// Adds trims of the journal that nodes share in half of the seeds, and forks where programs and readers allow it.
+    static func disturbJournal(
+        _ actions: inout [SimulationAction], _ options: inout SimulationOptions, seed: UInt64, evolves: Bool
+    ) {
+        var generator = SeededGenerator(seed: seed ^ 0xF04C)
+        func add(_ kind: SimulationAction.Kind, _ countMax: Int) {
+            for _ in 0...generator.below(countMax) {
+                let action = SimulationAction(kind: kind, client: 0, seed: generator.next())
+                actions.insert(action, at: generator.below(actions.count + 1))
+            }
+        }
+        if seed / 12 % 2 == 0 { add(.trimJournal, 4) }
+        // As with backups, not where a write needs a class or a property that its author does not declare.
+        guard !evolves, options.limitedClientCount == 0, !options.lastClientLearnsSchema else { return }
+        options.forksJournal = true
+        options.nodeCount = seed / 24 % 2 == 0 ? 2 : 3
+        // Of what the server has lost it is not known what it would have rejected.
+        options.operationCountMax = 100_000
+        add(.forkJournal, 3)
+    }
 }

@@ -57,6 +57,10 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case serverWrite
         /// The server's file is copied, and the last copy is put back while the server is down.
         case backUp, putBack
+        /// The journal of several nodes loses its last groups, as one that was restored or has failed over.
+        case forkJournal
+        /// The journal of several nodes loses its first groups, once a snapshot has them.
+        case trimJournal
         /// The client does not read what arrives, and later reads all of it at once.
         case pauseReading, goOnReading
         /// An object is deleted, and in a later transaction one with its key is created.
@@ -151,10 +155,15 @@ package struct SimulationOptions: Sendable {
     package var nodeCount = 1
     /// Whether the server's file is copied, and the copy put back.
     package var putsBackupsBack = false
+    /// Whether the journal of several nodes loses groups that it had taken.
+    package var forksJournal = false
     /// How long the users' tokens hold, in microseconds; nil for ever.
     package var tokenLifetime: Int64?
 
     package init() {}
+
+    /// Whether the server may lose what it has acknowledged.
+    var losesHistory: Bool { putsBackupsBack || forksJournal }
 }
 
 /// Everything that a simulation does, generated from one seed.
@@ -307,10 +316,11 @@ package struct SimulationPlan: Sendable {
                 actions.insert(SimulationAction(kind: .putBack, client: 0, seed: generator.next()), at: later)
             }
         }
-        // Nor this: in half of the seeds that remain the server is two or three processes. Not where a herd comes to the
+        // Nor this: in most of the seeds that remain the server is two or three processes. Not where a herd comes to the
         // same query: at one node it shares more.
-        if seed / 3 % 4 < 2, !gathers, !isRuled, !options.hasBackend, !options.putsBackupsBack {
+        if seed / 3 % 4 < 2 || seed % 12 == 8, !gathers, !isRuled, !options.hasBackend, !options.putsBackupsBack {
             options.nodeCount = seed % 2 == 0 ? 2 : 3
+            Self.disturbJournal(&actions, &options, seed: seed, evolves: evolves)
             self.options = options
         }
         if options.hasGenerousRules {

@@ -153,6 +153,13 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         #expect(count >= 10 && resets >= 5, "\(count) with \(resets) resets")
     }
 
+    @Test func theJournalOfSeveralNodesForksAndIsTrimmed() async {
+        var counts = JournalCounts()
+        for outcome in await SimulatedSeeds.outcomes() { counts += outcome.journal }
+        #expect(counts.forks >= 6 && counts.lostGroups >= 6, "\(counts)")
+        #expect(counts.trims >= 4 && counts.replacements >= 8, "\(counts)")
+    }
+
     @Test func usersLogInLoseRightsAndAreRefused() async {
         var counts = AccessCounts()
         for outcome in await SimulatedSeeds.outcomes() { counts += outcome.access }

@@ -96,15 +96,25 @@ final class PostgresSnapshots: SnapshotService {
         }
     }
 
-    func isRequested(_ upkeep: Upkeep, ofDatabase name: String, isExact: Bool) throws -> Bool {
-        if isExact { requests.forget() }
-        return try requests.have(upkeep, of: id(of: name))
+    func isRequested(_ upkeep: Upkeep, ofDatabase name: String) throws -> Bool {
+        try requests.have(upkeep, of: id(of: name))
     }
 
-    func finishRequest(_ upkeep: Upkeep, ofDatabase name: String) throws {
+    func request(for upkeep: Upkeep, ofDatabase name: String) throws -> UpkeepRequest? {
         let id = try id(of: name)
+        let found = try asking("a request could not be read") { connection throws(PostgresFailure) in
+            try connection.execute(SnapshotStatements.pendingRequest, .integer(id), .text(upkeep.rawValue))
+        }
+        guard found.rowCount > 0 else { return nil }
+        return UpkeepRequest(upkeep: upkeep, database: name, number: found.integer(0))
+    }
+
+    func finish(_ request: UpkeepRequest) throws {
+        let id = try id(of: request.database)
         _ = try asking("a request could not be finished") { connection throws(PostgresFailure) in
-            try connection.execute(SnapshotStatements.finishRequest, .integer(id), .text(upkeep.rawValue))
+            try connection.execute(
+                SnapshotStatements.finishRequest, .integer(id), .text(request.upkeep.rawValue),
+                .integer(request.number))
         }
         requests.forget()
     }

@@ -114,14 +114,22 @@ enum SnapshotStatements {
     static let request = PostgresStatement(
         nil,
         """
-        WITH asked AS (INSERT INTO sluice.request (database, name) VALUES ($1, $2) ON CONFLICT DO NOTHING)
+        WITH former AS (DELETE FROM sluice.request WHERE database = $1 AND name = $2 RETURNING 1),
+          asked AS (INSERT INTO sluice.request (database, name) SELECT $1, $2 FROM (SELECT count(*) FROM former) AS gone
+            ON CONFLICT DO NOTHING)
         SELECT pg_notify($3, $1 || ' \(NewsChannel.upkeep)')
         """)
 
     static let requests = PostgresStatement("requests", "SELECT database, name FROM sluice.request")
 
     static let finishRequest = PostgresStatement(
-        nil, "DELETE FROM sluice.request WHERE database = $1 AND name = $2")
+        nil, "DELETE FROM sluice.request WHERE database = $1 AND name = $2 AND \(requestNumber) = $3")
+
+    /// When it was made, in microseconds since 1970.
+    private static let requestNumber = "(extract(epoch FROM at) * 1000000)::int8"
+
+    static let pendingRequest = PostgresStatement(
+        nil, "SELECT \(requestNumber) FROM sluice.request WHERE database = $1 AND name = $2")
 }
 
 #endif

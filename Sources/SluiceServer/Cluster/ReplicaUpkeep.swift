@@ -68,9 +68,9 @@ final class ReplicaUpkeep: Sendable {
     private func attend(_ target: Target) {
         guard !isStopped.load(ordering: .relaxed) else { return }
         do {
-            if try isAsked(for: .comparison, target) {
+            if try isAsked(for: .comparison, target), let request = try pending(.comparison, target) {
                 _ = try target.compare()
-                try journals.snapshots.finishRequest(.comparison, ofDatabase: target.name)
+                try journals.snapshots.finish(request)
             }
             guard try isAsked(for: .snapshot, target) || isDue(target) else { return }
             try makeSnapshot(of: target)
@@ -83,8 +83,12 @@ final class ReplicaUpkeep: Sendable {
         }
     }
 
-    private func isAsked(for upkeep: Upkeep, _ target: Target, isExact: Bool = false) throws -> Bool {
-        try journals.snapshots.isRequested(upkeep, ofDatabase: target.name, isExact: isExact)
+    private func isAsked(for upkeep: Upkeep, _ target: Target) throws -> Bool {
+        try journals.snapshots.isRequested(upkeep, ofDatabase: target.name)
+    }
+
+    private func pending(_ upkeep: Upkeep, _ target: Target) throws -> UpkeepRequest? {
+        try journals.snapshots.request(for: upkeep, ofDatabase: target.name)
     }
 
     private func isDue(_ target: Target) throws -> Bool {
@@ -99,7 +103,8 @@ final class ReplicaUpkeep: Sendable {
         renewal.begin()
         defer { renewal.end() }
         // Another node may have done it just before.
-        guard try isAsked(for: .snapshot, target, isExact: true) || isDue(target) else { return }
+        let request = try pending(.snapshot, target)
+        guard try request != nil || isDue(target) else { return }
         let copy = target.path + "-snapshot"
         defer { ReplicaFile.remove(copy) }
         let head = try ReplicaFile.copy(target.path, to: copy)
@@ -122,7 +127,7 @@ final class ReplicaUpkeep: Sendable {
                 .error, "replicas differ, so a snapshot is not used", target,
                 [("position", "\(head.position)"), ("nodes", differing.sorted().joined(separator: " "))])
         }
-        try journals.snapshots.finishRequest(.snapshot, ofDatabase: target.name)
+        if let request { try journals.snapshots.finish(request) }
     }
 
     /// Removes what every server can do without: a new one begins with one of the last two snapshots.

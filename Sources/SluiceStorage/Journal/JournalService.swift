@@ -104,3 +104,17 @@ package enum Upkeep: String, Hashable, Sendable, CaseIterable {
     case snapshot
     case comparison
 }
+
+/// One time that something was asked for.
+package struct UpkeepRequest: Hashable, Sendable {
+    package var upkeep: Upkeep
+    package var database: String
+    /// Distinguishes it from others for the same.
+    package var number: Int64
+
+    package init(upkeep: Upkeep, database: String, number: Int64) {
+        self.upkeep = upkeep
+        self.database = database
+        self.number = number
+    }
+}

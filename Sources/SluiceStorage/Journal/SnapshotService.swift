@@ -63,16 +63,19 @@ package protocol SnapshotService: Sendable {
     /// - Throws: ``StorageError/Code/logTrimmed`` if the journal no longer has the next group.
     func byteCount(after position: UInt64, ofDatabase name: String) throws -> Int
 
-    /// Asks the servers of the cluster for something. One that has the database open does it soon.
+    /// Asks the servers of the cluster for something. One that has the database open does it soon, and again if it has begun
+    /// already.
     func request(_ upkeep: Upkeep, ofDatabase name: String) throws
 
-    /// Whether something is asked for.
-    ///
-    /// - Parameter isExact: whether the answer must be that of this moment, and not of some seconds ago.
-    func isRequested(_ upkeep: Upkeep, ofDatabase name: String, isExact: Bool) throws -> Bool
+    /// Whether something is asked for, as it was some seconds ago.
+    func isRequested(_ upkeep: Upkeep, ofDatabase name: String) throws -> Bool
 
-    /// Notes that what was asked for is done. Until then a server that does it may be killed, and another does it.
-    func finishRequest(_ upkeep: Upkeep, ofDatabase name: String) throws
+    /// The last request for something that is not finished; nil if there is none.
+    func request(for upkeep: Upkeep, ofDatabase name: String) throws -> UpkeepRequest?
+
+    /// Notes that what was asked for is done, unless it was asked for again. Until then a server that does it may be killed,
+    /// and another does it.
+    func finish(_ request: UpkeepRequest) throws
 
     /// Stores a database's file as a snapshot. Nobody sees it before it is whole.
     ///

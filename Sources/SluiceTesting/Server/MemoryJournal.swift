@@ -123,6 +123,9 @@ package final class MemoryJournal: Journal, Sendable {
     /// - Parameter count: how many groups are lost.
     package func fork(losing count: Int, epoch: UInt64) throws { try shared.fork(losing: count, epoch: epoch) }
 
+    /// Begins another history as ``fork(losing:epoch:)`` does, and leaves it to whoever appends next to begin the epoch.
+    package func fork(losing count: Int) { shared.fork(losing: count) }
+
     package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
         try checkItAnswers()
         return try shared.records(after: position, countMax: countMax)

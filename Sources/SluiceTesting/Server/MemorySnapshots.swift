@@ -37,14 +37,18 @@ struct MemorySnapshots: SnapshotService {
         journals.tellOfRequest(ofDatabase: name)
     }
 
-    func isRequested(_ upkeep: Upkeep, ofDatabase name: String, isExact: Bool) throws -> Bool {
-        try journals.checkItAnswers()
-        return shared.isRequested(upkeep, ofDatabase: name)
+    func isRequested(_ upkeep: Upkeep, ofDatabase name: String) throws -> Bool {
+        try request(for: upkeep, ofDatabase: name) != nil
     }
 
-    func finishRequest(_ upkeep: Upkeep, ofDatabase name: String) throws {
+    func request(for upkeep: Upkeep, ofDatabase name: String) throws -> UpkeepRequest? {
         try journals.checkItAnswers()
-        shared.finishRequest(upkeep, ofDatabase: name)
+        return shared.request(for: upkeep, ofDatabase: name)
+    }
+
+    func finish(_ request: UpkeepRequest) throws {
+        try journals.checkItAnswers()
+        shared.finish(request)
     }
 
     func store(_ path: String, at head: JournalHead, holding duty: HeldDuty) throws -> Snapshot {

@@ -106,6 +106,14 @@ final class SharedRecords: Sendable {
         }
     }
 
+    /// Drops the last groups. The next one has to begin an epoch.
+    func fork(losing count: Int) {
+        state.withLock { state in
+            state.records.removeLast(min(count, state.records.count))
+            state.needsEpoch = true
+        }
+    }
+
     /// Drops the last groups and appends one with a new epoch.
     func fork(losing count: Int, epoch: UInt64) throws {
         try state.withLock { state in

@@ -12,7 +12,8 @@ final class SharedSnapshots: Sendable {
         var lastID: Int64 = 0
         /// The snapshots of each database, the newest first.
         var entries: [String: [Entry]] = [:]
-        var requests: [String: Set<Upkeep>] = [:]
+        var requests: [String: [UpkeepRequest]] = [:]
+        var requestCount: Int64 = 0
         var digests: [String: [ReplicaDigest]] = [:]
     }
 
@@ -56,15 +57,20 @@ final class SharedSnapshots: Sendable {
     }
 
     func request(_ upkeep: Upkeep, ofDatabase name: String) {
-        state.withLock { _ = $0.requests[name, default: []].insert(upkeep) }
+        state.withLock { state in
+            state.requestCount += 1
+            state.requests[name, default: []].removeAll { $0.upkeep == upkeep }
+            state.requests[name, default: []].append(
+                UpkeepRequest(upkeep: upkeep, database: name, number: state.requestCount))
+        }
     }
 
-    func isRequested(_ upkeep: Upkeep, ofDatabase name: String) -> Bool {
-        state.withLock { $0.requests[name]?.contains(upkeep) ?? false }
+    func request(for upkeep: Upkeep, ofDatabase name: String) -> UpkeepRequest? {
+        state.withLock { $0.requests[name]?.first { $0.upkeep == upkeep } }
     }
 
-    func finishRequest(_ upkeep: Upkeep, ofDatabase name: String) {
-        state.withLock { _ = $0.requests[name]?.remove(upkeep) }
+    func finish(_ request: UpkeepRequest) {
+        state.withLock { $0.requests[request.database]?.removeAll { $0 == request } }
     }
 
     func note(_ digest: ReplicaDigest, ofDatabase name: String) {

@@ -14,14 +14,17 @@ enum SimulatedSeeds {
         var access = AccessCounts()
         var sharedPages = SharedPageCounts()
         var putBackCount = 0
+        var journal = JournalCounts()
         var resetCount = 0
         /// How many engines, views and stores there were, and those that outlived the simulation.
         var partCount = 0
         var survivors: [String] = []
     }
 
-    /// The seeds of every run of the tests. In every seventh the server is put back to a backup.
-    static let usual: [UInt64] = Array(1...24) + stride(from: 26, through: 187, by: 7)
+    /// The seeds of every run of the tests. Of the second kind are those in which the server is put back to a backup, of
+    /// the third those in which the journal of several nodes forks.
+    static let usual: [UInt64] =
+        Array(1...24) + stride(from: 26, through: 187, by: 7) + [32, 38, 44, 62, 80, 134]
     static let actionCount = ProcessInfo.processInfo.environment["SLUICE_ACTIONS"].flatMap { Int($0) } ?? 150
 
     private static let tasks = Mutex<[UInt64: Task<Outcome, Never>]>([:])
@@ -71,6 +74,7 @@ enum SimulatedSeeds {
             outcome.access = simulation.access
             outcome.sharedPages = simulation.sharedPages
             outcome.putBackCount = simulation.putBackCount
+            outcome.journal = simulation.journal
             outcome.resetCount = simulation.resetCount
             parts = simulation.parts.map { Part(name: "\(type(of: $0))", object: $0) }
         } catch {

@@ -24,7 +24,8 @@ enum Ledger {
         var sync = SyncConfiguration(urls: urls, credentials: credentials)
         sync.reconnectDelay = .milliseconds(20)
         sync.reconnectDelayMax = .milliseconds(200)
-        sync.heartbeat = .milliseconds(500)
+        // Nobody stops a server at which users log in, and on a machine with much to do their passwords take a while.
+        if credentials == .anonymous { sync.heartbeat = .milliseconds(500) }
         // A process that was stopped takes connections, and says nothing.
         sync.connectTimeout = .seconds(2)
         sync.access = access

@@ -38,15 +38,20 @@ struct NodeCluster {
             }
             if haveURLs { for node in nodes { node.tellURL() } }
             let cluster = NodeCluster(database: database, nodes: nodes)
-            do {
-                for node in nodes { try await node.start() }
-                try await body(cluster)
-            } catch {
-                for node in nodes { try await node.kill() }
-                throw error
-            }
-            for node in nodes { try await node.kill() }
+            try await cluster.whileRunning { try await body(cluster) }
         }
+    }
+
+    /// Starts the nodes, runs `body`, and ends them.
+    func whileRunning(_ body: () async throws -> Void) async throws {
+        do {
+            for node in nodes { try await node.start() }
+            try await body()
+        } catch {
+            for node in nodes { try await node.kill() }
+            throw error
+        }
+        for node in nodes { try await node.kill() }
     }
 
     /// The addresses of all nodes, that of one first.

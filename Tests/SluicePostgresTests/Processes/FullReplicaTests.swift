@@ -1,0 +1,37 @@
+#if PostgreSQL
+
+import TestSupport
+import Testing
+
+@testable import SluicePostgres
+
+/// A node that has appended to the journal, and has no room for what it has appended.
+struct FullReplicaTests {
+    @Test func `what a node with a full disk has appended is elsewhere, and it catches up once there is room`()
+        async throws
+    {
+        guard let disk = SmallDisk() else { return }
+        let database = try await PostgresServer.shared.value.database()
+        try await withFolder { folder in
+            let nodes = [
+                try NodeProcess("a", in: folder, of: database), try NodeProcess("b", in: disk.path, of: database),
+            ]
+            let cluster = NodeCluster(database: database, nodes: nodes)
+            try await cluster.whileRunning {
+                let writers = try await cluster.writers()
+                try await writers.whileWriting {
+                    try await writers.getOn()
+                    disk.fill()
+                    try await nodes[1].logged("a database cannot be written", "\"database\":\"test\"")
+                    // The node with room goes on, and has what the other one could not store.
+                    try await [writers[0]].getOn()
+                    disk.clear()
+                    try await writers.getOn()
+                }
+                try await cluster.checkAgreement(writers)
+            }
+        }
+    }
+}
+
+#endif
