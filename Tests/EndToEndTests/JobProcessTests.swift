@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SluiceModel
 import TestSupport
 import Testing
 

@@ -168,7 +168,7 @@ struct ConsumerTests {
         task.cancel()
         try await task.value
         let other = Task { try await consumer.run(raise) }
-        try await server.stop()
+        await server.stop()
         await #expect(throws: ServerError.self) { try await other.value }
     }
 

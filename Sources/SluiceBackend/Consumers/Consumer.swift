@@ -126,7 +126,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
     private func begin() async throws -> Arrivals {
         try await reader.open()
         try await reader.rewind()
-        return try await Arrivals(reader.database.access)
+        return Arrivals(reader.database.access)
     }
 
     /// Leaves out the object of a part, and keeps it among the dead letters.

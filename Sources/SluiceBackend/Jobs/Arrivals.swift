@@ -5,11 +5,11 @@ final class Arrivals: Sendable {
     private let stream: AsyncStream<Void>
     private let stop: @Sendable () -> Void
 
-    init(_ access: DatabaseAccess) async throws {
+    init(_ access: DatabaseAccess) {
         // One arrival stands for all: the job looks at everything.
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.stream = stream
-        stop = try await access.ring { continuation.yield() }
+        stop = access.ring { continuation.yield() }
     }
 
     /// Waits until something was committed since the last call, or the task is cancelled.

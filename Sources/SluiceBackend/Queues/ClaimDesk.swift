@@ -46,14 +46,14 @@ final class ClaimDesk: Sendable {
     init(
         _ database: ServerDatabase, _ name: String, lease: Duration, attempts: Int, _ backoff: Backoff,
         _ query: @escaping @Sendable (Schema) throws -> Query
-    ) async throws {
+    ) {
         self.database = database
         self.name = name
         self.lease = max(lease, .milliseconds(10))
         self.attempts = max(1, attempts)
         self.backoff = backoff
         self.query = query
-        arrivals = try await Arrivals(database.access)
+        arrivals = Arrivals(database.access)
     }
 
     // MARK: Claiming

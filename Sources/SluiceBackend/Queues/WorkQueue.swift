@@ -97,7 +97,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
         _ workers: Int, untilDone: Bool, _ body: @escaping @Sendable (Element, Claim) async throws -> Completion
     ) async throws -> Int {
         try JobError.check(name: name, of: "queue")
-        let desk = try await ClaimDesk(
+        let desk = ClaimDesk(
             results.database, name, lease: options.lease, attempts: options.attempts, options.backoff
         ) { [results] in try results.query(in: $0) }
         let (judge, countMax) = (judge, max(1, workers))

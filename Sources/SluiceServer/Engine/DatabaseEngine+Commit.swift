@@ -149,7 +149,6 @@ extension DatabaseEngine {
     }
 
     func publish(_ group: CommittedGroup, switching changes: [Permissions.Change]) {
-        defer { observers.ring() }
         lifecycle.content.note(group.delta)
         let openCount = sessions.count
         let veil =

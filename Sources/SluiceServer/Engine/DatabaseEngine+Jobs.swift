@@ -15,8 +15,6 @@ extension DatabaseEngine {
     /// Reads results for a consumer on the queue, in a database without a second connection.
     func read(_ page: ResultPage) throws -> ConsumerChunk { try page.read(in: database.storage) }
 
-    /// Has a closure called after each group, see ``InProcessObservers``.
-    func beginRinging(_ ring: @escaping @Sendable () -> Void) -> UInt64 { observers.beginRinging(ring) }
-
-    func endRinging(_ number: UInt64) { observers.endRinging(number) }
+    /// Where the database stands in its journal.
+    var position: UInt64 { database.storage.head.position }
 }

@@ -53,13 +53,13 @@ extension DatabaseAccess {
         }
     }
 
-    /// Has a closure called after each group that becomes durable, and when the database can no longer be observed.
+    /// Has a closure called after groups that have become durable, and when the server stops.
     ///
     /// - Returns: ends that.
-    package func ring(_ ring: @escaping @Sendable () -> Void) async throws -> @Sendable () -> Void {
-        let worker = worker
-        let number = try await worker.perform { engine, _ in engine.beginRinging(ring) }
-        return { worker.performLater { $0.endRinging(number) } }
+    package func ring(_ ring: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        let bells = worker.bells
+        let number = bells.add(ring)
+        return { bells.remove(number) }
     }
 }
 

@@ -60,6 +60,8 @@ final class DatabaseWorker: Sendable {
     let name: String
     /// What is known of the database without asking its queue.
     let health = HealthRecord()
+    /// Wake jobs of this process.
+    let bells = CommitBells()
     private let makeEngine: @Sendable (_ mayMake: Bool) throws -> DatabaseEngine
     /// Whether a session may make the database, if there is none of the name.
     private let mayMake: @Sendable (ClientMessage.Open, User) -> Bool
@@ -239,6 +241,7 @@ final class DatabaseWorker: Sendable {
     private func noteHealth() {
         let state: HealthRecord.State
         if let engine = confined.engine {
+            bells.ring(at: engine.position)
             var health = engine.health
             health.isBehind = health.isBehind || waiting.withLock(\.journalHasGrown)
             state = .open(health)
@@ -567,6 +570,7 @@ final class DatabaseWorker: Sendable {
             if isKilled { confined.engine?.abandon() } else { confined.engine?.close(now: now()) }
             forgetEngine()
             noteHealth()
+            bells.ringAnyway()
         }
     }
 }

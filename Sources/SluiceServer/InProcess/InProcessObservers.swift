@@ -18,8 +18,6 @@ final class InProcessObservers {
 
     private var observers: [UInt64: Observer] = [:]
     private var numbers: [ObjectIdentifier: [UInt64]] = [:]
-    /// What is called after each group, by number.
-    private var bells: [UInt64: @Sendable () -> Void] = [:]
     private var lastNumber: UInt64 = 0
     /// Who makes the commit that is being published; nil if no handle does.
     var writingHandle: UInt64?
@@ -50,17 +48,6 @@ final class InProcessObservers {
         return ended.view
     }
 
-    /// Calls a closure after each group that becomes durable here, and when observations end.
-    func beginRinging(_ ring: @escaping @Sendable () -> Void) -> UInt64 {
-        lastNumber += 1
-        bells[lastNumber] = ring
-        return lastNumber
-    }
-
-    func endRinging(_ number: UInt64) { bells[number] = nil }
-
-    func ring() { for bell in bells.values { bell() } }
-
     /// Ends the observations of a view that cannot go on.
     func fail(_ view: SharedView, _ error: ServerError) {
         view.isObserved = false
@@ -71,7 +58,6 @@ final class InProcessObservers {
 
     /// Ends all observations.
     func failAll(_ error: ServerError) {
-        defer { ring() }
         let ended = observers.values
         observers = [:]
         numbers = [:]
