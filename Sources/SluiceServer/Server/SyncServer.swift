@@ -160,7 +160,8 @@ public final class SyncServer: Sendable {
                 }
                 let listeners = try ServerListeners(
                     configuration, hooks: hooks, metrics: { [exposition] in await exposition.text() },
-                    admin: configuration.administration.map(adminPages))
+                    admin: configuration.administration.map(adminPages),
+                    isFolderInPlace: { [databases] in databases.isFolderInPlace })
                 listening = .sockets(listeners)
                 readiness.noteStart()
                 let port = listeners.stores.port
