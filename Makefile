@@ -41,7 +41,7 @@ dist: release
 	Tools/dist
 
 dist-test: dist
-	SWIFT="$(SWIFT)" Tools/dist-test
+	Tools/dist-test
 
 demo: deps
 	$(SWIFT) build -c release --product DepartureBoard

@@ -23,10 +23,7 @@ extension TransportError {
             return .init(
                 .addressUnavailable, "cannot \(action): this machine does not have that address", outlook: .unclear)
         case EACCES, EPERM:
-            return .init(
-                .permissionDenied,
-                "cannot \(action): permission denied (ports below 1024 need a privilege; another port would do)",
-                outlook: .unclear)
+            return .init(.permissionDenied, "cannot \(action): permission denied", outlook: .unclear)
         case EMFILE, ENFILE, ENOBUFS, ENOMEM:
             return .init(.resourcesExhausted, "cannot \(action): \(reason)", outlook: .passing)
         default:

@@ -21,7 +21,7 @@ import Testing
                     let line = shown.lines[0]
                     for part in [
                         #""database":"shop""#, #""user":null"#, #""login":"anonymous""#, #""mode":"read and write""#,
-                        #""address":"127.0.0.1:"#, #""waitingBytes":0"#,
+                        #""address":"127.0.0.1:"#, #""versionLag":0,"waitingBytes":0"#,
                     ] {
                         #expect(line.contains(part), "\(line)")
                     }
@@ -71,6 +71,81 @@ import Testing
             // Nobody answers any more; the server was killed, and has left the socket.
             let gone = try await Tool.run("sessions", "--data=\(folder)")
             #expect(gone.code == 1 && gone.diagnostics.contains("no server answers at '\(folder)/admin.sock'"))
+        }
+    }
+
+    @Test func aClientThatReadsNothingIsBehindByVersions() async throws {
+        try await withFolder { folder in
+            try await withServer(folder: folder) { server in
+                try await Fixture.withStore(server.url("shop")) { store in
+                    try await store.addPlane("N1")
+                    let watcher = try ChildProcess(
+                        Tool.path, ["query", server.url("shop"), "Entry", "--watch", "--format=jsonl"], input: nil)
+                    defer { watcher.signal(SIGKILL) }
+                    try await watcher.line(with: "\"state\":\"complete\"")
+                    /// The versions that the watcher lacks, and the bytes that wait for it.
+                    func lag() async throws -> (versions: Int, bytes: Int) {
+                        let shown = try await Tool.run("sessions", "--data=\(folder)", "--format=jsonl")
+                        let line = shown.lines.first { $0.contains("\"mode\":\"read\"") } ?? ""
+                        func number(_ name: String) -> Int? {
+                            line.components(separatedBy: "\"\(name)\":").last.flatMap {
+                                Int($0.prefix(while: \.isNumber))
+                            }
+                        }
+                        return (try #require(number("versionLag")), try #require(number("waitingBytes")))
+                    }
+                    #expect(try await lag() == (0, 0))
+                    watcher.signal(SIGSTOP)
+                    // More than the buffers of two sockets take, each a version.
+                    var generator = SeededGenerator(seed: 7)
+                    for number in 0..<100 as Range<Int64> {
+                        // What cannot be compressed.
+                        let words = (0..<12_000).map { _ in String(generator.next(), radix: 16) }
+                        let payload = Value.string(words.joined())
+                        try await store.write {
+                            try $0.insert(Record(Fixture.entry.get(), ["number": .int(number), "payload": payload]))
+                        }
+                    }
+                    try await store.uploaded(timeout: waitMax)
+                    let behind = try await lag()
+                    #expect((1...100).contains(behind.versions) && behind.bytes > 0, "\(behind)")
+                    // One more version is one more.
+                    try await store.addPlane("N2")
+                    #expect(try await lag().versions == behind.versions + 1)
+                    watcher.signal(SIGCONT)
+                    try await wait(for: "the watcher to have everything") { try await lag() == (0, 0) }
+                }
+            }
+        }
+    }
+
+    @Test func aServerThatIsStoppedIsNotWaitedForForEver() async throws {
+        try await withFolder { folder in
+            try await withServer(folder: folder) { server in
+                server.process.signal(SIGSTOP)
+                let exit = try await Tool.run("sessions", "--data=\(folder)", "--timeout=200ms")
+                #expect(exit.code == 1 && exit.diagnostics.contains("has not answered within 0.2 seconds"), "\(exit)")
+                server.process.signal(SIGCONT)
+                #expect(try await Tool.run("sessions", "--data=\(folder)").code == 0)
+            }
+        }
+    }
+
+    @Test func aSocketThatWasRemovedIsMadeAgain() async throws {
+        try await withFolder { folder in
+            try await withServer(folder: folder) { server in
+                let path = folder + "/admin.sock"
+                #expect(try await Tool.run("sessions", "--data=\(folder)").code == 0)
+                try FileManager.default.removeItem(atPath: path)
+                #expect(try await Tool.run("sessions", "--data=\(folder)").code == 1)
+                try await wait(for: "the socket") { try await Tool.run("sessions", "--data=\(folder)").code == 0 }
+                let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+                #expect(mode == 0o600)
+                try await server.process.line(.diagnostics, with: "the admin socket was made again")
+                server.process.signal(SIGTERM)
+                #expect(try await server.process.finish().code == 0)
+                #expect(access(path, F_OK) != 0)
+            }
         }
     }
 

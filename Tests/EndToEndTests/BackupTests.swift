@@ -202,6 +202,82 @@ struct BackupTests {
         }
     }
 
+    @Test func aSignalEndsABackupARestorationAndACheckAndNothingIsLeft() async throws {
+        try await withFolder { root in
+            let (data, file) = (root + "/data", root + "/x.backup")
+            try await withServer(folder: data) { server in
+                try await Fixture.withStore(server.url()) { store in
+                    let payload = Value.string(String(repeating: "x", count: 1_000))
+                    for _ in 0..<4 {
+                        try await store.write { transaction in
+                            for number in 0..<5_000 as Range<Int64> {
+                                try transaction.insert(
+                                    Record(Fixture.entry.get(), ["number": .int(number), "payload": payload]))
+                            }
+                        }
+                    }
+                    try await store.uploaded(timeout: waitMax)
+                }
+            }
+            #expect(try await Tool.run("backup", "--data=\(data)", "--to=\(file)").code == 0)
+            // As soon as something is there it is told to end; it may be done by then.
+            for (arguments, begun, result) in [
+                (["backup", "--data=\(data)", "--to=\(root)/new"], "new.part", "new"),
+                (["restore", file, "--data=\(root)/new"], "new.restoring", "new"),
+                (["backup", "verify", file], "x.backup.verify", ""),
+            ] {
+                for signal in [SIGTERM, SIGINT] {
+                    let process = try ChildProcess(Tool.path, arguments)
+                    let end = Task { try await process.finish() }
+                    try await wait(for: begun) {
+                        access("\(root)/\(begun)", F_OK) == 0
+                            || access("\(root)/\(result)", F_OK) == 0 && !result.isEmpty
+                            || process.diagnostics.contains("sluice:")
+                    }
+                    process.signal(signal)
+                    let exit = try await end.value
+                    #expect([0, 1].contains(exit.code), "\(arguments): \(exit)")
+                    #expect(exit.code == 0 || exit.diagnostics.contains("interrupted; "), "\(arguments): \(exit)")
+                    let names = Set(try FileManager.default.contentsOfDirectory(atPath: root))
+                    let isMade = exit.code == 0 && !result.isEmpty
+                    #expect(names == (isMade ? ["data", "x.backup", result] : ["data", "x.backup"]), "\(arguments)")
+                    if isMade { try FileManager.default.removeItem(atPath: "\(root)/\(result)") }
+                }
+            }
+        }
+    }
+
+    @Test func aFullDiskRefusesABackupAndARestorationAndNothingIsLeft() async throws {
+        guard let disk = SmallDisk() else { return }
+        try await withFolder { root in
+            let data = root + "/data"
+            try await withServer(folder: data) { server in
+                try await Fixture.withStore(server.url()) { store in
+                    let payload = Value.string(String(repeating: "x", count: 1_000))
+                    try await store.write { transaction in
+                        for number in 0..<2_000 as Range<Int64> {
+                            try transaction.insert(
+                                Record(Fixture.entry.get(), ["number": .int(number), "payload": payload]))
+                        }
+                    }
+                    try await store.uploaded(timeout: waitMax)
+                }
+            }
+            #expect(try await Tool.run("backup", "--data=\(data)", "--to=\(root)/x.backup").code == 0)
+            disk.fill()
+            let before = Set(try FileManager.default.contentsOfDirectory(atPath: disk.path))
+            for arguments in [
+                ["backup", "--data=\(data)", "--to=\(disk.path)/x.backup"],
+                ["restore", root + "/x.backup", "--data=\(disk.path)/new"],
+                ["backup", "verify", root + "/x.backup", "--temporary=\(disk.path)"],
+            ] {
+                let exit = try await Tool.run(arguments)
+                #expect(exit.code == 1 && exit.diagnostics.contains("free some"), "\(arguments): \(exit)")
+                #expect(Set(try FileManager.default.contentsOfDirectory(atPath: disk.path)) == before, "\(arguments)")
+            }
+        }
+    }
+
     @Test func whatCannotBeIsRefusedWithTheReason() async throws {
         try await withFolder { root in
             func refused(_ arguments: [String], _ words: String, code: Int32 = 1) async throws {

@@ -15,6 +15,27 @@ struct OperatorTests {
 
     // MARK: Databases
 
+    @Test func aFolderOfAnotherUserIsNotTakenForAnEmptyOne() async throws {
+        guard geteuid() == 0, let known = try await run("setpriv", ["--version"]), known.code == 0 else { return }
+        let root = NSTemporaryDirectory() + "sluice-others-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        let data = root + "/data"
+        try await withServer(folder: data) { server in
+            let code = try await importPlanes(server, "app", in: data)
+            #expect(code == 0)
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: root)
+        for command in [
+            ["databases", "list", "--data=\(data)"], ["databases", "delete", "app", "--data=\(data)"],
+            ["backup", "--data=\(data)", "--to=\(root)/x.backup"],
+        ] {
+            let exit = try await run("setpriv", ["--reuid=65534", "--clear-groups", Tool.path] + command)
+            guard let exit, exit.code != 126, exit.code != 127 else { return }
+            #expect(exit.code == 1, "\(command): \(exit)")
+            #expect(exit.diagnostics.contains("cannot be read: permission denied"), "\(command): \(exit)")
+        }
+    }
+
     @Test func databasesAreListedRestrictedAndDeletedWhileTheServerRuns() async throws {
         try await withFolder { folder in
             let data = folder + "/data"

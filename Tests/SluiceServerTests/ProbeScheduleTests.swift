@@ -10,18 +10,32 @@ import Testing
         return count
     }
 
-    @Test func eachFailureAfterALookThatFoundRoomDoublesTheLooksThatAreLeftOut() {
+    @Test func eachFailureAfterARecoveryDoublesTheLooksThatAreLeftOut() {
         var schedule = ProbeSchedule()
         schedule.noteFailure()
         var counts: [Int] = []
         for _ in 0..<10 {
+            #expect(schedule.trustsCommits == (counts.isEmpty))
             counts.append(skipped(&schedule))
-            schedule.noteRoom()
+            #expect(schedule.trustsCommits)
+            schedule.noteRecovery()
+            // A look or two later.
+            schedule.noteQuiet()
+            schedule.noteQuiet()
             schedule.noteFailure()
         }
         #expect(counts == [0, 1, 2, 4, 8, 16, 32, 64, 128, 150])
-        schedule.noteSuccess()
+    }
+
+    @Test func aFailureLongAfterARecoveryCountsAsTheFirst() {
+        var schedule = ProbeSchedule()
+        for _ in 0..<4 {
+            schedule.noteFailure()
+            _ = skipped(&schedule)
+            schedule.noteRecovery()
+        }
+        for _ in 0..<9 { schedule.noteQuiet() }
         schedule.noteFailure()
-        #expect(skipped(&schedule) == 0)
+        #expect(schedule.trustsCommits)
     }
 }

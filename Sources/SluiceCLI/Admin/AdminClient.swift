@@ -10,18 +10,22 @@ struct AdminClient: Sendable {
     private static let byteCountMax = 64 << 20
 
     static let options: [OptionDescription] = [
-        .value(
-            "data", "DIR", "the data folder of a server that runs on this machine, as you or as root",
-            completion: .directories)
+        dataOption, .value("timeout", "TIME", "how long to wait for the server's answer", default: "60s"),
     ]
 
+    static let dataOption = OptionDescription.value(
+        "data", "DIR", "the data folder of a server that runs on this machine, as you or as root",
+        completion: .directories)
+
     let folder: String
+    private let timeout: Duration
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         guard let folder = arguments.value("data") else {
             throw .usage("--data=DIR is missing: the data folder of a server that runs on this machine")
         }
         self.folder = folder
+        timeout = try arguments.duration("timeout") ?? .seconds(60)
     }
 
     /// Asks, and waits for the answer.
@@ -50,31 +54,57 @@ struct AdminClient: Sendable {
             + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
         let code = Array(request.utf8).withUnsafeBytes { SystemCall.writeAll($0, to: socket) }
         guard code == 0 || code == EPIPE || code == ECONNRESET else { throw .system("asking the server", code: code) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while bytes.count <= Self.byteCountMax {
-            let count = read(socket, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            bytes += buffer[..<count]
+        let end = ContinuousClock.now + timeout
+        guard let (status, body) = try Self.answer({ buffer in Self.read(socket, into: buffer, until: end) }) else {
+            throw .failure(
+                "the server with the data folder '\(folder)' has not answered within \(timeout): it is busy, or was "
+                    + "stopped; --timeout=TIME waits longer")
         }
-        return try Self.answer(bytes)
-    }
-
-    /// The body of a response that says that all went well.
-    static func answer(_ bytes: [UInt8]) throws(CommandError) -> String {
-        guard !bytes.isEmpty else {
-            throw .failure("the server ended the connection: only the user who runs it, and root, may ask")
-        }
-        let text = String(decoding: bytes, as: UTF8.self)
-        let words = text.prefix { !$0.isNewline }.split(separator: " ")
-        guard let end = text.firstRange(of: "\r\n\r\n"), words.count > 1, let status = Int(words[1]) else {
-            throw .failure("the server's answer is not whole")
-        }
-        let body = String(text[end.upperBound...])
         guard status == 200 else {
             throw .failure(ReportPrinter.text("error", of: body) ?? "the server refuses, with status \(status)")
         }
         return body
+    }
+
+    /// Reads what comes next; nil if nothing does in time.
+    private static func read(
+        _ socket: Int32, into buffer: UnsafeMutableRawBufferPointer, until end: ContinuousClock.Instant
+    ) -> Int? {
+        while true {
+            var waiting = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            let left = max(.zero, end - .now) / .milliseconds(1)
+            guard poll(&waiting, 1, Int32(left.rounded(.up))) != 0 else { return nil }
+            let count = Glibc.read(socket, buffer.baseAddress, buffer.count)
+            if count >= 0 || errno != EINTR { return max(0, count) }
+        }
+    }
+
+    /// Reads an answer.
+    ///
+    /// - Parameter read: fills the buffer with what comes next, and returns how much that is; 0 at the end, and nil if it
+    ///   waits no longer.
+    /// - Returns: nil if the answer was not waited for.
+    static func answer(
+        _ read: (UnsafeMutableRawBufferPointer) -> Int?
+    ) throws(CommandError) -> (status: Int, body: String)? {
+        var reader = HTTPResponseReader(byteCountMax: byteCountMax, takesAnyStatus: true)
+        var hasBegun = false
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            guard let count = buffer.withUnsafeMutableBytes(read) else { return nil }
+            hasBegun = hasBegun || count > 0
+            let result: Swift.Result<[UInt8], TransportError>? =
+                count > 0
+                ? buffer.withUnsafeBytes { reader.receive(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+                : reader.end()
+            switch result {
+            case nil: continue
+            case .success(let bytes)?: return (reader.status ?? 0, String(decoding: bytes, as: UTF8.self))
+            case .failure(let error)? where hasBegun:
+                throw .failure("the server's answer cannot be read: \(error.message)")
+            case .failure?:
+                throw .failure("the server ended the connection: only the user who runs it, and root, may ask")
+            }
+        }
     }
 }

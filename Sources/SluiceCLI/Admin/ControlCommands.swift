@@ -53,13 +53,15 @@ struct LogLevelCommand: Command {
 
     private let client: AdminClient
     private let level: String?
-    private let domains: String?
+    private let domains: [(domain: String, level: String)]?
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         client = try AdminClient(arguments)
         level = arguments.positionals.first
-        domains = arguments.value("log-domains")
-        if let domains { _ = try LogDomains.parse(domains) }
+        domains = try arguments.value("log-domains").map { text throws(CommandError) in
+            _ = try LogDomains.parse(text)
+            return try LogDomains.names(text)
+        }
     }
 
     func run() async throws {
@@ -74,8 +76,7 @@ struct LogLevelCommand: Command {
         var members: [JSONValue.Member] = []
         if let level { members.append(.init(name: "level", value: .string(level))) }
         if let domains {
-            let parts = domains.split(separator: ",").map { $0.split(separator: "=") }
-            let levels = parts.map { JSONValue.Member(name: String($0[0]), value: .string(String($0[1]))) }
+            let levels = domains.map { JSONValue.Member(name: $0.domain, value: .string($0.level)) }
             members.append(.init(name: "domains", value: .object(levels)))
         }
         return JSONValue.object(members).text

@@ -3,13 +3,14 @@ internal import SluiceJSON
 /// `sluice sessions`: prints the sessions of a server, and ends them.
 struct SessionsCommand: Command {
     static let description = CommandDescription(
-        "sessions", "Print the sessions of a server on this machine: user, address, since when, what waits.",
+        "sessions",
+        "Print the sessions of a server on this machine: user, address, since when, how far behind, what waits.",
         options: AdminClient.options + [
             .value("end", "ID", "end this session; its client opens another one, unless its user is revoked"),
             OutputFormat.option,
         ],
         notes: [
-            "Whatever is committed is sent to every session at once. So a client lacks what is in waitingBytes, and in the subscriptions that are incomplete."
+            "Whatever is committed is sent to every session at once. So a client lacks what is in waitingBytes, and in the subscriptions that are incomplete. versionLag: how many versions the database has made since the one of which everything has left for the client. Sessions that share a connection share what waits."
         ],
         examples: ["sluice sessions --data=./data", "sluice sessions --data=./data --end=7.1"])
 

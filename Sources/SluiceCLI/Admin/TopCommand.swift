@@ -8,7 +8,8 @@ struct TopCommand: Command {
         arguments: [
             ArgumentDescription("URL", "the database: ws://HOST:PORT/DATABASE, or wss:// for TLS", isOptional: true)
         ],
-        options: AdminClient.options + [
+        options: [
+            AdminClient.dataOption,
             .value("interval", "TIME", "how long to count before the table is shown anew", default: "2s"),
             .flag("once", "print the counts since the queries were first observed, and end; so it does off a terminal"),
             OutputFormat.option,

@@ -69,7 +69,12 @@ struct BackupCommand: Command {
 
     private func make(_ data: String, _ file: String, _ names: [String]?) throws {
         let maker = try BackupMaker(data) { Timestamp(Date()) }
-        let manifest = try maker.make(file, of: names, mayBeEmpty: false)
+        try Signals.interruptible("nothing was left of the backup") { isCancelled in
+            report(try maker.make(file, of: names, mayBeEmpty: false, isCancelled: isCancelled), in: file)
+        }
+    }
+
+    private func report(_ manifest: BackupManifest, in file: String) {
         for member in manifest.members {
             if let database = member.database {
                 write("\(database.name)\tversion \(database.version)\tposition \(database.head.position)")
@@ -84,18 +89,22 @@ struct BackupCommand: Command {
     private func verify(_ file: String, _ temporary: String?) throws {
         let verification = try BackupVerification(file)
         write("made \(verification.manifest.time) by sluice \(verification.manifest.server)")
-        try verification.run(in: temporary) { finding in
-            switch finding {
-            case .database(let state, let check, let byteCount):
-                let log = check.firstPosition.map { "groups \($0) to \(state.head.position)" } ?? "no groups"
-                let time = check.acceptedAt.map { ", last of \($0)" } ?? ""
-                write(
-                    "\(state.name)\tversion \(state.version)\tposition \(state.head.position)\t\(check.objectCount) objects "
-                        + "of \(check.classCount) classes\t\(byteCount) bytes\tlog: \(log)\(time)")
-            case .users(let count): write("users\t\(count)")
-            }
+        try Signals.interruptible("the backup was not checked to its end") { isCancelled in
+            try verification.run(in: temporary, isCancelled: isCancelled, report: report)
         }
         write("the backup is whole")
+    }
+
+    private func report(_ finding: BackupVerification.Finding) {
+        switch finding {
+        case .database(let state, let check, let byteCount):
+            let log = check.firstPosition.map { "groups \($0) to \(state.head.position)" } ?? "no groups"
+            let time = check.acceptedAt.map { ", last of \($0)" } ?? ""
+            write(
+                "\(state.name)\tversion \(state.version)\tposition \(state.head.position)\t\(check.objectCount) objects "
+                    + "of \(check.classCount) classes\t\(byteCount) bytes\tlog: \(log)\(time)")
+        case .users(let count): write("users\t\(count)")
+        }
     }
 
     private func write(_ line: String) { StandardOutput.shared.write(line: line) }

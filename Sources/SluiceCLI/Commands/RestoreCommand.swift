@@ -79,12 +79,14 @@ struct RestoreCommand: Command {
 
     func run() async throws {
         let restoration = try Restoration(backup, to: target, of: names)
-        try restoration.run(archive: archive, to: wanted) { restored in
-            switch restored {
-            case .database(let state, let count):
-                let more = archive == nil ? "" : "\t\(count) groups from the archive"
-                write("\(state.name)\tversion \(state.version)\tposition \(state.head.position)\(more)")
-            case .users: write("users")
+        try Signals.interruptible("nothing was restored") { isCancelled in
+            try restoration.run(archive: archive, to: wanted, isCancelled: isCancelled) { restored in
+                switch restored {
+                case .database(let state, let count):
+                    let more = archive == nil ? "" : "\t\(count) groups from the archive"
+                    write("\(state.name)\tversion \(state.version)\tposition \(state.head.position)\(more)")
+                case .users: write("users")
+                }
             }
         }
         write("made \(DisplayText.harmless(target))")

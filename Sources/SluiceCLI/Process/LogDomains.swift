@@ -6,26 +6,23 @@ enum LogDomains {
     static let placeholder = "DOMAIN=LEVEL,…"
 
     static func parse(_ text: String) throws(CommandError) -> [LogDomain: LogLevel?] {
-        var domains: [LogDomain: LogLevel?] = [:]
+        let names = try names(text)
+        do throws(LogLevels.UnknownName) { return try LogLevels.domains(named: names) } catch {
+            throw .usage("--log-domains: \(error.message)")
+        }
+    }
+
+    /// The names of domains and of their levels, whatever they are.
+    static func names(_ text: String) throws(CommandError) -> [(domain: String, level: String)] {
+        var names: [(domain: String, level: String)] = []
         for part in text.split(separator: ",") {
             let sides = part.split(separator: "=", omittingEmptySubsequences: false)
-            let domain = sides.first.flatMap { name in LogDomain.all.first { $0.description == name } }
-            guard sides.count == 2, let domain else {
+            guard sides.count == 2 else {
                 throw .usage(
-                    "--log-domains is \(placeholder), and '\(part)' is not; the domains are "
-                        + LogDomain.all.map(\.description).joined(separator: ", "))
+                    "--log-domains is \(placeholder), such as network=warning,login=off, and '\(part)' is not")
             }
-            if sides[1] == "off" {
-                domains.updateValue(nil, forKey: domain)
-                continue
-            }
-            guard let level = LogLevel(rawValue: String(sides[1])) else {
-                throw .usage(
-                    "--log-domains: '\(sides[1])' is no level; the levels are off, "
-                        + LogLevel.allCases.map(\.rawValue).joined(separator: ", "))
-            }
-            domains.updateValue(level, forKey: domain)
+            names.append((String(sides[0]), String(sides[1])))
         }
-        return domains
+        return names
     }
 }

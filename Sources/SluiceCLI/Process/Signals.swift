@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import SluiceStorage
 internal import Synchronization
 
 /// Handles the signals that end the program.
@@ -38,6 +39,27 @@ enum Signals {
         source.source.setEventHandler { @Sendable in handler() }
         sources.withLock { $0.append(source) }
         source.source.resume()
+    }
+
+    /// Does work that gives up at the first SIGTERM or SIGINT, and takes away what it has begun. A second signal ends the
+    /// program at once.
+    ///
+    /// - Parameters:
+    ///   - outcome: what is so then, for the message.
+    ///   - work: asks now and then whether to give up.
+    /// - Throws: ``CommandError`` after a signal; what `work` throws.
+    static func interruptible(
+        _ outcome: String, _ work: (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Void
+    ) throws {
+        let state = Interruption()
+        onTermination { state.isOrdered.store(true, ordering: .relaxed) }
+        do { try work { state.isOrdered.load(ordering: .relaxed) } } catch let error as StorageError
+            where error.code == .cancelled
+        { throw CommandError.failure("interrupted; \(outcome)") }
+    }
+
+    private final class Interruption: Sendable {
+        let isOrdered = Atomic(false)
     }
 
     /// Ends the program at SIGTERM or SIGINT, with success and without a message.

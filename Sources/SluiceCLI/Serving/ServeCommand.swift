@@ -19,20 +19,23 @@ struct ServeCommand: Command {
         ])
 
     private let sources: SettingSources
-    private let settings: ServeSettings
+    private let found: Settings
     private let printsSettings: Bool
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         sources = SettingSources(description: Self.description, arguments: arguments)
-        let found = try sources.read()
+        found = try sources.read()
         printsSettings = arguments.flag("print-config")
-        // They are printed also if the server would not start with them; then the exit code says so.
-        if printsSettings { StandardOutput.shared.write(text: found.text) }
-        settings = try ServeSettings(found, isReadingAgain: printsSettings)
     }
 
     func run() async throws {
-        if printsSettings { return }
+        guard !printsSettings else {
+            StandardOutput.shared.write(text: found.text)
+            // They are printed also if the server would not start with them; then the exit code says so.
+            _ = try ServeSettings(found, isReadingAgain: true)
+            return
+        }
+        let settings = try ServeSettings(found)
         ProcessMemory.limitArenas()
         let (terminations, continuation) = AsyncStream<Void>.makeStream()
         Signals.onTermination { continuation.finish() }
@@ -50,13 +53,16 @@ struct ServeCommand: Command {
                 [("variable", variable.name), ("nearest", variable.nearest)])
         }
         let server: SyncServer
+        let port: UInt16
         do {
             server = try SyncServer(configuration)
-        } catch let error as ServerError where error.code == .invalidConfiguration {
-            throw CommandError.usage("\(error.message)\(configuration.isDevelopment ? "" : Self.hint)")
+            await reload.begin(for: server)
+            port = try server.start()
+        } catch let error as ServerError {
+            let message = found.located(message: error.message)
+            guard error.code == .invalidConfiguration else { throw CommandError.failure(message) }
+            throw CommandError.usage("\(message)\(configuration.isDevelopment ? "" : Self.hint)")
         }
-        await reload.begin(for: server)
-        let port = try server.start()
         StartWarnings(log: configuration.log).note(configuration, secretFiles: settings.secretFiles)
         let scheme = configuration.certificate == nil ? "ws" : "wss"
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host

@@ -44,7 +44,7 @@ struct SettingSources: Sendable {
     }
 
     private func add(_ file: ConfigurationFile, to settings: inout Settings) throws(CommandError) {
-        var found: [String: (first: Int, values: [String])] = [:]
+        var found: [String: [ConfigurationFile.Line]] = [:]
         for line in file.lines {
             guard let option = options.first(where: { $0.name == line.name }) else {
                 let hint =
@@ -53,15 +53,15 @@ struct SettingSources: Sendable {
                 throw .usage(
                     "\(file.path):\(line.number): there is no setting '\(DisplayText.shortened(line.name))'; \(hint)")
             }
-            if let earlier = found[line.name], !option.isRepeatable {
+            if let earlier = found[line.name]?.first, !option.isRepeatable {
                 throw .usage(
-                    "\(file.path):\(line.number): '\(line.name)' is set twice, before in line \(earlier.first)")
+                    "\(file.path):\(line.number): '\(line.name)' is set twice, before in line \(earlier.number)")
             }
-            found[line.name, default: (line.number, [])].values.append(line.value)
+            found[line.name, default: []].append(line)
         }
         for option in options {
-            guard let (line, values) = found[option.name] else { continue }
-            try settings.set(option, values, from: .file(file.path, line: line))
+            guard let lines = found[option.name] else { continue }
+            try settings.set(option, lines.map { ($0.value, .file(file.path, line: $0.number)) })
         }
     }
 

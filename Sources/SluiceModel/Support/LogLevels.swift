@@ -29,8 +29,8 @@ public final class LogLevels: Sendable {
     public var domains: [LogDomain: LogLevel?] {
         let packed = packed.load(ordering: .relaxed)
         var domains: [LogDomain: LogLevel?] = [:]
-        for (index, domain) in LogDomain.all.enumerated() {
-            switch Self.part(index + 1, of: packed) {
+        for domain in LogDomain.all {
+            switch Self.part(Self.place(of: domain), of: packed) {
             case Self.unset: break
             case Self.off: domains.updateValue(nil, forKey: domain)
             case let place: domains[domain] = .some(LogLevel.allCases[place])
@@ -39,10 +39,15 @@ public final class LogLevels: Sendable {
         return domains
     }
 
+    /// Where the level of a domain is; that of all others for a domain that has none.
+    static func place(of domain: LogDomain) -> Int { (LogDomain.all.firstIndex(of: domain) ?? -1) + 1 }
+
     /// Whether a line of a level is written. O(1).
-    func writes(_ level: LogLevel, about domain: LogDomain) -> Bool {
+    ///
+    /// - Parameter place: that of the line's domain.
+    func writes(_ level: LogLevel, at place: Int) -> Bool {
         let packed = packed.load(ordering: .relaxed)
-        let own = Self.part((LogDomain.all.firstIndex(of: domain) ?? -1) + 1, of: packed)
+        let own = Self.part(place, of: packed)
         let lowest = own == Self.unset ? Self.part(0, of: packed) : own
         return level.place >= lowest
     }
@@ -53,9 +58,9 @@ public final class LogLevels: Sendable {
     private static func part(_ index: Int, of packed: UInt64) -> Int { Int(packed >> UInt64(4 * index) & 15) }
 
     private static func packed(_ level: LogLevel, _ domains: [LogDomain: LogLevel?]) -> UInt64 {
-        LogDomain.all.enumerated().reduce(UInt64(level.place)) { packed, entry in
-            let place = domains[entry.element].map { $0.map(\.place) ?? off } ?? unset
-            return packed | UInt64(place) << UInt64(4 * (entry.offset + 1))
+        LogDomain.all.reduce(UInt64(level.place)) { packed, domain in
+            let own = domains[domain].map { $0.map(\.place) ?? off } ?? unset
+            return packed | UInt64(own) << UInt64(4 * place(of: domain))
         }
     }
 }

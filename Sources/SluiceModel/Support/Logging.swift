@@ -84,6 +84,8 @@ public struct LogSink: Sendable {
     private let levels: LogLevels?
     /// What the lines of this sink are about.
     private var domain = LogDomain.store
+    /// Where ``levels`` has the level of the domain.
+    private var place = LogLevels.place(of: .store)
 
     /// - Parameters:
     ///   - level: the lowest level that is written, of domains that have none of their own.
@@ -122,12 +124,13 @@ public struct LogSink: Sendable {
     package func about(_ domain: LogDomain) -> LogSink {
         var sink = self
         sink.domain = domain
+        sink.place = LogLevels.place(of: domain)
         return sink
     }
 
     /// Whether a line of this level would be written. O(1).
     package func writes(_ level: LogLevel) -> Bool {
-        if let levels { return levels.writes(level, about: domain) }
+        if let levels { return levels.writes(level, at: place) }
         guard let lowest = domains[domain, default: self.level] else { return false }
         return level >= lowest
     }

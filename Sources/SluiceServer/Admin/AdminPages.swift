@@ -28,7 +28,7 @@ struct AdminPages: Sendable {
         add("GET", "/log-level", to: &routes) { _ in .ok(levels) }
         add("POST", "/log-level", to: &routes) { body in setLevels(body) }
         add("POST", "/reload", to: &routes) { _ in
-            do { return .text(200, try await administration.reload()) } catch { return .refused(409, "\(error)") }
+            do { return Answer(text: try await administration.reload()) } catch { return .refused(409, "\(error)") }
         }
         add("POST", "/drain", to: &routes) { _ in
             drain()
@@ -36,13 +36,15 @@ struct AdminPages: Sendable {
         }
     }
 
-    private enum Answer {
-        case text(Int, String)
+    private struct Answer {
+        var status = 200
+        /// JSON.
+        let text: String
 
-        static func ok(_ json: JSONText) -> Answer { .text(200, json.text) }
+        static func ok(_ json: JSONText) -> Answer { Answer(text: json.text) }
 
         static func refused(_ status: Int, _ reason: String) -> Answer {
-            .text(status, JSONText.object([("error", .string(reason))]).text)
+            Answer(status: status, text: JSONText.object([("error", .string(reason))]).text)
         }
     }
 
@@ -52,15 +54,12 @@ struct AdminPages: Sendable {
     ) {
         routes.add(method, path, bodyByteCountMax: method == "GET" ? 0 : Self.bodyByteCountMax) { exchange in
             Task {
-                let (status, json): (Int, String)
-                if let body = Self.members(exchange.body) {
-                    switch await answer(body) {
-                    case .text(let code, let text): (status, json) = (code, text)
+                let result =
+                    if let body = Self.members(exchange.body) { await answer(body) } else {
+                        Answer.refused(400, "the body is no JSON object")
                     }
-                } else {
-                    (status, json) = (400, "{\"error\":\"the body is no JSON object\"}")
-                }
-                exchange.respond(HTTPResponse(status: status, type: "application/json", json + "\n"))
+                exchange.respond(
+                    HTTPResponse(status: result.status, type: "application/json", result.text + "\n"))
             }
         }
     }
@@ -78,48 +77,32 @@ struct AdminPages: Sendable {
 
     private var levels: JSONText {
         let levels = administration.levels
-        let domains = levels.domains.sorted { $0.key.description < $1.key.description }
         return .object([
             ("level", .string(levels.level.rawValue)),
-            ("domains", .object(domains.map { ($0.key.description, .string($0.value?.rawValue ?? "off")) })),
+            ("domains", .object(levels.domainNames.map { ($0.domain, .string($0.level)) })),
         ])
     }
 
+    /// Sets what the body names; the rest stays.
     private func setLevels(_ body: [String: JSONValue]) -> Answer {
         let old = administration.levels
         var (level, domains) = (old.level, old.domains)
-        switch body["level"] {
-        case nil: break
-        case .string(let text)?:
-            guard let known = LogLevel(rawValue: text) else { return .refused(400, Self.unknown(text)) }
-            level = known
-        default: return .refused(400, "level is a text")
-        }
-        switch body["domains"] {
-        case nil: break
-        case .object(let members)?:
-            domains = [:]
-            for member in members {
-                guard let domain = LogDomain.all.first(where: { $0.description == member.name }) else {
-                    let known = LogDomain.all.map(\.description).joined(separator: ", ")
-                    return .refused(400, "'\(member.name)' is no domain; the domains are \(known)")
-                }
-                guard case .string(let text) = member.value else { return .refused(400, "a level is a text") }
-                if text == "off" {
-                    domains.updateValue(nil, forKey: domain)
-                } else if let known = LogLevel(rawValue: text) {
-                    domains[domain] = .some(known)
-                } else {
-                    return .refused(400, Self.unknown(text))
-                }
+        do throws(LogLevels.UnknownName) {
+            switch body["level"] {
+            case nil: break
+            case .string(let name)?: level = try LogLevels.level(named: name)
+            default: return .refused(400, "level is a text")
             }
-        default: return .refused(400, "domains is an object, such as {\"network\":\"warning\"}")
-        }
+            switch body["domains"] {
+            case nil: break
+            case .object(let members)?:
+                let names = members.compactMap { member in member.value.string.map { (member.name, $0) } }
+                guard names.count == members.count else { return .refused(400, "a level is a text") }
+                domains = try LogLevels.domains(named: names)
+            default: return .refused(400, "domains is an object, such as {\"network\":\"warning\"}")
+            }
+        } catch { return .refused(400, error.message) }
         administration.levels.set(level, domains: domains)
         return .ok(levels)
-    }
-
-    private static func unknown(_ level: String) -> String {
-        "'\(level)' is no level; the levels are \(LogLevel.allCases.map(\.rawValue).joined(separator: ", "))"
     }
 }

@@ -10,9 +10,11 @@ struct SessionSurvey: Sendable {
     /// All sessions, the oldest first, each with its subscriptions. It waits for databases that are busy.
     func sessions() async -> JSONText {
         var subscriptions: [SessionID: SubscriptionCounts] = [:]
+        var versions: [String: UInt64] = [:]
         for worker in databases.workers {
-            let counts = await worker.ask { $0.subscriptionCounts }
-            subscriptions.merge(counts ?? [:]) { _, new in new }
+            guard let answer = await worker.ask({ ($0.subscriptionCounts, $0.version) }) else { continue }
+            subscriptions.merge(answer.0) { _, new in new }
+            versions[worker.name] = answer.1
         }
         let open = connections.all.flatMap { peer in
             peer.openSessions.map { (peer: peer, id: peer.id(of: $0.key), session: $0.value) }
@@ -20,8 +22,12 @@ struct SessionSurvey: Sendable {
         let ordered = open.sorted { ($0.session.openedAt, $0.id) < ($1.session.openedAt, $1.id) }
         return .array(
             ordered.map { entry in
-                entry.session.json(
+                let database = entry.session.database
+                let sent = entry.peer.sentVersion(of: database)
+                let version = versions[database] ?? 0
+                return entry.session.json(
                     entry.id, at: entry.peer.name, subscriptions[entry.id] ?? SubscriptionCounts(),
+                    versionLag: sent.map { version > $0 ? version - $0 : 0 } ?? 0,
                     waitingByteCount: entry.peer.connection.queuedBytes, now: now())
             })
     }
@@ -59,7 +65,8 @@ extension SessionID {
 
 extension OpenSession {
     fileprivate func json(
-        _ id: SessionID, at address: String, _ subscriptions: SubscriptionCounts, waitingByteCount: Int, now: Timestamp
+        _ id: SessionID, at address: String, _ subscriptions: SubscriptionCounts, versionLag: UInt64,
+        waitingByteCount: Int, now: Timestamp
     ) -> JSONText {
         .object([
             ("session", .string(id.name)), ("database", .string(database)),
@@ -69,7 +76,7 @@ extension OpenSession {
             ("seconds", .number(UInt64(max(0, now.microseconds - openedAt.microseconds) / 1_000_000))),
             ("subscriptions", .number(UInt64(subscriptions.all))),
             ("incomplete", .number(UInt64(subscriptions.incomplete))),
-            ("waitingBytes", .number(UInt64(waitingByteCount))),
+            ("versionLag", .number(versionLag)), ("waitingBytes", .number(UInt64(waitingByteCount))),
         ])
     }
 }

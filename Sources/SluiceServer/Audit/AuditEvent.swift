@@ -71,7 +71,7 @@ public struct AuditEvent: Sendable, Hashable {
         case refused
     }
 
-    /// When it happened; of an event that stands for several, when they were counted.
+    /// When it happened; of an event that stands for several, when the last of them did.
     public var time: Timestamp
     /// What happened.
     public var action: Action

@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import FoundationEssentials
 internal import Glibc
 public import SluiceModel
 internal import Synchronization
@@ -17,8 +16,14 @@ public final class AuditFile: AuditReceiver {
         var descriptor: Int32
         /// Whether the last line is not whole.
         var isTorn = false
-        /// How many events were lost since the last one that was written.
+        /// How many events were lost since the last one that was written, and when the last of them happened.
         var gap = 0
+        var gapTime = Timestamp(microseconds: 0)
+
+        mutating func noteLoss(of event: AuditEvent) {
+            gap += 1
+            gapTime = event.time
+        }
     }
 
     /// The path of the file.
@@ -51,10 +56,13 @@ public final class AuditFile: AuditReceiver {
         let count = line.utf8.count
         guard waitingByteCount.wrappingAdd(count, ordering: .relaxed).newValue <= Self.waitingByteCountMax else {
             waitingByteCount.wrappingSubtract(count, ordering: .relaxed)
-            return queue.async { [self] in noteLoss("events come faster than the disk takes them") }
+            return queue.async { [self] in
+                confined.withLock { $0.noteLoss(of: event) }
+                noteFailure("events come faster than the disk takes them")
+            }
         }
         queue.async { [self] in
-            write(line)
+            write(line, of: event)
             waitingByteCount.wrappingSubtract(count, ordering: .relaxed)
         }
     }
@@ -106,24 +114,20 @@ public final class AuditFile: AuditReceiver {
 
     // MARK: On the queue
 
-    private func write(_ line: String) {
+    private func write(_ line: String, of event: AuditEvent) {
         let (code, gap) = confined.withLock { confined -> (Int32, Int) in
             var text = confined.isTorn ? "\n" : ""
             if confined.gap > 0 {
-                text += AuditEvent(.eventsLost, at: Timestamp(Date()), count: confined.gap).json + "\n"
+                text += AuditEvent(.eventsLost, at: confined.gapTime, count: confined.gap).json + "\n"
             }
             let code = Self.write(text + line, to: confined.descriptor, &confined.isTorn)
-            defer { confined.gap = code == 0 ? 0 : confined.gap + 1 }
-            return (code, confined.gap)
+            let gap = confined.gap
+            if code == 0 { confined.gap = 0 } else { confined.noteLoss(of: event) }
+            return (code, gap)
         }
         guard code == 0 else { return noteFailure(String(cString: strerror(code)).lowercased()) }
         guard isFailing.exchange(false, ordering: .relaxed) else { return }
         log?.about(.network)(.warning, "the audit log is written again", [("file", path), ("lost", "\(gap)")])
-    }
-
-    private func noteLoss(_ reason: String) {
-        confined.withLock { $0.gap += 1 }
-        noteFailure(reason)
     }
 
     /// Counts an event that is lost, and logs the first.

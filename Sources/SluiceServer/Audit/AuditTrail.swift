@@ -14,11 +14,12 @@ final class AuditTrail: Sendable {
     static let interval = Duration.seconds(60)
 
     fileprivate struct State {
-        /// How many events like the one that has gone on have come since, and how many objects they concern.
-        var counts: [AuditEvent: (events: Int, keys: Int)] = [:]
+        /// How many events like the one that has gone on have come since, how many objects they concern, and when the last
+        /// of them came.
+        var counts: [AuditEvent: (events: Int, keys: Int, time: Timestamp)] = [:]
         /// How many events of a kind have gone on.
         var lineCounts: [String: Int] = [:]
-        /// How many further ones there were, by what they are.
+        /// How many further ones there were, by what they are, with the last of them.
         var excess: [String: (event: AuditEvent, count: Int)] = [:]
         var isScheduled = false
     }
@@ -57,9 +58,8 @@ final class AuditTrail: Sendable {
 
     /// Hands on what was counted.
     func flush() {
-        let time = now()
         let counted = state.withLock { state in
-            let events = state.counted(at: time)
+            let events = state.counted
             state = State()
             return events
         }
@@ -92,22 +92,25 @@ extension AuditTrail.State {
         if counts[kind] != nil {
             counts[kind]?.events += 1
             counts[kind]?.keys += event.keyCount
+            counts[kind]?.time = event.time
             return false
         }
         guard event.action.isOfOperator || lineCounts[event.name, default: 0] < AuditTrail.lineCountMax else {
-            excess[event.name, default: (event, 0)].count += 1
+            excess[event.name] = (event, (excess[event.name]?.count ?? 0) + 1)
             return false
         }
         lineCounts[event.name, default: 0] += 1
-        counts[kind] = (0, 0)
+        counts[kind] = (0, 0, event.time)
         return true
     }
 
-    fileprivate func counted(at time: Timestamp) -> [AuditEvent] {
+    /// What was counted, in the order of the last event that each stands for.
+    fileprivate var counted: [AuditEvent] {
         var events = counts.filter { $0.value.events > 0 }.map { kind, count in
             var event = kind
             event.count = count.events
             event.keyCount = count.keys
+            event.time = count.time
             return event
         }
         for (event, count) in excess.values {
@@ -116,8 +119,7 @@ extension AuditTrail.State {
             event.reason = "more than \(AuditTrail.lineCountMax) different events within a minute"
             events.append(event)
         }
-        for place in events.indices { events[place].time = time }
-        return events.sorted { $0.json < $1.json }
+        return events.sorted { ($0.time, $0.json) < ($1.time, $1.json) }
     }
 }
 

@@ -64,7 +64,8 @@ struct BackupFiles {
     /// Removes what killed processes have left of backups that they were making.
     func removeParts() {
         for name in DataFolder.names(in: folder, endingWith: "") {
-            let parts = [DraftFile.suffix, DraftFile.suffix + BackupMaker.copySuffix]
+            let copy = DraftFile.suffix + BackupMaker.copySuffix
+            let parts = [DraftFile.suffix, copy, copy + "-journal"]
             guard let part = parts.first(where: name.hasSuffix), Self.isOwn(String(name.dropLast(part.count))) else {
                 continue
             }

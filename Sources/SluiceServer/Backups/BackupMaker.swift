@@ -13,18 +13,19 @@ package struct BackupMaker: Sendable {
     /// - Throws: ``ServerError/Code/dataFolder`` if there is no such folder, or if it has replicas of a cluster.
     package init(_ folder: String, now: @escaping @Sendable () -> Timestamp) throws(ServerError) {
         var status = stat()
-        guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+        guard stat(folder, &status) == 0 ? status.st_mode & S_IFMT == S_IFDIR : errno == EACCES else {
             throw ServerError(
                 .dataFolder, "the data folder '\(folder)' does not exist, or is none; name that of the server")
         }
+        self.folder = folder
+        self.now = now
+        try DataFolder.checkReadable(folder)
         guard try ReplicaFolder.marked(folder) == nil else {
             throw ServerError(
                 .dataFolder,
                 "the data folder '\(folder)' has replicas of a cluster, whose data is in PostgreSQL; back that up with "
                     + "pg_dump, or make this a server's folder first with 'sluice cluster detach'")
         }
-        self.folder = folder
-        self.now = now
     }
 
     /// Makes a backup: a copy of each database as it is at a moment, and of the users. A copy is made beside the backup
@@ -40,6 +41,7 @@ package struct BackupMaker: Sendable {
         _ path: String, of names: [String]? = nil, mayBeEmpty: Bool = true,
         isCancelled: @escaping () -> Bool = { false }
     ) throws -> BackupManifest {
+        try DataFolder.checkReadable(folder)
         let names = try checked(names)
         let users = "\(folder)/\(UserFile.name)"
         guard mayBeEmpty || !names.isEmpty || access(users, F_OK) == 0 else {
@@ -48,6 +50,8 @@ package struct BackupMaker: Sendable {
         }
         let writer = try BackupWriter(path, server: SluiceRelease.version, time: now())
         let copy = path + DraftFile.suffix + Self.copySuffix
+        // What a killed process has left must not become a part of the copy.
+        ReplicaFile.remove(copy)
         defer { ReplicaFile.remove(copy) }
         for name in names {
             guard !isCancelled() else { throw StorageError(.cancelled, "the backup is not wanted any more") }

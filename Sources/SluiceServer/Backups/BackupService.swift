@@ -26,13 +26,14 @@ final class BackupService: Sendable {
     ///   - archivePath: the folder of the archive; nil for none.
     ///   - dataFolder: the folder of the databases; nil for databases in memory.
     ///   - isAlone: whether each database has its journal in its file.
+    ///   - isDataInPlace: whether the folder of the databases is the one that the server has locked.
     ///   - targets: the databases that are open, and have files.
     /// - Returns: nil if neither backups nor an archive are wanted.
     /// - Throws: ``ServerError`` if the configuration is invalid, or a folder cannot be used.
     init?(
         _ plan: ScheduledBackups?, archive archivePath: String?, of dataFolder: String?, isAlone: Bool,
-        now: @escaping @Sendable () -> Timestamp, schedule: @escaping Schedule, log: LogSink?,
-        targets: @escaping @Sendable () -> [JournalArchive.Target]
+        isDataInPlace: @escaping @Sendable () -> Bool, now: @escaping @Sendable () -> Timestamp,
+        schedule: @escaping Schedule, log: LogSink?, targets: @escaping @Sendable () -> [JournalArchive.Target]
     ) throws(ServerError) {
         guard plan != nil || archivePath != nil else { return nil }
         let dataFolder = try Self.checkedFolder(plan, dataFolder, isAlone)
@@ -40,9 +41,9 @@ final class BackupService: Sendable {
         self.now = now
         let link = Link()
         if let plan {
-            timer = try BackupTimer(plan, of: dataFolder, now: now, schedule: schedule, log: log) { oldest in
-                link.archive?.prune(before: oldest)
-            }
+            timer = try BackupTimer(
+                plan, of: dataFolder, now: now, isDataInPlace: isDataInPlace, schedule: schedule, log: log
+            ) { oldest in link.archive?.prune(before: oldest) }
         } else {
             timer = nil
         }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 internal import SluiceModel
 internal import SluiceStorage
 internal import Synchronization
@@ -23,6 +24,8 @@ final class BackupTimer: Sendable {
     private let plan: ScheduledBackups
     private let folder: OwnedFolder
     private let maker: BackupMaker
+    private let dataFolder: String
+    private let isDataInPlace: @Sendable () -> Bool
     private let now: @Sendable () -> Timestamp
     private let schedule: Schedule
     private let log: LogSink?
@@ -31,10 +34,14 @@ final class BackupTimer: Sendable {
     /// Called on the queue once as many backups are there as are kept, with the oldest of them.
     private let didKeep: @Sendable (BackupManifest) -> Void
 
+    /// - Parameter isDataInPlace: whether the data folder is the one that the server has locked.
     init(
         _ plan: ScheduledBackups, of dataFolder: String, now: @escaping @Sendable () -> Timestamp,
-        schedule: @escaping Schedule, log: LogSink?, didKeep: @escaping @Sendable (BackupManifest) -> Void
+        isDataInPlace: @escaping @Sendable () -> Bool, schedule: @escaping Schedule, log: LogSink?,
+        didKeep: @escaping @Sendable (BackupManifest) -> Void
     ) throws(ServerError) {
+        self.dataFolder = dataFolder
+        self.isDataInPlace = isDataInPlace
         self.plan = plan
         self.now = now
         self.schedule = schedule
@@ -95,7 +102,13 @@ final class BackupTimer: Sendable {
             guard folder.isInPlace else {
                 throw ServerError(.backups, "the folder '\(plan.folder)' was removed or replaced while the server runs")
             }
+            try checkData()
             let manifest = try maker.make(files.path(name), isCancelled: { [weak self] in self?.isStopped ?? true })
+            // What is in another folder of the name, or in none, must not take the place of older backups.
+            do { try checkData() } catch {
+                unlink(files.path(name))
+                throw error
+            }
             state.withLock { state in
                 state.counts.madeCount += 1
                 state.counts.latest = manifest.time
@@ -111,6 +124,12 @@ final class BackupTimer: Sendable {
             state.withLock { $0.counts.failedCount += 1 }
             log?(.error, "a backup could not be made", [("file", name), ("error", "\(error)")])
         }
+    }
+
+    private func checkData() throws(ServerError) {
+        guard !isDataInPlace() else { return }
+        throw ServerError(
+            .backups, "the data folder '\(dataFolder)' was removed or replaced while the server runs; put it back")
     }
 
     private func prune() {

@@ -23,20 +23,25 @@ package struct BackupVerification {
         manifest = reader.manifest
     }
 
-    /// Unpacks each member into a folder of its own, which is removed again, and checks it. O(n).
+    /// Unpacks each member into a folder of its own, which is removed again, and checks it. O(n). Others may check the same
+    /// backup meanwhile.
     ///
     /// - Parameters:
     ///   - place: where the folder is made; nil for beside the backup.
+    ///   - isCancelled: asked now and then whether to give up.
     ///   - report: called after each member.
     /// - Throws: ``StorageError`` with the reason why the backup cannot be used.
-    package func run(in place: String?, report: (Finding) -> Void) throws {
-        let folder = try WorkFolder(place.map { $0 + "/sluice-verify" } ?? path + ".verify")
+    package func run(
+        in place: String?, isCancelled: @escaping () -> Bool = { false }, report: (Finding) -> Void
+    ) throws {
+        let folder = try WorkFolder.any(of: place.map { $0 + "/sluice-verify" } ?? path + ".verify")
         for (index, member) in manifest.members.enumerated() {
             let copy = "\(folder.path)/copy"
             defer { ReplicaFile.remove(copy) }
-            try reader.unpack(index, into: copy)
+            try reader.unpack(index, into: copy, isCancelled: isCancelled)
             if let database = member.database {
-                report(.database(database, try DatabaseCheck(copy, is: database), byteCount: member.byteCount))
+                let check = try DatabaseCheck(copy, is: database, isCancelled: isCancelled)
+                report(.database(database, check, byteCount: member.byteCount))
             } else {
                 report(.users(try DatabaseCheck.userCount(copy)))
             }

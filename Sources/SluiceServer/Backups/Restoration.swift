@@ -51,10 +51,12 @@ package struct Restoration {
     /// - Parameters:
     ///   - archive: the folder of an archive, whose groups are applied to what the backup has; nil for the backup alone.
     ///   - wanted: up to where.
+    ///   - isCancelled: asked now and then whether to give up.
     ///   - report: called for each member, before the folder appears.
     /// - Throws: ``StorageError``; ``ServerError``. Nothing is left of the folder then.
     package func run(
-        archive: String? = nil, to wanted: ArchiveTarget = .end, report: (Restored) -> Void = { _ in }
+        archive: String? = nil, to wanted: ArchiveTarget = .end, isCancelled: () -> Bool = { false },
+        report: (Restored) -> Void = { _ in }
     ) throws {
         let archive = try archive.map { path in
             let folder = ArchiveFolder(path: path)
@@ -72,25 +74,31 @@ package struct Restoration {
                 guard names.contains(database.name) else { continue }
                 guard
                     let (state, count) = try restore(
-                        database.name, from: (index, database), archive, wanted, in: folder.path)
+                        database.name, from: (index, database), archive, wanted, in: folder.path, isCancelled)
                 else { continue }
                 restoredCount += 1
                 report(.database(state, archivedCount: count))
             } else {
                 let path = "\(folder.path)/\(UserFile.name)"
-                try reader.unpack(index, into: path)
+                try reader.unpack(index, into: path, isCancelled: isCancelled)
                 _ = try DatabaseCheck.userCount(path)
                 report(.users)
             }
         }
         let present = Set(reader.manifest.databases.compactMap(\.database?.name))
         for name in names.subtracting(present).sorted() {
-            guard let (state, count) = try restore(name, from: nil, archive, wanted, in: folder.path) else { continue }
+            guard let (state, count) = try restore(name, from: nil, archive, wanted, in: folder.path, isCancelled)
+            else { continue }
             restoredCount += 1
             report(.database(state, archivedCount: count))
         }
         if let names = self.names, restoredCount < Set(names).count {
             throw ServerError(.backups, "at that time there was no such database; name a later --until")
+        }
+        guard restoredCount > 0 || names.isEmpty else {
+            let list = names.sorted().prefix(10).joined(separator: ", ")
+            throw ServerError(
+                .backups, "at that time there was no database; name a later --until. Later there was \(list)")
         }
         for name in DataFolder.names(in: folder.path, endingWith: "-lock") {
             unlink("\(folder.path)/\(name)-lock")
@@ -113,7 +121,7 @@ package struct Restoration {
     /// - Returns: what was restored, and how many groups came from the archive; nil if there was no such database.
     private func restore(
         _ name: String, from member: (index: Int, state: BackupMember.DatabaseState)?, _ archive: ArchiveFolder?,
-        _ wanted: ArchiveTarget, in folder: String
+        _ wanted: ArchiveTarget, in folder: String, _ isCancelled: () -> Bool
     ) throws -> (BackupMember.DatabaseState, UInt64)? {
         let file = "\(folder)/\(DatabaseFile.name(of: name))"
         var path: ArchivePath?
@@ -125,7 +133,7 @@ package struct Restoration {
         }
         if let member, path.map({ $0.start == .backup }) ?? true {
             try ReplicaFile.receive(file) { draft in
-                try reader.unpack(member.index, into: draft)
+                try reader.unpack(member.index, into: draft, isCancelled: isCancelled)
                 let (id, head, version) = try ReplicaFile.state(of: draft)
                 guard
                     BackupMember.DatabaseState(name: name, id: id, head: head, version: version) == member.state
@@ -138,7 +146,7 @@ package struct Restoration {
         }
         let before = path.map { $0.start == .backup } ?? true ? member?.state.head.position ?? 0 : 0
         // Opening it makes its marker, so that from now on its loss is noticed.
-        let state = try (path ?? ArchivePath()).apply(to: file, of: name)
+        let state = try (path ?? ArchivePath()).apply(to: file, of: name, isCancelled: isCancelled)
         try StoredFolder.synchronize(file)
         return (state, state.head.position - before)
     }

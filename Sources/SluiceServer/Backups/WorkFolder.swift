@@ -10,7 +10,30 @@ final class WorkFolder {
     private let lock: FileLock
     private var isKept = false
 
-    /// - Parameter path: the folder, without a number that tells it from those of others.
+    /// The most processes that work side by side.
+    private static let numberMax = 100
+
+    /// Makes a folder that nobody else works in: of the name or, where others work, of the name with a number. What killed
+    /// processes have left of such folders is removed.
+    ///
+    /// - Throws: ``StorageError`` if none can be made.
+    static func any(of path: String) throws(StorageError) -> WorkFolder {
+        let start = (path.split(separator: "/").last ?? "") + "-"
+        for name in DataFolder.names(in: StoredFolder.parent(of: path), endingWith: "") {
+            guard name.hasPrefix(start), let number = Int(name.dropFirst(start.count)), number > 0 else { continue }
+            // A folder that somebody works in stays.
+            _ = try? WorkFolder("\(path)-\(number)")
+        }
+        var number = 0
+        while true {
+            do { return try WorkFolder(number == 0 ? path : "\(path)-\(number)") } catch {
+                guard error.code == .locked, number < numberMax else { throw error }
+            }
+            number += 1
+        }
+    }
+
+    /// - Parameter path: the folder.
     /// - Throws: ``StorageError`` if it cannot be made, or another process works there.
     init(_ path: String) throws(StorageError) {
         self.path = path
@@ -23,12 +46,20 @@ final class WorkFolder {
             }
         }
         do throws(FileLock.Failure) { lock = try FileLock(at: "\(path)/\(Self.lockName)") } catch {
-            guard error.code == EWOULDBLOCK else { throw .system(error.code, doing: "locking", path: path) }
-            throw StorageError(.locked, "another process works in '\(path)'; wait for it")
+            // One that has ended has removed the folder meanwhile.
+            guard [EWOULDBLOCK, ENOENT].contains(error.code) else {
+                throw .system(error.code, doing: "locking", path: path)
+            }
+            throw Self.taken(path)
         }
+        guard lock.isInPlace else { throw Self.taken(path) }
         for name in DataFolder.names(in: path, endingWith: "") where name != Self.lockName {
             unlink("\(path)/\(name)")
         }
+    }
+
+    private static func taken(_ path: String) -> StorageError {
+        StorageError(.locked, "another process works in '\(path)'; wait for it")
     }
 
     deinit {

@@ -25,6 +25,7 @@ final class PeerConnection: Sendable {
     private let audit: AuditTrail?
     private let carryOut: @Sendable (ConnectionProtocol.Action, PeerConnection) -> Void
     private let state: Mutex<State>
+    private let sent = Mutex(SentVersions())
     /// Where pauses end.
     private static let pausing = DispatchQueue(label: "sluice.pauses", qos: .utility)
 
@@ -118,6 +119,26 @@ final class PeerConnection: Sendable {
             state.machine.ended(session: session)
             return state.sessions.removeValue(forKey: session)
         }
+    }
+
+    // MARK: What databases send
+
+    /// Sends a message of a database.
+    ///
+    /// - Parameter moment: of which turn it is.
+    func send(_ message: SharedBuffer, of moment: DatabaseMoment) {
+        connection.send(message)
+        let waitingByteCount = connection.queuedBytes
+        sent.withLock { sent in
+            sent.note(
+                byteCount: message.frameByteCount, of: moment.database, at: moment.version,
+                waitingByteCount: waitingByteCount)
+        }
+    }
+
+    /// The version of a database of which everything has left for the client; nil if nothing waits.
+    func sentVersion(of database: String) -> UInt64? {
+        sent.withLock { $0.version(of: database, waitingByteCount: connection.queuedBytes) }
     }
 
     // MARK: Quotas

@@ -154,15 +154,15 @@ final class Database {
     ///
     /// - Returns: whether an obstacle is gone, so that the sessions that were held back may come.
     func noteCommit() -> Bool {
-        probes.noteSuccess()
-        return clearObstacle()
+        guard case .whileOpen = obstacle, probes.trustsCommits else { return false }
+        clearObstacle()
+        return true
     }
 
-    private func clearObstacle() -> Bool {
-        guard case .whileOpen = obstacle else { return false }
+    private func clearObstacle() {
+        probes.noteRecovery()
         obstacle = .none
         note(.info, "a database can be written again")
-        return true
     }
 
     /// Tries whether the database can be written again.
@@ -170,11 +170,15 @@ final class Database {
     /// - Returns: whether it can, and could not before. ``WriteObstacle/overcome`` then says whether it must be opened
     ///   anew.
     func probe() -> Bool {
-        guard obstacle.error != nil, probes.isDue(), storage.probe() == nil else { return false }
+        guard obstacle.error != nil else {
+            probes.noteQuiet()
+            return false
+        }
+        guard probes.isDue(), storage.probe() == nil else { return false }
         switch obstacle {
         case .whileOpen:
-            probes.noteRoom()
-            return clearObstacle()
+            clearObstacle()
+            return true
         case .sinceOpened:
             obstacle = .overcome
             return true

@@ -155,6 +155,9 @@ extension DatabaseEngine {
     /// The costliest queries, as JSON.
     func topReport() throws -> [UInt8] { try report(.top) }
 
+    /// The version of the database.
+    var version: UInt64 { database.storage.version }
+
     /// How many subscriptions each session has.
     var subscriptionCounts: [SessionID: SubscriptionCounts] { subscriptions.countsBySession }
 

@@ -31,6 +31,19 @@ final class DataFolder: Sendable {
         }
     }
 
+    /// Checks that this process can read a folder that a server may use.
+    ///
+    /// - Throws: ``ServerError/Code/dataFolder`` with the reason.
+    static func checkReadable(_ path: String) throws(ServerError) {
+        guard access(path, R_OK | X_OK) != 0 else { return }
+        let reason =
+            switch errno {
+            case EACCES: "permission denied; do this as the user of the server, or as root"
+            case let code: "\(String(cString: strerror(code)).lowercased()); name that of the server"
+            }
+        throw ServerError(.dataFolder, "the data folder '\(path)' cannot be read: \(reason)")
+    }
+
     /// Locks the lock file, or the folder where no file can be made: then no other server can write there either.
     private static func lock(_ path: String, isReadOnly: Bool) throws(FileLock.Failure) -> FileLock {
         let file = path + "/server.lock"

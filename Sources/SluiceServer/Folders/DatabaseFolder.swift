@@ -5,12 +5,13 @@ package import SluiceStorage
 package struct DatabaseFolder: Sendable {
     package let path: String
 
-    /// - Throws: ``ServerError/Code/dataFolder`` if there is no such folder.
+    /// - Throws: ``ServerError/Code/dataFolder`` if there is no such folder, or if it cannot be read.
     package init(_ path: String) throws(ServerError) {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+        guard stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFDIR : errno == EACCES else {
             throw ServerError(.dataFolder, "'\(path)' is no folder; name the one of the server's databases")
         }
+        try DataFolder.checkReadable(path)
         self.path = path
     }
 

@@ -26,7 +26,7 @@ final class DatabaseDirectory: Sendable {
     private let sweeping = DispatchQueue(label: "sluice.databases")
     private let isStopped = Atomic<Bool>(false)
     /// Called on a database's queue with what it wants done.
-    private let carryOut: @Sendable ([DatabaseAction]) -> Void
+    private let carryOut: @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     /// Takes what databases have for the audit log.
     private let audit: @Sendable (_ database: String, [AuditNote]) -> Void
     /// The data folder, locked until the databases are closed; nil for a server in memory.
@@ -46,7 +46,7 @@ final class DatabaseDirectory: Sendable {
         _ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp,
         schedule: @escaping Schedule, uptime: @escaping @Sendable () -> Int64, replicas: ReplicaPolicy,
         audit: @escaping @Sendable (_ database: String, [AuditNote]) -> Void = { _, _ in },
-        carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
+        carryOut: @escaping @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     ) throws {
         self.schedule = schedule
         self.uptime = uptime
@@ -99,6 +99,14 @@ final class DatabaseDirectory: Sendable {
     private static func cluster(of journals: (any JournalService)?) throws(ServerError) -> String? {
         do { return try journals?.clusterID } catch {
             throw ServerError(.database, (error as? StorageError)?.message ?? "\(error)", cause: error)
+        }
+    }
+
+    /// Whether the data folder is still the one that was locked; so are databases in memory.
+    var isFolderInPlace: Bool {
+        folder.withLock { folder in
+            guard let folder else { return true }
+            return (try? folder.check()) != nil
         }
     }
 

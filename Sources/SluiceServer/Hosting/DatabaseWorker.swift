@@ -14,6 +14,8 @@ final class DatabaseWorker: Sendable {
     private final class Confined: @unchecked Sendable {
         // Sound because every access goes through `queue`.
         var engine: DatabaseEngine?
+        /// The version of the database up to which clients were told.
+        var toldVersion: UInt64 = 0
         /// When the engine last handled an event.
         var usedAt = Timestamp(microseconds: 0)
         /// Why the last attempt to open the database failed. It is logged only when it changes.
@@ -78,7 +80,7 @@ final class DatabaseWorker: Sendable {
     private let log: LogSink?
     private let metrics: (any ServerMetrics)?
     private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
-    private let carryOut: @Sendable ([DatabaseAction]) -> Void
+    private let act: @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     private let relay: @Sendable ([[UInt8]]) -> Void
     private let audit: @Sendable ([AuditNote]) -> Void
     private let schedule: Schedule
@@ -93,7 +95,7 @@ final class DatabaseWorker: Sendable {
     ///   - schedule: calls back after a time.
     ///   - relay: tells the other servers of the cluster what clients have sent.
     ///   - audit: takes what is for the audit log, before the actions that belong to it.
-    ///   - carryOut: called on the database's queue with the actions to carry out.
+    ///   - carryOut: called on the database's queue with the actions to carry out, and when the turn began.
     init(
         _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?, metrics: (any ServerMetrics)? = nil,
         schedule: @escaping Schedule = scheduleInTime,
@@ -103,7 +105,7 @@ final class DatabaseWorker: Sendable {
         makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         relay: @escaping @Sendable ([[UInt8]]) -> Void = { _ in },
         audit: @escaping @Sendable ([AuditNote]) -> Void = { _ in },
-        carryOut: @escaping @Sendable ([DatabaseAction]) -> Void
+        carryOut: @escaping @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     ) {
         self.name = name
         self.makeEngine = makeEngine
@@ -119,7 +121,7 @@ final class DatabaseWorker: Sendable {
         self.makeRoom = makeRoom
         self.relay = relay
         self.audit = audit
-        self.carryOut = carryOut
+        act = carryOut
         queue.setSpecific(key: isOnQueue, value: true)
     }
 
@@ -230,6 +232,13 @@ final class DatabaseWorker: Sendable {
         }
         if goesOn { queue.async { self.drain() } }
         wakeForSteps()
+    }
+
+    /// Has done what a turn wants done.
+    private func carryOut(_ actions: [DatabaseAction]) {
+        let moment = DatabaseMoment(database: name, version: confined.toldVersion)
+        if let engine = confined.engine { confined.toldVersion = engine.version }
+        if !actions.isEmpty { act(actions, moment) }
     }
 
     private func audit(of engine: DatabaseEngine) {
@@ -392,6 +401,7 @@ final class DatabaseWorker: Sendable {
         engine.isAbandoned = { [weak self] in self?.isAbandoned($0) ?? true }
         engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
         confined.engine = engine
+        confined.toldVersion = engine.version
         confined.openingFailure = ""
         return engine
     }

@@ -1,6 +1,12 @@
 internal import SluiceModel
 internal import SluiceTransport
 
+/// The moment at which a turn of a database began.
+struct DatabaseMoment: Sendable {
+    let database: String
+    let version: UInt64
+}
+
 /// Sends the connections what databases want sent, and ends their sessions.
 struct FanOut: Sendable {
     let connections: OpenConnections
@@ -14,18 +20,19 @@ struct FanOut: Sendable {
     /// With more bytes waiting for a connection, messages that may be lost are not added.
     private static let offerQueueMax = 1 << 20
 
-    func carryOut(_ actions: [DatabaseAction]) {
+    /// - Parameter moment: the turn that wants it.
+    func carryOut(_ actions: [DatabaseAction], of moment: DatabaseMoment) {
         for action in actions {
             switch action {
             case .send(let frame, let id):
-                if let peer = connections[id] { send(SharedBuffer(frame), to: peer) }
+                if let peer = connections[id] { send(SharedBuffer(frame), to: peer, moment) }
             case .broadcast(let frame, let ids):
                 let buffer = SharedBuffer(frame)
-                for peer in connections[ids] { send(buffer, to: peer) }
+                for peer in connections[ids] { send(buffer, to: peer, moment) }
             case .offer(let frame, let ids):
                 let buffer = SharedBuffer(frame)
                 for peer in connections[ids] where peer.connection.queuedBytes <= Self.offerQueueMax {
-                    peer.connection.send(buffer)
+                    peer.send(buffer, of: moment)
                 }
             case .end(let id, let reason):
                 connections[id.connection]?.end(id.session, because: SessionEnding(reason), now: now())
@@ -33,14 +40,14 @@ struct FanOut: Sendable {
         }
     }
 
-    private func send(_ buffer: SharedBuffer, to peer: PeerConnection) {
+    private func send(_ buffer: SharedBuffer, to peer: PeerConnection, _ moment: DatabaseMoment) {
         guard peer.connection.queuedBytes + buffer.count <= queueMax(of: peer) else {
             metrics?.slowClientClosed()
             log?(.warning, "a connection is too slow and is closed", [("peer", peer.name)])
             return peer.connection.abort()
         }
         metrics?.sentToClient(byteCount: buffer.count)
-        peer.connection.send(buffer)
+        peer.send(buffer, of: moment)
     }
 
     /// The bytes that may wait for a connection; of several sessions on it the smallest share counts.

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import SluiceModel
 internal import SluiceTransport
 
@@ -7,20 +6,19 @@ struct ServerListeners: Sendable {
     let stores: WebSocketServer
     let metrics: WebSocketServer?
     /// The socket of the server's operator; nil for none.
-    let admin: WebSocketServer?
+    let admin: AdminDoor?
     private let group: EventLoopGroup
-    /// Where the admin socket is.
-    private let folder: String?
 
     /// Begins to listen.
     ///
     /// - Parameters:
     ///   - hooks: what is done with stores and with requests for health.
     ///   - text: the metrics as text.
-    ///   - admin: what the admin socket answers; nil for no such socket.
+    ///   - pages: what the admin socket answers; nil for no such socket.
+    ///   - isFolderInPlace: whether the data folder is still the one that the server has locked.
     init(
         _ configuration: ServerConfiguration, hooks: ServerHooks, metrics text: @escaping @Sendable () async -> String,
-        admin pages: AdminPages?
+        admin pages: AdminPages?, isFolderInPlace: @escaping @Sendable () -> Bool
     ) throws(TransportError) {
         var options = WebSocketServerOptions()
         options.connectionCountMax = configuration.connectionCountMax
@@ -34,7 +32,6 @@ struct ServerListeners: Sendable {
         }
         let group = try EventLoopGroup()
         self.group = group
-        folder = configuration.dataFolder
         do throws(TransportError) {
             metrics =
                 if let address = configuration.metricsListen {
@@ -42,7 +39,13 @@ struct ServerListeners: Sendable {
                 } else { nil }
             stores = try WebSocketServer.listen(
                 host: configuration.host, port: configuration.port, options: options, group: group, hooks: hooks)
-            admin = pages.flatMap { Self.listen(for: $0, configuration, group) }
+            admin = pages.flatMap { pages in
+                configuration.dataFolder.map { folder in
+                    AdminDoor(
+                        inFolder: folder, pages, group: group, schedule: configuration.schedule,
+                        log: configuration.log?.about(.network), isFolderInPlace: isFolderInPlace)
+                }
+            }
         } catch {
             group.stop()
             throw error
@@ -64,27 +67,6 @@ struct ServerListeners: Sendable {
                 route: { [routes] request in routes.route(request) }))
     }
 
-    /// Listens for the operator. Where the socket cannot be made, such as on a full disk, the server goes on without.
-    private static func listen(
-        for pages: AdminPages, _ configuration: ServerConfiguration, _ group: EventLoopGroup
-    ) -> WebSocketServer? {
-        guard let folder = configuration.dataFolder else { return nil }
-        var routes = WebRoutes()
-        pages.add(to: &routes)
-        do {
-            return try WebSocketServer.listen(
-                inFolder: folder, name: AdminSocket.name, group: group,
-                hooks: ServerHooks(
-                    accept: { _, _ in .reject(status: 404, text: "this socket is the operator's, and has no databases")
-                    },
-                    route: { [routes] request in routes.route(request) }))
-        } catch {
-            configuration.log?.about(.network)(
-                .warning, "there is no admin socket", [("reason", error.message)])
-            return nil
-        }
-    }
-
     /// Waits until each event loop has done what it had to do.
     func beat() async {
         for loop in group.loops {
@@ -96,11 +78,7 @@ struct ServerListeners: Sendable {
     func stop() async {
         await stores.stop()
         await metrics?.stop()
-        if let admin, let folder {
-            await admin.stop()
-            // Nobody else listens there, since the folder is the server's.
-            unlink("\(folder)/\(AdminSocket.name)")
-        }
+        await admin?.stop()
         group.stop()
     }
 }

@@ -88,8 +88,8 @@ public final class SyncServer: Sendable {
         readiness = Readiness(databases, journals: configuration.journals, uptime: configuration.uptime)
         backups = try BackupService(
             configuration.backups, archive: configuration.archive, of: configuration.dataFolder,
-            isAlone: configuration.journals == nil, now: configuration.now, schedule: configuration.schedule,
-            log: configuration.log?.about(.database)
+            isAlone: configuration.journals == nil, isDataInPlace: { [databases] in databases.isFolderInPlace },
+            now: configuration.now, schedule: configuration.schedule, log: configuration.log?.about(.database)
         ) { [databases] in
             databases.openPositions.map { JournalArchive.Target(name: $0.name, position: $0.position) }
         }
@@ -160,7 +160,8 @@ public final class SyncServer: Sendable {
                 }
                 let listeners = try ServerListeners(
                     configuration, hooks: hooks, metrics: { [exposition] in await exposition.text() },
-                    admin: configuration.administration.map(adminPages))
+                    admin: configuration.administration.map(adminPages),
+                    isFolderInPlace: { [databases] in databases.isFolderInPlace })
                 listening = .sockets(listeners)
                 readiness.noteStart()
                 let port = listeners.stores.port

@@ -85,9 +85,15 @@ package struct BackupReader {
     }
 
     /// Unpacks a member into a file, which is there and empty.
-    package func unpack(_ index: Int, into path: String) throws {
+    ///
+    /// - Parameter isCancelled: asked now and then whether to give up.
+    /// - Throws: ``StorageError/Code/cancelled`` then.
+    package func unpack(_ index: Int, into path: String, isCancelled: () -> Bool = { false }) throws {
         let file = try OutputFile(path)
-        try unpack(index) { try file.write($0) }
+        try unpack(index) { piece in
+            guard !isCancelled() else { throw StorageError(.cancelled, "the backup is not wanted any more") }
+            try file.write(piece)
+        }
         try file.synchronize()
     }
 

@@ -12,8 +12,11 @@ package struct DatabaseCheck: Sendable {
     /// Checks a copy that nobody uses: that it is what it is said to be, SQLite's own check of all pages and indexes, and
     /// the chain of hashes as far as the log reaches. O(n log n). Files are made beside it.
     ///
+    /// - Parameter isCancelled: asked now and then whether to give up.
     /// - Throws: ``StorageError`` with the reason.
-    package init(_ path: String, is expected: BackupMember.DatabaseState) throws {
+    package init(
+        _ path: String, is expected: BackupMember.DatabaseState, isCancelled: @escaping () -> Bool = { false }
+    ) throws {
         let storage = try SQLiteServerStorage.open(.file(path), databaseID: expected.id)
         defer { storage.close() }
         if let damage = storage.damage { throw damage }
@@ -24,7 +27,7 @@ package struct DatabaseCheck: Sendable {
                 "the database '\(expected.name)' has group \(found.1.position) and version \(found.2), and should have "
                     + "group \(expected.head.position) and version \(expected.version)")
         }
-        try storage.checkPages(of: expected.name)
+        try storage.checkPages(of: expected.name, isCancelled)
         var first: UInt64?
         var last: JournalHead?
         try storage.forEachRecord(from: 1) { record, _ in
@@ -34,6 +37,7 @@ package struct DatabaseCheck: Sendable {
             }
             first = first ?? record.head.position
             last = record.head
+            if isCancelled() { throw StorageError(.cancelled, "the check of a database is not wanted any more") }
             return true
         }
         guard last == nil || last == expected.head, last != nil || expected.head.position == 0 else {
@@ -57,12 +61,16 @@ package struct DatabaseCheck: Sendable {
 
 extension SQLiteServerStorage {
     /// Runs SQLite's check of all pages and indexes.
-    fileprivate func checkPages(of name: String) throws {
-        try connection.withStatement("PRAGMA integrity_check(1)") { statement in
-            guard try statement.step() else { throw StorageError(.damaged, "the database '\(name)' cannot be checked") }
-            let result = statement.string(0)
-            guard result == "ok" else {
-                throw StorageError(.damaged, "the database '\(name)' is damaged: \(result); use another backup")
+    fileprivate func checkPages(of name: String, _ isCancelled: @escaping () -> Bool) throws {
+        try connection.withWorkLimit(WorkLimit(stepCountMax: .max, isCancelled: isCancelled)) {
+            try connection.withStatement("PRAGMA integrity_check(1)") { statement in
+                guard try statement.step() else {
+                    throw StorageError(.damaged, "the database '\(name)' cannot be checked")
+                }
+                let result = statement.string(0)
+                guard result == "ok" else {
+                    throw StorageError(.damaged, "the database '\(name)' is damaged: \(result); use another backup")
+                }
             }
         }
     }

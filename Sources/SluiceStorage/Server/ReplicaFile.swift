@@ -82,6 +82,6 @@ package enum ReplicaFile {
 
     /// Removes a database that is not open, with all that is beside it.
     package static func remove(_ path: String) {
-        for suffix in ["", "-wal", "-shm", "-marker", "-damage", "-new", "-lock"] { unlink(path + suffix) }
+        for suffix in ["", "-wal", "-shm", "-journal", "-marker", "-damage", "-new", "-lock"] { unlink(path + suffix) }
     }
 }

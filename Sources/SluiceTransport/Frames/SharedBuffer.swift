@@ -44,6 +44,9 @@ package final class SharedBuffer: @unchecked Sendable {  // Nothing changes afte
         UnsafeRawBufferPointer(start: storage + FrameEncoder.unmaskedHeaderByteCountMax, count: count)
     }
 
+    /// The length of the message on the wire, with the header that a server puts before it.
+    package var frameByteCount: Int { frame.count }
+
     /// The bytes with the header of one unmasked binary frame before them.
     var frame: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(

@@ -1,4 +1,4 @@
-/// Reads the answer to a request of ``HTTPFetch`` (RFC 9112): a head, and a body by its length, in chunks, or to the end
+/// Reads the answer to a request (RFC 9112): a head, and a body by its length, in chunks, or to the end
 /// of the connection. A machine without input or output.
 package struct HTTPResponseReader {
     /// | state | event | next |
@@ -13,15 +13,25 @@ package struct HTTPResponseReader {
     }
 
     private let byteCountMax: Int
+    private let takesAnyStatus: Bool
+    /// The status of the answer; nil before its head has come.
+    package private(set) var status: Int?
     private var parser = HTTPHeadParser()
     private var state = State.head
     private var bytes: [UInt8] = []
 
-    package init(byteCountMax: Int) { self.byteCountMax = byteCountMax }
+    /// - Parameters:
+    ///   - byteCountMax: the longest body that is taken.
+    ///   - takesAnyStatus: whether the body of an answer with another status than 200 is read, too; otherwise such an
+    ///     answer is an error.
+    package init(byteCountMax: Int, takesAnyStatus: Bool = false) {
+        self.byteCountMax = byteCountMax
+        self.takesAnyStatus = takesAnyStatus
+    }
 
     /// Takes bytes of the answer.
     ///
-    /// - Returns: nil while more has to come; else the body of an answer with status 200, or why there is none.
+    /// - Returns: nil while more has to come; else the body, or why there is none.
     package mutating func receive(_ input: UnsafeRawBufferPointer) -> Result<[UInt8], TransportError>? {
         do throws(TransportError) {
             return try take(input) ? .success(bytes) : nil
@@ -68,7 +78,8 @@ package struct HTTPResponseReader {
             let status = Int(String(decoding: words[1], as: UTF8.self)),
             let headers = try? HTTPHeadParser.headers(lines.dropFirst())
         else { throw malformed("its head is malformed") }
-        guard status == 200 else {
+        self.status = status
+        guard status == 200 || takesAnyStatus else {
             throw TransportError(.upgradeRefused, "the answer is status \(status), and right would be 200")
         }
         do throws(HTTPBodyReader.Failure) {

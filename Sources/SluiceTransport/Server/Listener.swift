@@ -32,7 +32,11 @@ final class Listener: PollHandler, @unchecked Sendable {  // Kept to the loop's 
         guard address.withPointer({ bind(descriptor, $0, $1) }) == 0, listen(descriptor, 4_096) == 0 else {
             let number = errno
             Glibc.close(descriptor)
-            throw .system(number, action)
+            var error = TransportError.system(number, action)
+            if error.code == .permissionDenied, address.family != AF_UNIX, (1..<1_024).contains(address.port) {
+                error.message += " (ports below 1024 need a privilege; another port would do)"
+            }
+            throw error
         }
         var bound = SocketAddress()
         _ = bound.withMutablePointer { getsockname(descriptor, $0, $1) }

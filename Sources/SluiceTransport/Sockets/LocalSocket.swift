@@ -12,7 +12,7 @@ package enum LocalSocket {
         _ body: (_ path: String, _ address: SocketAddress) throws(TransportError) -> Result
     ) throws(TransportError) -> Result {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure(errno, "use the folder '\(folder)'") }
+        guard descriptor >= 0 else { throw .system(errno, "use the folder '\(folder)'") }
         defer { close(descriptor) }
         let path = "/proc/self/fd/\(descriptor)/\(name)"
         guard let address = SocketAddress(path: path) else {
@@ -32,15 +32,9 @@ package enum LocalSocket {
             guard address.withPointer({ Glibc.connect(descriptor, $0, $1) }) == 0 else {
                 let number = errno
                 close(descriptor)
-                throw failure(number, "connect to '\(folder)/\(name)'")
+                throw .system(number, "connect to '\(folder)/\(name)'")
             }
             return descriptor
         }
-    }
-
-    /// The error of a failed system call. Ports have nothing to do with it.
-    private static func failure(_ number: Int32, _ action: String) -> TransportError {
-        guard number == EACCES || number == EPERM else { return .system(number, action) }
-        return TransportError(.permissionDenied, "cannot \(action): permission denied", outlook: .unclear)
     }
 }

@@ -57,6 +57,10 @@ import Testing
         let folder = world.root + "/all"
         try Restoration(backup, to: folder).run(archive: world.archive)
         #expect(try await world.flights(in: folder, "late") == ["LH1": 9])
+        let early = await #expect(throws: ServerError.self) {
+            try await restored(backup, .time(Timestamp(microseconds: 0)))
+        }
+        #expect(early?.message.contains("Later there was late, nyc") == true, "\(String(describing: early))")
         let future = Timestamp(microseconds: world.clock.timestamp.microseconds + 60_000_000)
         let error = await #expect(throws: StorageError.self) { try await restored(backup, .time(future)) }
         #expect(error?.message.contains("complete up to") == true)

@@ -84,6 +84,60 @@ import Testing
         #expect(try await world.flights(in: part, "b") == ["UA1": 1])
     }
 
+    @Test func `a backup is verified by several at a time, and what a killed one has left is removed`() async throws {
+        let server = try world.start()
+        try await server.database("nyc", models: models).putFlight("UA1", delay: 1)
+        let backup = try backUp()
+        await server.stop()
+        for place in [nil, world.root] {
+            let folder = place.map { $0 + "/sluice-verify" } ?? backup + ".verify"
+            for name in [folder + "-1", folder + "-7"] {
+                try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: false)
+                for file in ["work.lock", "copy"] { try Data([1]).write(to: URL(filePath: "\(name)/\(file)")) }
+            }
+            var depth = 0
+            func verify(_ count: Int) throws {
+                try BackupVerification(backup).run(in: place) { _ in
+                    depth += 1
+                    // While this one is at work.
+                    #expect(throws: Never.self) { if count > 1 { try verify(count - 1) } }
+                }
+            }
+            try verify(3)
+            #expect(depth == 3)
+            #expect(world.names(world.root) == ["data", "x.backup"])
+        }
+    }
+
+    @Test func `who gives up leaves nothing`() async throws {
+        let server = try world.start()
+        try await server.database("nyc", models: models).putFlight("UA1", delay: 1)
+        let backup = try backUp()
+        await server.stop()
+        // Asked for the nth time, they give up.
+        for limit in 0..<2 {
+            var count = 0
+            func isCancelled() -> Bool {
+                count += 1
+                return count > limit
+            }
+            let making = #expect(throws: StorageError.self) {
+                try BackupMaker(world.data, now: { Timestamp(microseconds: 0) })
+                    .make(world.root + "/new.backup", isCancelled: isCancelled)
+            }
+            #expect(making?.code == .cancelled)
+        }
+        let restoring = #expect(throws: StorageError.self) {
+            try Restoration(backup, to: world.root + "/new").run(isCancelled: { true })
+        }
+        #expect(restoring?.code == .cancelled)
+        let verifying = #expect(throws: StorageError.self) {
+            try BackupVerification(backup).run(in: nil, isCancelled: { true }) { _ in }
+        }
+        #expect(verifying?.code == .cancelled)
+        #expect(world.names(world.root) == ["data", "x.backup"])
+    }
+
     @Test func `a folder that has something is left as it is, and a failure leaves nothing`() async throws {
         let server = try world.start()
         try await server.database("nyc", models: models).putFlight("UA1", delay: 1)

@@ -66,7 +66,8 @@ import Testing
         await world.advance(.zero, server)
         await server.stop()
         for name in [
-            "sluice-20231114T230000Z.backup.part", "sluice-20231114T230000Z.backup.part-copy", "other.part",
+            "sluice-20231114T230000Z.backup.part", "sluice-20231114T230000Z.backup.part-copy",
+            "sluice-20231114T220000Z.backup.part-copy-journal", "other.part",
         ] {
             try Data([1]).write(to: URL(filePath: world.backups + "/" + name))
         }
@@ -77,6 +78,28 @@ import Testing
         #expect(world.names(world.backups) == ["backups.owner", "other.part", made[0]])
         await world.advance(.seconds(1), server)
         #expect(made.count == 2)
+        await server.stop()
+    }
+
+    @Test func `a data folder that is gone, or another, takes the place of no older backup`() async throws {
+        let server = try start()
+        try await server.database("nyc", models: models).putFlight("UA1", delay: 1)
+        await world.advance(.zero, server)
+        await world.advance(.seconds(3_600), server)
+        let before = made
+        #expect(before.count == 2)
+        try FileManager.default.moveItem(atPath: world.data, toPath: world.data + ".away")
+        await world.advance(.seconds(3_600), server)
+        // As where a disk is not mounted.
+        try FileManager.default.createDirectory(atPath: world.data, withIntermediateDirectories: false)
+        await world.advance(.seconds(3_600), server)
+        #expect(made == before)
+        let told = world.errors.filter { $0.message == "a backup could not be made" }
+        #expect(told.count == 2 && told.allSatisfy { "\($0)".contains("was removed or replaced") })
+        try FileManager.default.removeItem(atPath: world.data)
+        try FileManager.default.moveItem(atPath: world.data + ".away", toPath: world.data)
+        await world.advance(.seconds(3_600), server)
+        #expect(made.count == 2 && made.last != before.last)
         await server.stop()
     }
 

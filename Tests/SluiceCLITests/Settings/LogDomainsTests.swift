@@ -15,8 +15,9 @@ import Testing
     @Test(arguments: [
         (
             "net=warning",
-            "--log-domains is DOMAIN=LEVEL,…, and 'net=warning' is not; the domains are store, sync, network, login, database"
+            "--log-domains: 'net' is no domain; the domains are store, sync, network, login, database"
         ),
+        ("network", "--log-domains is DOMAIN=LEVEL,…, such as network=warning,login=off, and 'network' is not"),
         (
             "network=loud",
             "--log-domains: 'loud' is no level; the levels are off, verbose, debug, info, warning, error"

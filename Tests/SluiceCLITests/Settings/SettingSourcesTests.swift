@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import SluiceCLI
@@ -33,10 +34,10 @@ struct SettingSourcesTests {
         #expect(settings.values.value("drain") == "3s")
         #expect(settings.values.flag("users"))
         #expect(settings.values.values("jwt-issuer") == ["c=https://c", "https://d"])
-        #expect(settings.origins["data"] == .file(file.path, line: 1))
-        #expect(settings.origins["listen"] == .environment("SLUICE_LISTEN"))
-        #expect(settings.origins["drain"] == .commandLine)
-        #expect(settings.origins["worker-id"] == nil)
+        #expect(settings.origin(of: "data") == .file(file.path, line: 1))
+        #expect(settings.origin(of: "listen") == .environment("SLUICE_LISTEN"))
+        #expect(settings.origin(of: "drain") == .commandLine)
+        #expect(settings.origin(of: "worker-id") == nil)
     }
 
     @Test func theEnvironmentNamesTheFileAndAFlagCanBeTurnedOff() throws {
@@ -57,6 +58,7 @@ struct SettingSourcesTests {
         ("data = x\nlog-level = loud", ":2: --log-level is one of verbose, debug, info, warning, error"),
         ("data = x\ntls-key = k.pem", ":2: --tls-certificate and --tls-key belong together"),
         ("data = x\ndrain = soon", ":2: --drain is a length of time"),
+        ("data = x\njwt-issuer = https://a.b\njwt-issuer = zebra", ":3: --jwt-issuer is a URL or one of"),
         ("data =", ":1: --data needs a value"), ("data = x\nmax-classes = 0", ":2: --max-classes is a whole number"),
     ])
     func aWrongLineIsNamedByFileAndNumber(text: String, message: String) throws {
@@ -66,6 +68,25 @@ struct SettingSourcesTests {
         }
         #expect(error?.kind == .usage)
         #expect(error?.message.hasPrefix(file.path + message) == true, "\(error?.message ?? "")")
+    }
+
+    /// What only the server finds out.
+    @Test func theSettingOfAValueThatTheServerRefusesIsNamed() throws {
+        let file = try TemporaryFile(
+            "data = /srv/data\nlisten = 10.9.8.7:9443\narchive = /srv/data\nworker-id = the\nbackup-to = /srv/data/b\n",
+            suffix: ".conf")
+        let settings = try sources(["--config=\(file.path)", "--tls-key=/srv/key.pem"]).read()
+        for (message, line) in [
+            ("cannot listen at 10.9.8.7:9443: this machine does not have that address", ":2: "),
+            ("the data folder '/srv/data' cannot be made", ":1: "),
+            ("the folder '/srv/data' of the archive is that of the data; name another", ":1: "),
+            ("the folder '/srv/data/b' of the backups cannot be made", ":5: "),
+        ] {
+            #expect(settings.located(message: message) == file.path + line + message)
+        }
+        for message in ["the key /srv/key.pem is of another certificate", "nothing of the kind"] {
+            #expect(settings.located(message: message) == message)
+        }
     }
 
     @Test func aWrongVariableIsNamed() throws {
@@ -98,6 +119,12 @@ struct SettingSourcesTests {
         #expect(settings.text.contains("\ndrain = 1s "))
         #expect(settings.text.contains("# \(file.path):3\n"))
         #expect(settings.text.contains("# log-level = info "))
+        // Each value of a setting that is repeated has its own line.
+        for (name, line) in [("a", 5), ("b", 6)] {
+            let setting = "\njwt-issuer = \(name)=https://\(name).example"
+            let rest = settings.text.components(separatedBy: setting).last ?? ""
+            #expect(rest.prefix { !$0.isNewline }.hasSuffix(" # \(file.path):\(line)"), "\(settings.text)")
+        }
         let printed = try TemporaryFile(settings.text, suffix: ".conf")
         let again = try sources(["--config=\(printed.path)"]).read()
         #expect(settings.differences(from: again) == [])

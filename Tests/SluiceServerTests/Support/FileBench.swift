@@ -22,6 +22,9 @@ final class FileBench {
 
         var errors: [LogLine] { lines.withLock { $0.filter { $0.level >= .error } } }
 
+        /// How often a message was logged.
+        func count(of message: String) -> Int { lines.withLock { $0.count { $0.message == message } } }
+
         var sink: LogSink { LogSink(level: .verbose) { [self] line in lines.withLock { $0.append(line) } } }
     }
 
