@@ -14,7 +14,7 @@ struct JobsRow {
         return try await withDatabase(rows: count) { database in
             let before = ProcessPeak.megabytes(.now)
             var (rows, batches): ([Double], [Double]) = ([], [])
-            for run in 0..<workbench.options.runs {
+            for run in 0..<workbench.options.runCount {
                 rows.append(
                     try await rate(of: count) {
                         var found = 0
@@ -49,7 +49,7 @@ struct JobsRow {
             let consumer = database.consumer("changes", of: database.objects(Reading.self))
             _ = try await consumer.runOnce { try await $0.commit() }
             var (few, many): ([Double], [Double]) = ([], [])
-            for run in 0..<workbench.options.runs {
+            for run in 0..<workbench.options.runCount {
                 try await touch(0..<10, run, in: database)
                 few.append(
                     try await workbench.seconds {
@@ -76,7 +76,7 @@ struct JobsRow {
     func queue() async throws -> [Measurement] {
         let count = workbench.options.size(10_000, quick: 200)
         var rates: [Double] = []
-        for _ in 0..<workbench.options.runs {
+        for _ in 0..<workbench.options.runCount {
             rates.append(
                 try await withDatabase(rows: count) { database in
                     let queue = database.queue(

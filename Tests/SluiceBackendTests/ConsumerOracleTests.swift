@@ -1,13 +1,12 @@
 import SluiceBackend
 import SluiceServer
 import SluiceTesting
-import Synchronization
 import TestSupport
 import Testing
 
 /// What consumers derive equals what the queries find, whatever is written between, and wherever the consumers are
 /// killed.
-@Suite(.ownThread) struct ConsumerOracleTests {
+struct ConsumerOracleTests {
     private struct Killed: Error {}
 
     /// A world of flights in which consumers are killed.
@@ -19,7 +18,7 @@ import Testing
         let query: String
         let sizes: ChunkSizes
         /// The states that were committed, to find one that comes twice.
-        let committed = Mutex<Set<String>>([])
+        let committed = Guarded<Set<String>>([])
 
         init(seed: Int, query: String) async throws {
             generator = SeededGenerator(seed: UInt64(seed))
@@ -29,7 +28,8 @@ import Testing
             var sizes = ChunkSizes()
             sizes.rowCountMax = Int.random(in: 1...12, using: &generator)
             sizes.objectCountMax = Int.random(in: 1...8, using: &generator)
-            sizes.stretchCountMax = Int.random(in: 2...4, using: &generator)
+            // Where stretches are joined, a state may come once more.
+            if seed % 4 == 1 { sizes.stretchCountMax = 2 }
             self.sizes = sizes
         }
 
@@ -65,16 +65,17 @@ import Testing
             options.limit = Int.random(in: 1...10, using: &generator)
             options.sizes = sizes
             let results = nyc.objects(Flight.self).filter(QueryText(query))
-            let random = Mutex(generator)
+            let random = Guarded(generator)
             generator = SeededGenerator(seed: UInt64.random(in: 0 ... .max, using: &generator))
             let committed = committed
-            func killed() -> Bool { random.withLock { Double.random(in: 0..<1, using: &$0) < chance } }
+            @Sendable func killed() -> Bool { random.withLock { Double.random(in: 0..<1, using: &$0) < chance } }
             options.onPoison = .stop
             options.attempts = 1
             let consumer = nyc.consumer("derived", of: results, options: options)
-            do {
+            // The whole task ends, as a process does that is killed.
+            let work = Task {
                 try await consumer.runOnce { [self] batch in
-                    if killed() { throw Killed() }
+                    if killed() { throw Self.killed() }
                     try await batch.commit { transaction in
                         if batch.isReset {
                             try transaction.delete(all: transaction.objects(Alert.self))
@@ -87,16 +88,25 @@ import Testing
                     committed.withLock { committed in
                         if batch.isReset { committed = [] }
                         for item in batch.upserts {
-                            #expect(committed.insert(item.id).inserted || !isPlain, "\(item.id) came twice")
+                            #expect(committed.insert(item.id).inserted || !givesEachOnce, "\(item.id) came twice")
                         }
                     }
-                    if killed() { throw Killed() }
+                    if killed() { throw Self.killed() }
                     if chance > 0, killed() { try await write() }
                 }
-            } catch is Killed {}
+            }
+            do { _ = try await work.value } catch is CancellationError {}
         }
 
-        var isPlain: Bool { !query.contains("carrier") && !query.contains("LIMIT") }
+        private static func killed() -> Killed {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return Killed()
+        }
+
+        /// Whether no state may come twice.
+        var givesEachOnce: Bool {
+            !query.contains("carrier") && !query.contains("LIMIT") && sizes.stretchCountMax > 2
+        }
 
         func check(_ label: String) async throws {
             try await consume(chance: 0)
@@ -112,7 +122,7 @@ import Testing
         "delay >= 20 SORT(delay DESC) LIMIT(6)", "gate == 'B' OR carrier.name BEGINSWITH '1'",
     ]
 
-    @Test(arguments: 0..<48) func whatIsDerivedEqualsWhatIsFound(seed: Int) async throws {
+    @Test(arguments: 0..<36) func whatIsDerivedEqualsWhatIsFound(seed: Int) async throws {
         let query = Self.queries[seed % Self.queries.count]
         let world = try await World(seed: seed, query: query)
         for _ in 0..<30 { try await world.write() }

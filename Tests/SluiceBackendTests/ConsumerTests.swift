@@ -1,6 +1,5 @@
 import SluiceBackend
 import SluiceTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -122,7 +121,7 @@ struct ConsumerTests {
     @Test func anObjectThatAlwaysFailsIsFoundAndParkedAndTheOthersAreHandledOnce() async throws {
         let nyc = try await server.database(models: models)
         try await nyc.write { for number in 10...59 { try $0.upsert(Flight(id: "F\(number)", delay: 60)) } }
-        let handled = Mutex<[String: Int]>([:])
+        let handled = Guarded<[String: Int]>([:])
         var options = Consumer<Flight>.Options()
         options.attempts = 2
         options.backoff = .exponential(.zero, max: .zero)

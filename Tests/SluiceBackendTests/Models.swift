@@ -1,4 +1,5 @@
 import SluiceBackend
+import Synchronization
 
 @Model struct Flight: Equatable {
     @PrimaryKey var id: String
@@ -27,5 +28,21 @@ let models: [any Model.Type] = [Flight.self, Carrier.self, Alert.self, Note.self
 extension ServerDatabase {
     func putFlight(_ id: String, delay: Int) async throws {
         try await write { try $0.upsert(Flight(id: id, delay: delay)) }
+    }
+}
+
+/// A value that several tasks change.
+final class Guarded<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+
+    init(_ value: Value) { state = Mutex(value) }
+
+    func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        try state.withLock { value in
+            // The value leaves the lock only as a copy.
+            var copy = value
+            defer { value = copy }
+            return try body(&copy)
+        }
     }
 }

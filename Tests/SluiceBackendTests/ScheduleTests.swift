@@ -2,7 +2,6 @@ import Foundation
 import SluiceBackend
 import SluiceModel
 import SluiceTesting
-import Synchronization
 import Testing
 
 /// What is done again and again, by the clock.
@@ -61,7 +60,7 @@ struct ScheduleTests {
         let server = try TestServer()
         let nyc = try await server.database(models: models)
         let attempts = AsyncStream<Int>.makeStream()
-        let count = Mutex(0)
+        let count = Guarded(0)
         let task = Task {
             try await nyc.every(.every(seconds: 60), named: "sweep", backoff: .exponential(.zero, max: .zero)) { _ in
                 let attempt = count.withLock { count in

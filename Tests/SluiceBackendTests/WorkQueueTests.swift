@@ -1,7 +1,6 @@
 import Foundation
 import SluiceBackend
 import SluiceTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -35,7 +34,7 @@ struct WorkQueueTests {
     @Test func eachRowIsDoneOnceInItsOrder() async throws {
         let nyc = try await server.database(models: models)
         try await makeFlights(20, in: nyc)
-        let order = Mutex<[String]>([])
+        let order = Guarded<[String]>([])
         let count = try await nyc.queue("gates", of: waiting(nyc)).runOnce { flight, claim in
             order.withLock { $0.append(flight.id) }
             #expect(claim.attempt == 1 && claim.identity == flight.identity)
@@ -50,7 +49,7 @@ struct WorkQueueTests {
     @Test func manyWorkersOfSeveralRunsNeverHaveOneRowAtATime() async throws {
         let nyc = try await server.database(models: models)
         try await makeFlights(60, in: nyc)
-        let held = Mutex<Set<String>>([])
+        let held = Guarded<Set<String>>([])
         let queues = try await [server.database(models: models), server.database(models: models), nyc].map {
             $0.queue("gates", of: waiting($0))
         }
@@ -78,8 +77,8 @@ struct WorkQueueTests {
         options.attempts = 2
         options.backoff = .exponential(.seconds(10), max: .seconds(10))
         let queue = nyc.queue("gates", of: waiting(nyc), options: options)
-        let isBroken = Mutex(true)
-        let attempts = Mutex<[Int]>([])
+        let isBroken = Guarded(true)
+        let attempts = Guarded<[Int]>([])
         @Sendable func work(_ flight: Flight, _ claim: WorkQueue<Flight>.Claim) throws -> WorkQueue<Flight>.Completion {
             guard flight.id == "F1", isBroken.withLock({ $0 }) else { return Self.gate(flight) }
             attempts.withLock { $0.append(claim.attempt) }
@@ -170,7 +169,7 @@ struct WorkQueueTests {
         options.partition = { "\($0.delay % 3)" }
         let later = server.clock.now.addingTimeInterval(60)
         options.notBefore = { $0.delay == 0 ? later : nil }
-        let busy = Mutex<Set<Int>>([])
+        let busy = Guarded<Set<Int>>([])
         let queue = nyc.queue("gates", of: waiting(nyc), options: options)
         @Sendable func work(_ flight: Flight, _ claim: WorkQueue<Flight>.Claim) async -> WorkQueue<Flight>.Completion {
             #expect(busy.withLock { $0.insert(flight.delay % 3).inserted })

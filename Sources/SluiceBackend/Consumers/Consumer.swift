@@ -117,7 +117,8 @@ public struct Consumer<Element: ResultElement>: Sendable {
                     retries.noteSuccess()
                     continue
                 }
-                await reader.database.access.sleep(for: wait)
+                let access = reader.database.access
+                await access.sleep(until: access.time.advanced(by: wait))
             }
         }
         return count
@@ -136,7 +137,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
         }
         let version = if case .upsert(let row) = item { row.version } else { part.chunk.version }
         let letter = DeadLetterRecord(
-            error, attemptCount: attemptCount, time: try await reader.database.access.time(), version: version)
+            error, attemptCount: attemptCount, time: reader.database.access.time, version: version)
         let record = JobRecord(
             .init(
                 space: ConsumerState.deadSpace(name),

@@ -203,7 +203,7 @@ final class ConsumerReader: Sendable {
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         var next = next
-        next.committedAt = try await database.access.time()
+        next.committedAt = database.access.time
         let (name, state, superseded) = (name, next, superseded)
         let result = try await database.write { records, _ in
             guard let record = try records.job(ConsumerState.key(name)),

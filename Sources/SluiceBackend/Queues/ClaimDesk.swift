@@ -100,7 +100,7 @@ final class ClaimDesk: Sendable {
         _ count: Int, among candidates: [ObjectRef],
         _ judge: @escaping @Sendable (Row, Int, Schema) throws -> Judgement
     ) async throws -> (claimed: [Claimed], next: Timestamp?) {
-        let now = try await database.access.time()
+        let now = database.access.time
         let (query, name, holder) = (query, name, holder)
         let until = now.advanced(by: lease)
         return try await database.writeJobs { storage in
@@ -160,13 +160,10 @@ final class ClaimDesk: Sendable {
 
     /// Waits until something was committed, or a row may be due by the clock, or the task is cancelled.
     func waitForWork() async {
-        let now = (try? await database.access.time()) ?? Timestamp(microseconds: 0)
-        let wait = state.withLock { $0.next }.map { max(1, $0.microseconds - now.microseconds) }
+        let next = state.withLock { $0.next }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [arrivals] in await arrivals.next() }
-            if let wait {
-                group.addTask { [database] in await database.access.sleep(for: .microseconds(wait)) }
-            }
+            if let next { group.addTask { [database] in await database.access.sleep(until: next) } }
             await group.next()
             group.cancelAll()
         }
@@ -177,7 +174,7 @@ final class ClaimDesk: Sendable {
     /// Extends the leases of what is held until the task is cancelled.
     func keepLeases() async {
         while !Task.isCancelled {
-            await database.access.sleep(for: lease / 3)
+            await database.access.sleep(until: database.access.time.advanced(by: lease / 3))
             if Task.isCancelled { return }
             do { try await extendLeases() } catch {
                 database.access.note(
@@ -189,7 +186,7 @@ final class ClaimDesk: Sendable {
     private func extendLeases() async throws {
         let keys = state.withLock { Array($0.held.keys) }
         guard !keys.isEmpty else { return }
-        let until = try await database.access.time().advanced(by: lease)
+        let until = database.access.time.advanced(by: lease)
         let holder = holder
         try await database.writeJobs { records in
             let jobs = try keys.compactMap { key -> JobChange? in
@@ -254,7 +251,7 @@ final class ClaimDesk: Sendable {
     }
 
     private func store(_ claimed: Claimed, _ error: any Error, isCancelled: Bool) async throws {
-        let now = try await database.access.time()
+        let now = database.access.time
         let (holder, name, attempts) = (holder, name, attempts)
         let wait = isCancelled ? .zero : backoff.wait(afterFailures: claimed.attempt, chance: .random(in: 0...1))
         let isDead = try await database.writeJobs { records in

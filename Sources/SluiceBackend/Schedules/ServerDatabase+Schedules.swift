@@ -115,11 +115,11 @@ struct ScheduleDesk: Sendable {
     ) async throws {
         var failureCount = 0
         while !Task.isCancelled {
-            let now = try await database.access.time()
+            let now = database.access.time
             let last = try await last(orBegin: now)
             var due = period.next(after: last)
             guard due <= now else {
-                await database.access.sleep(for: .microseconds(due.microseconds - now.microseconds))
+                await database.access.sleep(until: due)
                 continue
             }
             if case .latest = missed { due = period.latest(upTo: now) }
@@ -134,8 +134,8 @@ struct ScheduleDesk: Sendable {
                 database.access.note(
                     .warning, "a scheduled run has failed and will be tried again",
                     [("schedule", name), ("error", "\(error)")])
-                await database.access.sleep(
-                    for: backoff.wait(afterFailures: failureCount, chance: .random(in: 0...1)))
+                let wait = backoff.wait(afterFailures: failureCount, chance: .random(in: 0...1))
+                await database.access.sleep(until: database.access.time.advanced(by: wait))
             }
         }
     }

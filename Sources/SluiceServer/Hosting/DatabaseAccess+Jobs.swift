@@ -9,11 +9,10 @@ extension DatabaseAccess {
         _ body: @escaping @Sendable (any JobRecords) throws -> Result
     ) async throws -> Result { try await worker.perform { engine, _ in try body(engine.jobs) } }
 
-    /// Waits for a time, or until the task is cancelled.
-    package func sleep(for time: Duration) async {
-        guard time > .zero else { return }
+    /// Waits until a time of the server's wall clock, or until the task is cancelled.
+    package func sleep(until time: Timestamp) async {
         let waiting = AsyncStream<Void>.makeStream()
-        worker.call(after: time) { waiting.continuation.finish() }
+        worker.call(at: time) { waiting.continuation.finish() }
         for await _ in waiting.stream {}
     }
 
@@ -23,7 +22,7 @@ extension DatabaseAccess {
     }
 
     /// The server's wall clock.
-    package func time() async throws -> Timestamp { try await worker.perform { _, now in now } }
+    package var time: Timestamp { worker.time }
 
     /// Finds what a consumer is to be given after a checkpoint; nothing but what the log tells of is read on the queue.
     ///

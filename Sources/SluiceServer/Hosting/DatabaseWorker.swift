@@ -434,8 +434,16 @@ final class DatabaseWorker: Sendable {
         }
     }
 
-    /// Calls back after a time.
-    func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) { schedule(delay, body) }
+    /// Calls back at a time of the wall clock, at once if that is over; perhaps twice.
+    func call(at time: Timestamp, _ body: @escaping @Sendable () -> Void) {
+        let wait = time.microseconds - now().microseconds
+        if wait > 0 { schedule(.microseconds(wait), body) }
+        // The clock may have moved before it was asked to call.
+        if now() >= time { body() }
+    }
+
+    /// The wall clock.
+    var time: Timestamp { now() }
 
     func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
         log?(level, message, [("database", name)] + details)
