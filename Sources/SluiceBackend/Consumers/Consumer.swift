@@ -45,6 +45,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
         public var backoff = Backoff.exponential(.seconds(1), max: .seconds(300))
         package var sizes = ChunkSizes()
 
+        /// The options that are used where none are given.
         public init() {}
     }
 

@@ -36,6 +36,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
         /// Before which time a row must not be worked at; nil, also as its result, for at once.
         public var notBefore: (@Sendable (Element) -> Date?)?
 
+        /// The options that are used where none are given.
         public init() {}
     }
 

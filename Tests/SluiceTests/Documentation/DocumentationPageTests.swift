@@ -95,7 +95,10 @@ import Testing
     /// Every line of an example is in a file that is compiled: in the tests of the documentation, which run it, or in
     /// the playground.
     @Test func everyExampleOfTheGuidesIsCompiled() throws {
-        let folders = ["Tests/SluiceTests/Documentation", "Tests/MainActorTests", "Playground"]
+        let folders = [
+            "Tests/SluiceTests/Documentation", "Tests/SluiceBackendTests/Documentation", "Tests/MainActorTests",
+            "Playground",
+        ]
         let sources = try folders.flatMap { folder in
             try (FileManager.default.subpaths(atPath: "\(root)/\(folder)") ?? []).filter { $0.hasSuffix(".swift") }
                 .map { file in
