@@ -41,7 +41,10 @@ extension ServerDatabase {
     ///
     /// ```swift
     /// try await shop.every(.daily(at: 4), named: "sweep") { run in
-    ///     try await run.commit { try $0.delete(all: $0.objects(Cart.self).where { $0.isAbandoned }) }
+    ///     try await run.commit { transaction in
+    ///         let abandoned = transaction.objects(Cart.self).where { $0.isAbandoned }
+    ///         try transaction.delete(all: abandoned)
+    ///     }
     /// }
     /// ```
     ///
