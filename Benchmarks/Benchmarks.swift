@@ -181,8 +181,8 @@ enum Row: String, CaseIterable {
         case .consumerReading: try await JobsRow(workbench).reading()
         case .consumerChanges: try await JobsRow(workbench).changes()
         case .workQueue: try await JobsRow(workbench).queue()
-        // Measured together with the rows before them.
-        case .consumerMemory, .consumerRestart: []
+        case .consumerMemory: try await JobsRow(workbench).memory()
+        case .consumerRestart: try await JobsRow(workbench).restart()
         case .clusterAddedTime, .clusterOneWriter, .clusterTwoNodes, .clusterLarge, .clusterDatabases,
             .clusterFollowing, .clusterNews, .clusterImport:
             try measureCluster(workbench)

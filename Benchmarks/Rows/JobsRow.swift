@@ -12,22 +12,8 @@ struct JobsRow {
     func reading() async throws -> [Measurement] {
         let count = workbench.options.size(1_000_000, quick: 4_000)
         return try await withDatabase(rows: count) { database in
-            let before = ProcessPeak.megabytes(.now)
-            var (rows, batches): ([Double], [Double]) = ([], [])
-            for run in 0..<workbench.options.runCount {
-                rows.append(
-                    try await rate(of: count) {
-                        var found = 0
-                        for try await _ in database.objects(Reading.self).rows() { found += 1 }
-                        try check(found, is: count, "the rows")
-                    })
-                batches.append(
-                    try await rate(of: count) {
-                        let consumer = database.consumer("reading-\(run)", of: database.objects(Reading.self))
-                        let handled = try await consumer.runOnce { try await $0.commit() }
-                        try check(handled, is: count, "the rows of a consumer")
-                    })
-            }
+            let rows = try await workbench.repeated { _ in try await readRows(count, database) }
+            let batches = try await workbench.repeated { run in try await readBatches(count, run, database) }
             return [
                 Measurement(
                     .consumerReading, "rows of \(count) read one by one", ours: rows.median, unit: "rows/s",
@@ -35,10 +21,56 @@ struct JobsRow {
                 Measurement(
                     .consumerReading, "a consumer's first reading, with a commit for each thousand", ours: batches,
                     floor: rows, unit: "rows/s", goal: .none),
+            ]
+        }
+    }
+
+    func memory() async throws -> [Measurement] {
+        let count = workbench.options.size(1_000_000, quick: 4_000)
+        return try await withDatabase(rows: count) { database in
+            let before = ProcessPeak.megabytes(.now)
+            _ = try await readBatches(count, 0, database)
+            return [
                 Measurement(
-                    .consumerMemory, "memory that reading \(count) rows took",
-                    ours: ProcessPeak.megabytes(.now) - before,
-                    unit: "MB", goal: .atMost(100)),
+                    .consumerMemory, "memory that a consumer's first reading of \(count) rows took",
+                    ours: ProcessPeak.megabytes(.now) - before, unit: "MB", goal: .atMost(100))
+            ]
+        }
+    }
+
+    private func readRows(_ count: Int, _ database: ServerDatabase) async throws -> Double {
+        try await rate(of: count) {
+            var found = 0
+            for try await _ in database.objects(Reading.self).rows() { found += 1 }
+            try check(found, is: count, "the rows")
+        }
+    }
+
+    private func readBatches(_ count: Int, _ run: Int, _ database: ServerDatabase) async throws -> Double {
+        try await rate(of: count) {
+            let consumer = database.consumer("reading-\(run)", of: database.objects(Reading.self))
+            let handled = try await consumer.runOnce { try await $0.commit() }
+            try check(handled, is: count, "the rows of a consumer")
+        }
+    }
+
+    func restart() async throws -> [Measurement] {
+        let count = workbench.options.size(200_000, quick: 2_000)
+        return try await withDatabase(rows: count) { database in
+            _ = try await database.consumer("changes", of: database.objects(Reading.self)).runOnce {
+                try await $0.commit()
+            }
+            let times = try await workbench.repeated { run in
+                try await touch(0..<10, run, in: database)
+                return try await workbench.seconds {
+                    let again = database.consumer("changes", of: database.objects(Reading.self))
+                    try check(try await again.runOnce { try await $0.commit() }, is: 10, "the changed rows")
+                } * 1_000
+            }
+            return [
+                Measurement(
+                    .consumerRestart, "a consumer that begins again after 10 changes among \(count) rows",
+                    ours: times.median, unit: "ms", goal: .atMost(50), samples: ["ours": times])
             ]
         }
     }
@@ -48,46 +80,33 @@ struct JobsRow {
         return try await withDatabase(rows: count) { database in
             let consumer = database.consumer("changes", of: database.objects(Reading.self))
             _ = try await consumer.runOnce { try await $0.commit() }
-            var (few, many): ([Double], [Double]) = ([], [])
-            for run in 0..<workbench.options.runCount {
-                try await touch(0..<10, run, in: database)
-                few.append(
-                    try await workbench.seconds {
-                        let again = database.consumer("changes", of: database.objects(Reading.self))
-                        try check(try await again.runOnce { try await $0.commit() }, is: 10, "the changed rows")
-                    } * 1_000)
+            let rates = try await workbench.repeated { run in
                 try await touch(0..<count, run, in: database)
-                many.append(
-                    try await rate(of: count) {
-                        try check(try await consumer.runOnce { try await $0.commit() }, is: count, "the changed rows")
-                    })
+                return try await rate(of: count) {
+                    try check(try await consumer.runOnce { try await $0.commit() }, is: count, "the changed rows")
+                }
             }
             return [
                 Measurement(
-                    .consumerRestart, "a consumer that begins again after 10 changes among \(count) rows",
-                    ours: few.median, unit: "ms", goal: .atMost(50), samples: ["ours": few]),
-                Measurement(
-                    .consumerChanges, "\(count) changed rows, with a commit for each thousand", ours: many.median,
-                    unit: "rows/s", goal: .atLeast(50_000), samples: ["ours": many]),
+                    .consumerChanges, "\(count) changed rows, with a commit for each thousand", ours: rates.median,
+                    unit: "rows/s", goal: .atLeast(50_000), samples: ["ours": rates])
             ]
         }
     }
 
     func queue() async throws -> [Measurement] {
         let count = workbench.options.size(10_000, quick: 200)
-        var rates: [Double] = []
-        for _ in 0..<workbench.options.runCount {
-            rates.append(
-                try await withDatabase(rows: count) { database in
-                    let queue = database.queue(
-                        "work", of: database.objects(Reading.self).where { $0.id >= 0 }.sorted(by: \.id))
-                    return try await rate(of: count) {
-                        let done = try await queue.runOnce(workers: 8) { reading, _ in
-                            { try $0.delete(Reading.self, key: reading.id) }
-                        }
-                        try check(done, is: count, "the rows that were done")
+        let rates = try await workbench.repeated { _ in
+            try await withDatabase(rows: count) { database in
+                let queue = database.queue(
+                    "work", of: database.objects(Reading.self).where { $0.id >= 0 }.sorted(by: \.id))
+                return try await rate(of: count) {
+                    let done = try await queue.runOnce(workers: 8) { reading, _ in
+                        { try $0.delete(Reading.self, key: reading.id) }
                     }
-                })
+                    try check(done, is: count, "the rows that were done")
+                }
+            }
         }
         return [
             Measurement(

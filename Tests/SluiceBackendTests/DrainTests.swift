@@ -8,9 +8,9 @@ import Testing
 
 @testable import SluiceServer
 
-/// A server that is taken away under a thousand stores which write.
+/// A server that is taken away under many stores which write.
 @Suite(.timeLimit(.minutes(10))) struct DrainTests {
-    private static let storeCount = 1_000
+    private static let storeCount = 200
 
     private final class Log: Sendable {
         private let lines = Mutex<[LogLine]>([])
@@ -66,7 +66,7 @@ import Testing
         try await store.uploaded(timeout: waitMax)
     }
 
-    @Test func `a thousand stores are told where to go, and each acknowledged write is there once`() async throws {
+    @Test func `each store is told where to go, and each acknowledged write is there once`() async throws {
         defer { try? FileManager.default.removeItem(atPath: root) }
         let (journals, log) = (try MemoryJournals(), Log())
         let (old, new) = (try serve("old", journals, log: log.sink), try serve("new", journals))

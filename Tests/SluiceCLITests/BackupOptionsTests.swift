@@ -7,7 +7,10 @@ import Testing
 struct BackupOptionsTests {
     private func refusal(of command: any Command.Type, _ arguments: [String]) throws -> CommandError {
         try #require(throws: CommandError.self) {
-            _ = try command.init(ArgumentParser(command.description).parse(arguments[...]))
+            let parsed = try ArgumentParser(command.description).parse(arguments[...])
+            guard command is ServeCommand.Type else { return _ = try command.init(parsed) }
+            let found = try SettingSources(description: command.description, arguments: parsed).read()
+            _ = try ServeSettings(found, isReadingAgain: true)
         }
     }
 

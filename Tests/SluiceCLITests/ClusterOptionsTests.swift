@@ -6,7 +6,11 @@ import Testing
 struct ClusterOptionsTests {
     private func refusal(of command: any Command.Type, _ arguments: [String]) throws -> CommandError {
         let parsed = try ArgumentParser(command.description).parse(arguments[...])
-        return try #require(throws: CommandError.self) { _ = try command.init(parsed) }
+        return try #require(throws: CommandError.self) {
+            guard command is ServeCommand.Type else { return _ = try command.init(parsed) }
+            let found = try SettingSources(description: command.description, arguments: parsed).read()
+            _ = try ServeSettings(found, isReadingAgain: true)
+        }
     }
 
     @Test(arguments: ["--node=a", "--node-url=wss://a.example", "--journal-listen=none"])

@@ -69,7 +69,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
     /// as `Element` fails in the same way.
     ///
     /// - Parameter body: handles a batch and commits it.
-    /// - Throws: ``JobError`` when the name is taken, or was taken over; `QueryError`; ``ServerError`` when the database
+    /// - Throws: ``JobError`` when the name is taken, or was taken over; `QueryError`; `ServerError` when the database
     ///   cannot be used any more; with ``Options/Poison/stop`` what `body` throws. It returns when the task is cancelled.
     public func run(_ body: @escaping @Sendable (ConsumerBatch<Element>) async throws -> Void) async throws {
         try await handle(untilDone: false, body)

@@ -57,7 +57,7 @@ final class ConsumerReader: Sendable {
 
     /// Takes the name, unless that was done.
     ///
-    /// - Throws: ``JobError/Code/nameTaken``; ``ServerError``; `QueryError`.
+    /// - Throws: ``JobError/Code/nameTaken``; `ServerError`; `QueryError`.
     func open() async throws {
         guard state.withLock({ $0.phase == .closed }) else { return }
         try JobError.check(name: name, of: "consumer")

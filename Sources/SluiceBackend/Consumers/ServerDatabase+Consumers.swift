@@ -18,7 +18,7 @@ extension ServerDatabase {
 
     /// The consumers of the database, by name. O(consumers + dead letters).
     ///
-    /// - Throws: ``ServerError`` when the database cannot be used.
+    /// - Throws: `ServerError` when the database cannot be used.
     public func consumers() async throws -> [ConsumerStatus] {
         let version = try await status().version
         return try await access.jobs { records in
@@ -33,7 +33,7 @@ extension ServerDatabase {
     /// Removes what the database keeps of a consumer, its dead letters too. One that runs ends with
     /// ``JobError/Code/superseded``; one that begins under the name begins with all results.
     ///
-    /// - Throws: ``ServerError`` when the database cannot be written.
+    /// - Throws: `ServerError` when the database cannot be written.
     public func removeConsumer(_ name: String) async throws {
         try await removeDeadLetters(ofSpace: ConsumerState.deadSpace(name))
         try await writeJobs { _ in ((), [.remove(ConsumerState.key(name))]) }
@@ -41,14 +41,14 @@ extension ServerDatabase {
 
     /// The objects that a consumer has given up, by key.
     ///
-    /// - Throws: ``ServerError`` when the database cannot be used.
+    /// - Throws: `ServerError` when the database cannot be used.
     public func deadLetters(ofConsumer name: String) async throws -> [DeadLetter] {
         try await deadLetters(ofSpace: ConsumerState.deadSpace(name))
     }
 
     /// Forgets that a consumer has given up an object.
     ///
-    /// - Throws: ``ServerError`` when the database cannot be written.
+    /// - Throws: `ServerError` when the database cannot be written.
     public func discardDeadLetter(_ object: Identity, ofConsumer name: String) async throws {
         let key = JobRecord.Key(
             space: ConsumerState.deadSpace(name), name: DeadLetterRecord.name(of: object.className, object.key))
