@@ -8,7 +8,10 @@ struct BackupOptionsTests {
     private func refusal(of command: any Command.Type, _ arguments: [String]) throws -> CommandError {
         try #require(throws: CommandError.self) {
             let parsed = try ArgumentParser(command.description).parse(arguments[...])
-            guard command is ServeCommand.Type else { return _ = try command.init(parsed) }
+            guard command is ServeCommand.Type else {
+                _ = try command.init(parsed)
+                return
+            }
             let found = try SettingSources(description: command.description, arguments: parsed).read()
             _ = try ServeSettings(found, isReadingAgain: true)
         }

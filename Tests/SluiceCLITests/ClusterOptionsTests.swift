@@ -7,7 +7,10 @@ struct ClusterOptionsTests {
     private func refusal(of command: any Command.Type, _ arguments: [String]) throws -> CommandError {
         let parsed = try ArgumentParser(command.description).parse(arguments[...])
         return try #require(throws: CommandError.self) {
-            guard command is ServeCommand.Type else { return _ = try command.init(parsed) }
+            guard command is ServeCommand.Type else {
+                _ = try command.init(parsed)
+                return
+            }
             let found = try SettingSources(description: command.description, arguments: parsed).read()
             _ = try ServeSettings(found, isReadingAgain: true)
         }
