@@ -12,7 +12,7 @@ struct ClusterOptionsTests {
                 return
             }
             let found = try SettingSources(description: command.description, arguments: parsed).read()
-            _ = try ServeSettings(found, isReadingAgain: true)
+            _ = try ServeSettings(found)
         }
     }
 
