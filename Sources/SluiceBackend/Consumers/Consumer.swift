@@ -127,27 +127,24 @@ public struct Consumer<Element: ResultElement>: Sendable {
 
     private func begin() async throws -> Arrivals {
         try await reader.open()
-        try await reader.rewind()
         return Arrivals(reader.database.access)
     }
 
     /// Leaves out the object of a part, and keeps it among the dead letters.
     private func park(_ part: ChunkPart, _ error: any Error, attemptCount: Int) async throws {
-        guard let item = part.items.first else {
+        guard let item = part.chunk.items[part.range].first else {
             return try await reader.commit(part) { _ in }
         }
+        let (database, className) = (reader.database, part.chunk.className)
         let version = if case .upsert(let row) = item { row.version } else { part.chunk.version }
         let letter = DeadLetterRecord(
-            error, attemptCount: attemptCount, time: reader.database.access.time, version: version)
-        let record = JobRecord(
-            .init(
-                space: ConsumerState.deadSpace(name),
-                name: DeadLetterRecord.name(of: part.chunk.schema[part.chunk.classIndex].name, item.key)),
-            value: letter.wireBytes())
-        try await reader.commit(part, jobs: [.set(record)]) { _ in }
-        reader.database.access.note(
+            error, attemptCount: attemptCount, time: database.access.time, version: version)
+        let key = DeadLetterRecord.key(
+            Identity(className: className, key: item.key), in: ConsumerState.deadSpace(name))
+        try await reader.commit(part, jobs: [.set(JobRecord(key, value: letter.wireBytes()))]) { _ in }
+        database.access.note(
             .error, "a consumer has given up an object",
-            [("consumer", name), ("class", part.chunk.schema[part.chunk.classIndex].name), ("error", letter.error)])
+            [("consumer", name), ("class", className), ("error", letter.error)])
     }
 
     /// The batches as a sequence: a loop over it handles and commits each. A batch that was not committed comes again with
@@ -165,22 +162,11 @@ public struct Consumer<Element: ResultElement>: Sendable {
     }
 
     private func batch(_ part: ChunkPart) throws -> ConsumerBatch<Element> {
-        let schema = part.chunk.schema
-        let className = schema[part.chunk.classIndex].name
-        let binding = try reader.database.bindings.binding(
-            of: Element.self, classIndex: part.chunk.classIndex, schema: schema)
-        var upserts: [ConsumerBatch<Element>.Item] = []
-        var removals: [ConsumerBatch<Element>.Removal] = []
-        for item in part.items {
-            let identity = Identity(className: className, key: item.key)
-            switch item {
-            case .upsert(let row):
-                upserts.append(
-                    .init(
-                        value: try Element.decode(row, binding), identity: identity, version: row.version,
-                        id: reader.id(of: row, ofClass: className)))
-            case .removal(_, let reason): removals.append(.init(identity: identity, reason: reason))
-            }
+        let (reader, className) = (reader, part.chunk.className)
+        let (upserts, removals) = try part.chunk.values(in: part.range, of: reader.database) { (value: Element, row) in
+            ConsumerBatch<Element>.Item(
+                value: value, identity: Identity(className: className, key: row.key), version: row.version,
+                id: reader.id(of: row, ofClass: className))
         }
         return ConsumerBatch(part, upserts: upserts, removals: removals, reader: reader)
     }

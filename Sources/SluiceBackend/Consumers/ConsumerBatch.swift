@@ -20,21 +20,8 @@ public struct ConsumerBatch<Element: ResultElement>: Sendable {
         public let id: String
     }
 
-    /// An object that is no result any more.
-    public struct Removal: Sendable, Hashable {
-        /// The class and key of the object.
-        public let identity: Identity
-        /// Why the object left.
-        public let reason: RemovalReason
-
-        /// The object's key, as `delete(_:key:)` takes it.
-        public var key: ObjectKey { identity.key }
-
-        package init(identity: Identity, reason: RemovalReason) {
-            self.identity = identity
-            self.reason = reason
-        }
-    }
+    /// An object that is no result any more, and why.
+    public typealias Removal = DatabaseChange<Element>.Removal
 
     /// How many objects were handled before the batch, and how many there are in all.
     public struct Progress: Sendable, Hashable {
@@ -113,7 +100,6 @@ struct ChunkPart: Sendable {
     let done: Int
     let known: Int?
 
-    var items: ArraySlice<ConsumerChunk.Item> { chunk.items[range] }
-    var isReset: Bool { chunk.isReset && range.lowerBound == 0 }
+    var isReset: Bool { chunk.isReset(in: range) }
     var checkpoint: Checkpoint { chunk.checkpoint(before: range.upperBound) }
 }

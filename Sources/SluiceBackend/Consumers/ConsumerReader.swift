@@ -10,20 +10,12 @@ internal import Synchronization
 /// Its life: closed, then open with a holder's number that the database knows, then superseded when another consumer has
 /// taken the name. One task at a time takes parts.
 final class ConsumerReader: Sendable {
-    private enum Phase {
-        case closed
-        case open
-    }
-
     private struct State {
-        var phase = Phase.closed
+        var isOpen = false
         /// As the database has it.
         var stored: ConsumerState
-        /// From where the next chunk is read: beyond the stored checkpoint where the log told of nothing for the query.
-        var place: Checkpoint?
-        var chunk: ConsumerChunk?
-        /// The items of the chunk before this position are handled.
-        var position = 0
+        /// Beyond the stored checkpoint where the log told of nothing for the query.
+        var cursor = ChunkCursor(nil)
         /// Which part was given out last; 0 for none that can be committed.
         var given: UInt64 = 0
         var lastNumber: UInt64 = 0
@@ -55,11 +47,11 @@ final class ConsumerReader: Sendable {
 
     // MARK: Opening
 
-    /// Takes the name, unless that was done.
+    /// Takes the name, or begins again at the checkpoint that the database has.
     ///
-    /// - Throws: ``JobError/Code/nameTaken``; `ServerError`; `QueryError`.
+    /// - Throws: ``JobError/Code/nameTaken``; ``JobError/Code/superseded``; `ServerError`; `QueryError`.
     func open() async throws {
-        guard state.withLock({ $0.phase == .closed }) else { return }
+        guard state.withLock({ !$0.isOpen }) else { return try await rewind() }
         try JobError.check(name: name, of: "consumer")
         let (name, query, holder) = (name, query, state.withLock { $0.stored.holder })
         let text = try await database.access.perform { try query($0.schema).canonicalText }
@@ -80,25 +72,23 @@ final class ConsumerReader: Sendable {
             return (opened, [.set(opened.record(name))])
         }
         state.withLock { state in
-            state.phase = .open
+            state.isOpen = true
             state.stored = opened
-            state.place = opened.checkpoint
+            state.cursor = ChunkCursor(opened.checkpoint)
         }
     }
 
     /// Lets go of what was read, so that it is read again from the checkpoint that the database has.
     func rewind() async throws {
         let key = ConsumerState.key(name)
-        let record = try await database.access.jobs { try $0.job(key) }
+        let record = try await database.access.jobs { records, _ in try records.job(key) }
         guard let record else { throw superseded }
         let stored = try ConsumerState(record)
         try state.withLock { state in
             guard stored.holder == state.stored.holder else { throw superseded }
             state.stored = stored
-            state.chunk = nil
-            state.position = 0
+            state.cursor = ChunkCursor(stored.checkpoint)
             state.given = 0
-            state.place = state.stored.checkpoint
         }
     }
 
@@ -111,19 +101,13 @@ final class ConsumerReader: Sendable {
     func take(_ limit: Int) async throws -> ChunkPart? {
         while true {
             if let part = state.withLock({ Self.part(of: &$0, limit) }) { return part }
-            let (place, isNew) = state.withLock { ($0.place, $0.known == nil) }
+            let (place, isNew) = state.withLock { ($0.cursor.place, $0.known == nil) }
             let chunk = try await database.access.chunk(after: place, sizes, of: query)
             if chunk.isReading, isNew || chunk.isReset { try await count() }
             let isOver = state.withLock { state in
                 if chunk.isReset { state.done = 0 }
                 if !chunk.isReading { state.known = nil }
-                guard chunk.items.isEmpty, !chunk.isReset else {
-                    state.chunk = chunk
-                    state.position = 0
-                    return false
-                }
-                state.place = chunk.end
-                return chunk.isLast
+                return state.cursor.take(chunk)
             }
             guard isOver else { continue }
             try await storeIdlePlace()
@@ -132,12 +116,10 @@ final class ConsumerReader: Sendable {
     }
 
     private static func part(of state: inout State, _ limit: Int) -> ChunkPart? {
-        guard let chunk = state.chunk else { return nil }
+        guard let (chunk, range) = state.cursor.next(limit) else { return nil }
         state.lastNumber += 1
         state.given = state.lastNumber
-        let end = min(chunk.items.count, state.position + max(1, limit))
-        return ChunkPart(
-            chunk: chunk, range: state.position..<end, number: state.given, done: state.done, known: state.known)
+        return ChunkPart(chunk: chunk, range: range, number: state.given, done: state.done, known: state.known)
     }
 
     private func count() async throws {
@@ -148,7 +130,7 @@ final class ConsumerReader: Sendable {
 
     /// Stores how far the log was read, where nothing in it was for the consumer for long.
     private func storeIdlePlace() async throws {
-        let (stored, place) = state.withLock { ($0.stored, $0.place) }
+        let (stored, place) = state.withLock { ($0.stored, $0.cursor.place) }
         guard let place, place != stored.checkpoint, case .changes(let version, nil, nil, _) = place.place else {
             return
         }
@@ -188,11 +170,7 @@ final class ConsumerReader: Sendable {
             guard state.given == part.number else { return }
             state.given = 0
             state.done += part.range.count
-            state.position = part.range.upperBound
-            guard state.position >= part.chunk.items.count else { return }
-            state.chunk = nil
-            state.position = 0
-            state.place = part.chunk.end
+            state.cursor.advance(to: part.range.upperBound)
         }
         return result
     }

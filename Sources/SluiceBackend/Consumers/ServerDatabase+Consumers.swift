@@ -20,8 +20,7 @@ extension ServerDatabase {
     ///
     /// - Throws: `ServerError` when the database cannot be used.
     public func consumers() async throws -> [ConsumerStatus] {
-        let version = try await status().version
-        return try await access.jobs { records in
+        try await access.jobs { records, version in
             try ConsumerState.all(in: records).map { name, state in
                 ConsumerStatus(
                     name, state, at: version,
@@ -50,8 +49,7 @@ extension ServerDatabase {
     ///
     /// - Throws: `ServerError` when the database cannot be written.
     public func discardDeadLetter(_ object: Identity, ofConsumer name: String) async throws {
-        let key = JobRecord.Key(
-            space: ConsumerState.deadSpace(name), name: DeadLetterRecord.name(of: object.className, object.key))
+        let key = DeadLetterRecord.key(object, in: ConsumerState.deadSpace(name))
         try await writeJobs { _ in ((), [.remove(key)]) }
     }
 
@@ -63,8 +61,8 @@ extension ServerDatabase {
         var last: [UInt8]?
         while true {
             let after = last
-            let records = try await access.jobs {
-                try $0.jobs(ofSpace: space, after: after, countMax: Self.recordCountMax)
+            let records = try await access.jobs { records, _ in
+                try records.jobs(ofSpace: space, after: after, countMax: Self.recordCountMax)
             }
             letters += try records.map { try DeadLetter($0) }
             guard records.count == Self.recordCountMax, let record = records.last else { return letters }

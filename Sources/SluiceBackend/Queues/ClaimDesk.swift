@@ -15,6 +15,9 @@ final class ClaimDesk: Sendable {
         var notBefore: Timestamp?
     }
 
+    /// Says what is known of a row.
+    typealias Judge = @Sendable (Row, Int, Schema) throws -> Judgement
+
     /// A claimed row.
     struct Claimed: Sendable {
         let row: Row
@@ -62,7 +65,7 @@ final class ClaimDesk: Sendable {
     ///
     /// - Parameter count: at most how many.
     func claim(
-        _ count: Int, _ judge: @escaping @Sendable (Row, Int, Schema) throws -> Judgement
+        _ count: Int, _ judge: Judge?
     ) async throws -> [Claimed] {
         guard count > 0 else { return [] }
         var lookedAt = max(Self.rowCountMin, 2 * count)
@@ -98,7 +101,7 @@ final class ClaimDesk: Sendable {
 
     private func claim(
         _ count: Int, among candidates: [ObjectRef],
-        _ judge: @escaping @Sendable (Row, Int, Schema) throws -> Judgement
+        _ judge: Judge?
     ) async throws -> (claimed: [Claimed], next: Timestamp?) {
         let now = database.access.time
         let (query, name, holder) = (query, name, holder)
@@ -109,19 +112,19 @@ final class ClaimDesk: Sendable {
             let evaluator = Evaluator(query, schema: schema)
             let (space, deadSpace) = (QueueClaim.space(name), QueueClaim.deadSpace(name))
             var next = try storage.nextDue(ofSpace: space)
-            var busy = try Self.busyPartitions(of: space, at: now, in: storage)
+            var busy = judge == nil ? [] : try Self.busyPartitions(of: space, at: now, in: storage)
             var claimed: [Claimed] = []
             var jobs: [JobChange] = []
             for object in candidates where claimed.count < count {
                 guard let row = try storage.row(object), try evaluator.matches(row, in: storage) else { continue }
-                let key = JobRecord.Key(
-                    space: space, name: DeadLetterRecord.name(of: schema[object.classIndex].name, object.key))
+                let identity = Identity(className: schema[object.classIndex].name, key: object.key)
+                let key = DeadLetterRecord.key(identity, in: space)
                 let deadKey = JobRecord.Key(space: deadSpace, name: key.name)
                 let record = try storage.job(key)
                 if let due = record?.due, due > now { continue }
                 let dead = try storage.job(deadKey)
                 if let dead, try DeadLetterRecord(wireBytes: dead.value).version == row.version { continue }
-                let judgement = try judge(row, object.classIndex, schema)
+                let judgement = try judge?(row, object.classIndex, schema) ?? Judgement()
                 if let notBefore = judgement.notBefore, notBefore > now {
                     next = min(next ?? notBefore, notBefore)
                     continue

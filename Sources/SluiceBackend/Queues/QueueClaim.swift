@@ -29,10 +29,7 @@ extension QueueClaim: WireCodable {
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
-        let format = try reader.byte()
-        guard format == Self.format else {
-            throw WireError(.malformed, "\(format) is no format of a claim", offset: reader.offset)
-        }
+        try reader.expectFormat(Self.format, of: "a claim")
         holder = try reader.fixed64()
         attemptCount = try reader.varint()
         partition = try reader.optional { reader throws(WireError) in try reader.string() }

@@ -142,10 +142,10 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
         case other
     }
 
-    /// What is asked of a row before it is claimed.
-    private var judge: @Sendable (Row, Int, Schema) throws -> ClaimDesk.Judgement {
+    /// What is asked of a row before it is claimed; nil for nothing.
+    private var judge: ClaimDesk.Judge? {
         let (options, bindings) = (options, results.database.bindings)
-        guard options.partition != nil || options.notBefore != nil else { return { _, _, _ in .init() } }
+        guard options.partition != nil || options.notBefore != nil else { return nil }
         return { row, classIndex, schema in
             let element = try Element.decode(
                 row, bindings.binding(of: Element.self, classIndex: classIndex, schema: schema))
@@ -188,10 +188,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
     ///
     /// - Throws: `ServerError` when the database cannot be written.
     public func retry(_ object: Identity) async throws {
-        let name = DeadLetterRecord.name(of: object.className, object.key)
-        let keys = [QueueClaim.deadSpace(self.name), QueueClaim.space(self.name)].map {
-            JobRecord.Key(space: $0, name: name)
-        }
+        let keys = [QueueClaim.deadSpace(name), QueueClaim.space(name)].map { DeadLetterRecord.key(object, in: $0) }
         try await results.database.writeJobs { _ in ((), keys.map { .remove($0) }) }
     }
 }

@@ -65,7 +65,7 @@ extension ServerDatabase {
     ) async throws {
         try JobError.check(name: name, of: "schedule")
         do {
-            try await alone("schedule/\(name)") { lease in
+            try await alone(ScheduleDesk.prefix + name) { lease in
                 try await ScheduleDesk(lease.database, name, period).run(missed, backoff, body)
             }
         } catch is CancellationError where Task.isCancelled {}
@@ -85,7 +85,7 @@ extension ServerDatabase {
     ///
     /// - Throws: `ServerError` when the database cannot be used.
     public func schedules() async throws -> [ScheduleStatus] {
-        try await access.jobs { records in
+        try await access.jobs { records, _ in
             try records.jobSpaces(withPrefix: ScheduleDesk.prefix).compactMap { space in
                 try records.job(.init(space: space)).map { record in
                     ScheduleStatus(

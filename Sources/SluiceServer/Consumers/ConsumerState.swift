@@ -45,10 +45,7 @@ extension ConsumerState: WireCodable {
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
-        let format = try reader.byte()
-        guard format == Self.format else {
-            throw WireError(.malformed, "\(format) is no format of a consumer", offset: reader.offset)
-        }
+        try reader.expectFormat(Self.format, of: "a consumer")
         holder = try reader.fixed64()
         query = try reader.string()
         checkpoint = try reader.optional { reader throws(WireError) in try Checkpoint(from: &reader) }
@@ -79,6 +76,11 @@ package struct DeadLetterRecord: Sendable, Hashable {
         return writer.bytes
     }
 
+    /// The key of an object's record in a space of dead letters.
+    package static func key(_ object: Identity, in space: String) -> JobRecord.Key {
+        .init(space: space, name: name(of: object.className, object.key))
+    }
+
     /// The object that a name is of.
     package static func identity(of name: [UInt8]) throws(WireError) -> Identity {
         try ByteReader.decode(name, limits: .standard) { reader throws(WireError) in
@@ -104,10 +106,7 @@ extension DeadLetterRecord: WireCodable {
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
-        let format = try reader.byte()
-        guard format == Self.format else {
-            throw WireError(.malformed, "\(format) is no format of a dead letter", offset: reader.offset)
-        }
+        try reader.expectFormat(Self.format, of: "a dead letter")
         error = try reader.string()
         attemptCount = try reader.varint()
         time = Timestamp(microseconds: try reader.zigzag())

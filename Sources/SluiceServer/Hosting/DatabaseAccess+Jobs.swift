@@ -5,9 +5,13 @@ package import SluiceStorage
 /// What jobs of this process do with a database.
 extension DatabaseAccess {
     /// Reads records of jobs on the queue.
+    ///
+    /// - Parameter body: is given the version of the database, too.
     package func jobs<Result: Sendable>(
-        _ body: @escaping @Sendable (any JobRecords) throws -> Result
-    ) async throws -> Result { try await worker.perform { engine, _ in try body(engine.jobs) } }
+        _ body: @escaping @Sendable (any JobRecords, _ version: UInt64) throws -> Result
+    ) async throws -> Result {
+        try await worker.perform { engine, _ in try body(engine.database.storage, engine.database.storage.version) }
+    }
 
     /// Waits until a time of the server's wall clock, or until the task is cancelled.
     package func sleep(until time: Timestamp) async {
@@ -32,22 +36,13 @@ extension DatabaseAccess {
     package func chunk(
         after checkpoint: Checkpoint?, _ sizes: ChunkSizes, of query: @escaping @Sendable (Schema) throws -> Query
     ) async throws -> ConsumerChunk {
-        let step = try await worker.perform { engine, _ -> ConsumerStep in
-            switch try engine.readForConsumer(query(engine.objects.schema), after: checkpoint, sizes) {
-            case .chunk(let chunk): return .chunk(chunk)
+        try await reading { engine in
+            let storage = engine.database.storage
+            switch try ConsumerReading(query(storage.schema), after: checkpoint, in: storage, sizes) {
+            case .chunk(let chunk): return .done(chunk)
             case .reading(let page):
-                guard let snapshot = try engine.snapshot() else { return .chunk(try engine.read(page)) }
-                return .page(page, TakenSnapshot(snapshot))
-            }
-        }
-        guard case .page(let page, let taken) = step else {
-            guard case .chunk(let chunk) = step else { fatalError("a step is a chunk or a page") }
-            return chunk
-        }
-        return try await withCheckedThrowingContinuation { continuation in
-            worker.performBeside {
-                defer { taken.snapshot.close() }
-                continuation.resume(with: Result { try page.read(in: taken.snapshot) })
+                guard let snapshot = try storage.snapshot() else { return .done(try page.read(in: storage)) }
+                return .beside(HandedOver(snapshot)) { try page.read(in: $0) }
             }
         }
     }
@@ -60,17 +55,4 @@ extension DatabaseAccess {
         let number = bells.add(ring)
         return { bells.remove(number) }
     }
-}
-
-private enum ConsumerStep: Sendable {
-    case chunk(ConsumerChunk)
-    case page(ResultPage, TakenSnapshot)
-}
-
-/// A snapshot on its way from the queue to where it is read.
-private struct TakenSnapshot: @unchecked Sendable {
-    // Sound because one thread at a time has it.
-    let snapshot: any ServerSnapshot
-
-    init(_ snapshot: any ServerSnapshot) { self.snapshot = snapshot }
 }

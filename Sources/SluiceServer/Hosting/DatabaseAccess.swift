@@ -44,20 +44,24 @@ package final class DatabaseAccess: Sendable {
     package func query<Result: Sendable>(
         _ body: @escaping @Sendable (any ObjectReading) throws -> Result
     ) async throws -> Result {
-        let pending = try await worker.perform { engine, _ in
-            guard let snapshot = try engine.snapshot() else {
-                return PendingRead<Result>.done(try body(engine.objects))
-            }
-            return .snapshot(HandedOver(snapshot))
+        try await reading { engine in
+            guard let snapshot = try engine.snapshot() else { return .done(try body(engine.objects)) }
+            return .beside(HandedOver(snapshot)) { try body($0) }
         }
-        guard case .snapshot(let taken) = pending else {
-            guard case .done(let result) = pending else { fatalError("a read is done or to be done") }
-            return result
-        }
-        return try await withCheckedThrowingContinuation { continuation in
-            worker.performBeside {
-                defer { taken.snapshot.close() }
-                continuation.resume(with: Swift.Result { try body(taken.snapshot) })
+    }
+
+    /// Begins a read on the queue, and ends it beside the queue if there is more to do.
+    func reading<Result: Sendable>(
+        _ begin: @escaping @Sendable (DatabaseEngine) throws -> PendingRead<Result>
+    ) async throws -> Result {
+        switch try await worker.perform({ engine, _ in try begin(engine) }) {
+        case .done(let result): return result
+        case .beside(let taken, let read):
+            return try await withCheckedThrowingContinuation { continuation in
+                worker.performBeside {
+                    defer { taken.snapshot.close() }
+                    continuation.resume(with: Swift.Result { try read(taken.snapshot) })
+                }
             }
         }
     }
@@ -109,13 +113,14 @@ package final class DatabaseAccess: Sendable {
     }
 }
 
-private enum PendingRead<Result: Sendable>: Sendable {
+/// A read that is done, or that goes on beside the queue.
+enum PendingRead<Result: Sendable>: Sendable {
     case done(Result)
-    case snapshot(HandedOver)
+    case beside(HandedOver, @Sendable (any ServerSnapshot) throws -> Result)
 }
 
 /// A snapshot on its way from the queue to where it is read.
-private struct HandedOver: @unchecked Sendable {
+struct HandedOver: @unchecked Sendable {
     // Sound because one thread at a time has it.
     let snapshot: any ServerSnapshot
 

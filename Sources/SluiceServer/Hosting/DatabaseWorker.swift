@@ -250,8 +250,8 @@ final class DatabaseWorker: Sendable {
     private func noteHealth() {
         let state: HealthRecord.State
         if let engine = confined.engine {
-            bells.ring(at: engine.position)
             var health = engine.health
+            bells.ring(at: health.position)
             health.isBehind = health.isBehind || waiting.withLock(\.journalHasGrown)
             state = .open(health)
         } else {

@@ -1,12 +1,6 @@
 internal import SluiceModel
 internal import SluiceTransport
 
-/// The moment at which a turn of a database began.
-struct DatabaseMoment: Sendable {
-    let database: String
-    let version: UInt64
-}
-
 /// Sends the connections what databases want sent, and ends their sessions.
 struct FanOut: Sendable {
     let connections: OpenConnections

@@ -107,6 +107,15 @@ package struct ByteReader {
         WireError(.truncated, "\(count) bytes are missing", offset: offset)
     }
 
+    /// Reads the byte with which a stored form begins.
+    ///
+    /// - Parameter what: what the form is of, for the message.
+    /// - Throws: ``WireError`` if it is of another format.
+    package mutating func expectFormat(_ format: UInt8, of what: String) throws(WireError) {
+        let found = try byte()
+        guard found == format else { throw malformed("\(found) is no format of \(what)") }
+    }
+
     @usableFromInline
     func malformed(_ message: String) -> WireError { WireError(.malformed, message, offset: offset) }
 }

@@ -23,8 +23,7 @@ extension Checkpoint: WireCodable {
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
-        let format = try reader.byte()
-        guard format == Self.format else { throw reader.malformed("\(format) is no format of a checkpoint") }
+        try reader.expectFormat(Self.format, of: "a checkpoint")
         let databaseID = try ObjectID(from: &reader)
         let epoch = try reader.fixed64()
         let query = try ObjectID(from: &reader)

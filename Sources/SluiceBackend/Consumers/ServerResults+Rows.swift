@@ -71,14 +71,12 @@ public struct Batches<Element: ResultElement>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let results: ServerResults<Element>
         private let limit: Int
-        private var place: Checkpoint?
-        private var chunk: ConsumerChunk?
-        private var position = 0
+        private var cursor: ChunkCursor
 
         fileprivate init(_ results: ServerResults<Element>, _ checkpoint: Checkpoint?, _ limit: Int) {
             self.results = results
-            self.limit = Swift.max(1, limit)
-            place = checkpoint
+            self.limit = limit
+            cursor = ChunkCursor(checkpoint)
         }
 
         /// Waits for the next batch; nil when nothing is left.
@@ -87,31 +85,17 @@ public struct Batches<Element: ResultElement>: AsyncSequence, Sendable {
         public mutating func next() async throws -> ChangeBatch<Element>? {
             while true {
                 try Task.checkCancellation()
-                if let chunk {
-                    let end = Swift.min(chunk.items.count, position + limit)
-                    let batch = try ChangeBatch(
-                        chunk, position..<end, isReset: chunk.isReset && position == 0, results)
-                    position = end
-                    if end == chunk.items.count { leave(chunk) }
+                if let (chunk, range) = cursor.next(limit) {
+                    let batch = try ChangeBatch(chunk, range, of: results)
+                    cursor.advance(to: range.upperBound)
                     return batch
                 }
                 let results = results
-                let found = try await results.database.access.chunk(after: place, ChunkSizes()) {
+                let found = try await results.database.access.chunk(after: cursor.place, ChunkSizes()) {
                     try results.query(in: $0)
                 }
-                position = 0
-                guard found.items.isEmpty, !found.isReset else {
-                    chunk = found
-                    continue
-                }
-                place = found.end
-                if found.isLast { return nil }
+                if cursor.take(found) { return nil }
             }
-        }
-
-        private mutating func leave(_ finished: ConsumerChunk) {
-            place = finished.end
-            chunk = nil
         }
     }
 }
@@ -121,7 +105,7 @@ public struct ChangeBatch<Element: ResultElement>: Sendable {
     /// The results that are new, or that were changed.
     public let upserts: [Element]
     /// The objects that are no results any more. There may be some that were never given.
-    public let removals: [ConsumerBatch<Element>.Removal]
+    public let removals: [DatabaseChange<Element>.Removal]
     /// Whether all results follow once more, and what was given before has lost its meaning.
     public let isReset: Bool
     /// Where to go on after the batch.
@@ -129,24 +113,9 @@ public struct ChangeBatch<Element: ResultElement>: Sendable {
     /// The version of the database at which the batch was read.
     public let version: UInt64
 
-    fileprivate init(
-        _ chunk: ConsumerChunk, _ range: Range<Int>, isReset: Bool, _ results: ServerResults<Element>
-    ) throws {
-        let className = chunk.schema[chunk.classIndex].name
-        let binding = try results.database.bindings.binding(
-            of: Element.self, classIndex: chunk.classIndex, schema: chunk.schema)
-        var upserts: [Element] = []
-        var removals: [ConsumerBatch<Element>.Removal] = []
-        for item in chunk.items[range] {
-            switch item {
-            case .upsert(let row): upserts.append(try Element.decode(row, binding))
-            case .removal(let key, let reason):
-                removals.append(.init(identity: Identity(className: className, key: key), reason: reason))
-            }
-        }
-        self.upserts = upserts
-        self.removals = removals
-        self.isReset = isReset
+    fileprivate init(_ chunk: ConsumerChunk, _ range: Range<Int>, of results: ServerResults<Element>) throws {
+        (upserts, removals) = try chunk.values(in: range, of: results.database) { (value: Element, _) in value }
+        isReset = chunk.isReset(in: range)
         checkpoint = chunk.checkpoint(before: range.upperBound)
         version = chunk.version
     }
@@ -159,8 +128,10 @@ private struct RowReader<Element: ResultElement>: Sendable {
     private var rows: [Element] = []
     private var position = 0
     private var place: Checkpoint?
-    /// The results that are left of an ordered query; nil before it was run.
-    private var listed: ArraySlice<ObjectRef>?
+    /// Whether the query has an order or a limit, and its results are listed first; nil before that is known.
+    private var isListed: Bool?
+    /// The results that are left of such a query.
+    private var listed: ArraySlice<ObjectRef> = []
     private var isAtEnd = false
 
     init(_ results: ServerResults<Element>, page: Int) {
@@ -180,33 +151,28 @@ private struct RowReader<Element: ResultElement>: Sendable {
     }
 
     private mutating func read() async throws -> [Element] {
-        let (results, page) = (results, page)
-        let database = results.database
-        let isOrdered = try await database.access.perform { objects in
-            let query = try results.query(in: objects.schema)
-            return query.object != nil || query.isPartial || !query.sort.isEmpty
+        let (results, database) = (results, results.database)
+        if isListed == nil {
+            let found = try await database.access.query { objects -> [ObjectRef]? in
+                let query = try results.query(in: objects.schema)
+                let isListed = query.object != nil || query.isPartial || !query.sort.isEmpty
+                return isListed ? try objects.refs(matching: query) : nil
+            }
+            isListed = found != nil
+            listed = found.map { $0[...] } ?? []
         }
-        guard isOrdered else {
+        guard isListed == true else {
             var sizes = ChunkSizes()
             sizes.rowCountMax = page
             let chunk = try await database.access.chunk(after: place, sizes) { try results.query(in: $0) }
             place = chunk.end
             // Without rows they are all read, and what follows are changes.
             isAtEnd = chunk.items.isEmpty
-            let binding = try database.bindings.binding(
-                of: Element.self, classIndex: chunk.classIndex, schema: chunk.schema)
-            return try chunk.items.compactMap { item in
-                guard case .upsert(let row) = item else { return nil }
-                return try Element.decode(row, binding)
-            }
+            return try chunk.values(in: chunk.items.indices, of: database) { (value: Element, _) in value }.upserts
         }
-        var left = listed ?? []
-        if listed == nil {
-            left = try await database.access.query { try $0.refs(matching: results.query(in: $0.schema)) }[...]
-        }
-        let objects = left.prefix(page)
-        listed = left.dropFirst(page)
-        isAtEnd = listed?.isEmpty ?? true
+        let objects = listed.prefix(page)
+        listed = listed.dropFirst(page)
+        isAtEnd = listed.isEmpty
         return try await database.access.query { source in
             try objects.compactMap { object in
                 guard let row = try source.row(object) else { return nil }

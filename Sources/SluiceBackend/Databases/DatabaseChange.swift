@@ -15,6 +15,14 @@ public struct DatabaseChange<Element: ResultElement>: Sendable {
         public let identity: Identity
         /// Why the object left.
         public let reason: RemovalReason
+
+        /// The object's key, as `delete(_:key:)` takes it.
+        public var key: ObjectKey { identity.key }
+
+        package init(identity: Identity, reason: RemovalReason) {
+            self.identity = identity
+            self.reason = reason
+        }
     }
 
     /// Whether this is the first event, which has every result there was when the observation began.
