@@ -29,8 +29,7 @@ import Sluice
         // The writes are safe on this disk already. If the server is reached in time, it has them too.
         try? await store.uploaded(timeout: .seconds(5))
         await store.close()
-        // Whoever cancelled the service knows that it is over.
-        do { try result.get() } catch is CancellationError {}
+        try result.get()
     }
 
     /// Calls `handler` when a signal comes, which would else end the process.

@@ -8,7 +8,7 @@ import Sluice
 }
 
 @Model struct Alert {
-    /// The key of the departure, so that a departure has one alert, however often the service starts.
+    /// The key of the departure, which has one alert.
     @PrimaryKey var departure: String
     var text = ""
     var raisedAt: Date = .distantPast

@@ -8,6 +8,8 @@ package struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let truncated = Code(description: "truncated")
         /// Bytes that describe nothing: an unknown tag, a number out of range, text that is not UTF-8.
         package static let malformed = Code(description: "malformed")
+        /// A stored form of a newer version, or none at all.
+        package static let unknownFormat = Code(description: "unknownFormat")
         /// A length, count or nesting above what this reader accepts.
         package static let limitExceeded = Code(description: "limitExceeded")
         /// A message type that this version does not know and may not skip.

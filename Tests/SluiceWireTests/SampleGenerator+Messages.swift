@@ -40,10 +40,12 @@ extension SampleGenerator {
     }
 
     mutating func changeset() -> Changeset {
-        Changeset(
+        var changeset = Changeset(
             sequence: number(), baseVersion: number(),
             timestamp: HybridTimestamp(microseconds: integer()),
             operations: bool() ? creations() : operations())
+        if below(3) == 0 { changeset.jobs = many(upTo: 3) { $0.jobWrite() } }
+        return changeset
     }
 
     /// Creations as they come together, with others between them.
@@ -94,7 +96,7 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(17) {
+        switch below(18) {
         case 0:
             return .hello(
                 .init(
@@ -136,6 +138,7 @@ extension SampleGenerator {
         case 12: return .deploy(.init(session: session, request: number(), isTrial: bool(), file: data()))
         case 13: return .variables(session: session, values: map { .string($0.text()) })
         case 14: return .listen(.init(session: session, request: number(), topics: many(upTo: 3) { $0.text() }))
+        case 16: return .job(.init(session: session, request: number(), question: question()))
         case 15: return .message(.init(session: session, request: number(), topic: text(), payload: data()))
         default: return .close(session: session)
         }

@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import SluiceModel
 internal import SluiceQuery
+internal import SluiceWire
 internal import Synchronization
 
 /// Something that a task awaits once: it arrives, fails, or takes too long.
@@ -236,6 +237,29 @@ extension StoreCore {
         }
         defer { if let waiter { performLater { $0.waiters.cancel(waiter) } } }
         limit(arrival, to: timeout, "the server did not answer")
+        return try await arrival.value()
+    }
+
+    /// Asks what a job wants to know, as soon as a session is open.
+    ///
+    /// - Returns: the answer's bytes, and the server's schema that they belong to.
+    func ask(_ question: ClientMessage.JobCall.Question) async throws -> (bytes: [UInt8], schema: Schema) {
+        try requireServer()
+        let arrival = Arrival<(bytes: [UInt8], schema: Schema)>()
+        let waiter = try await perform { engine in
+            engine.whenConnected { [unowned engine] result in
+                switch result {
+                case .success(true):
+                    engine.serverRequests.job(question) { result in
+                        arrival.finish(result.map { ($0, engine.schemas.server) }.mapError { $0 as any Error })
+                    }
+                case .success(false): return false
+                case .failure(let error): arrival.finish(.failure(error))
+                }
+                return true
+            }
+        }
+        defer { if let waiter { performLater { $0.waiters.cancel(waiter) } } }
         return try await arrival.value()
     }
 

@@ -46,4 +46,6 @@ public struct DatabasePrivileges: OptionSet, Hashable, Sendable {
     public static let rules = DatabasePrivileges(rawValue: 1 << 2)
     /// To send ephemeral messages to other stores, and to receive theirs.
     public static let messages = DatabasePrivileges(rawValue: 1 << 3)
+    /// To run consumers and queues.
+    public static let jobs = DatabasePrivileges(rawValue: 1 << 4)
 }

@@ -93,6 +93,7 @@ extension Store {
         var privileges: DatabasePrivileges = []
         for (name, privilege) in [
             ("schema", DatabasePrivileges.schema), ("reports", .reports), ("rules", .rules), ("messages", .messages),
+            ("jobs", .jobs),
         ] where answer[name] == true { privileges.insert(privilege) }
         return privileges
     }

@@ -14,8 +14,8 @@ internal import SluiceViews
 public struct Results<Element: ResultElement>: Sendable {
     /// Keeps the store open as long as results of it, or their tokens, exist.
     /// Nil for results of a transaction on a database of a server in this process.
-    private let hold: StoreHold?
-    private let refinement: QueryDescription<Element>
+    let hold: StoreHold?
+    let refinement: QueryDescription<Element>
     /// The write that the results were made in; nil for results of the store.
     private let scope: (any ResultScope)?
     /// Whether observers hear of writes that begin or cease to be pending.

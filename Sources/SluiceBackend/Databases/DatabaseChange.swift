@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 public import Sluice
-public import SluiceModel
+internal import SluiceModel
 internal import SluiceServer
 internal import SluiceWire
 
@@ -10,20 +10,7 @@ internal import SluiceWire
 /// each of them. A change of an object that a result links to is no change here; observe its class.
 public struct DatabaseChange<Element: ResultElement>: Sendable {
     /// An object that is no result any more, and why.
-    public struct Removal: Sendable, Hashable {
-        /// The class and key of the object.
-        public let identity: Identity
-        /// Why the object left.
-        public let reason: RemovalReason
-
-        /// The object's key, as `delete(_:key:)` takes it.
-        public var key: ObjectKey { identity.key }
-
-        package init(identity: Identity, reason: RemovalReason) {
-            self.identity = identity
-            self.reason = reason
-        }
-    }
+    public typealias Removal = ConsumerBatch<Element>.Removal
 
     /// Whether this is the first event, which has every result there was when the observation began.
     public let isInitial: Bool

@@ -153,7 +153,7 @@ public final class ServerDatabase: Sendable {
     ///   transaction.
     func write<Result: Sendable>(
         actingAs user: String? = nil,
-        _ jobs: @escaping @Sendable (any JobRecords, PendingObjects) throws -> [JobChange],
+        _ jobs: @escaping @Sendable (any TrialStorage, PendingObjects) throws -> [JobChange],
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         let (bindings, limits, countMax) = (bindings, access.limits, access.operationCountMax)

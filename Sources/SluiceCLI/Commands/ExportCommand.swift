@@ -9,24 +9,36 @@ struct ExportCommand: Command {
         "export", "Print all objects of a class, to be imported elsewhere.",
         arguments: [ServerAccess.argument, ArgumentDescription("CLASS", "the class")],
         options: [
-            .choice("format", Format.allCases.map(\.rawValue), "the format; jsonl by default")
+            .choice("format", Format.allCases.map(\.rawValue), "the format; jsonl by default"),
+            .value(
+                "since", "FILE", "print only what has changed since the last export with this file", completion: .files),
         ] + ServerAccess.options,
         notes: [
-            "Links are the keys of their targets. JSON lines have the objects' ids too. CSV has only the properties: null is an empty field, an empty string and the string NA are in quotes, collections are JSON."
+            "The objects come in the order of their keys, in pages: memory does not grow with their number. What is written meanwhile behind the place of the export is not in it; --since brings it the next time.",
+            "With --since the first export prints everything and makes FILE, which says how far it came; each further one prints what has changed since: an object that is new or was changed as it is, and one that is gone as {\"@id\":…,\"@removed\":\"deleted\",\"key\":…}. The line {\"@reset\":true} says that the log did not reach back, or that a backup was put back, and that everything follows. FILE is replaced when all is written, so after an interruption the same comes again. It is for JSON lines.",
+            "Links are the keys of their targets. JSON lines have the objects' ids too. CSV has only the properties: null is an empty field, an empty string and the string NA are in quotes, collections are JSON.",
         ],
         examples: [
             "sluice export ws://127.0.0.1:9080/nyc Plane > planes.jsonl",
             "sluice export ws://127.0.0.1:9080/nyc Flight --format=csv | gzip > flights.csv.gz",
+            "sluice export ws://127.0.0.1:9080/nyc Flight --since=flights.place >> flights.jsonl",
         ])
 
     private let access: ServerAccess
     private let className: String
     private let format: Format
+    private let since: String?
+    /// How many objects are in memory at a time.
+    private static let pageRowCount = 1_000
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
         className = arguments.positionals[1]
         format = try arguments.choice("format", as: Format.self) ?? .jsonl
+        since = arguments.value("since")
+        guard since == nil || format == .jsonl else {
+            throw .usage("--since is for --format=jsonl: CSV has no lines for objects that are gone")
+        }
     }
 
     func run() async throws {
@@ -34,44 +46,57 @@ struct ExportCommand: Command {
             Diagnostics.report("interrupted; the export is not complete")
             _exit(EXIT_FAILURE)
         }
+        let place = try since.map { try ExportPlace($0) }
         let store = try await access.open()
-        let schema = store.schema
-        var results = store.records(ofClass: className)
-        // Only the keys of link targets are printed, so the targets themselves are excluded.
-        for path in schema.classSchema(named: className)?.pathsBehindLinks(in: schema) ?? [] {
-            results = results.excluding(path)
-        }
-        let records = try await results.synced(timeout: access.timeout)
-        try print(records, store.schema.classSchema(named: className))
-        StandardOutput.shared.flush()
+        let results = store.records(ofClass: className)
+        // Says which classes there are.
+        _ = try results.canonicalText
+        if let place { try await printChanges(of: results, place) } else { try await printAll(results, store.schema) }
         await store.close()
     }
 
-    private func print(_ records: [Record], _ classSchema: ClassSchema?) throws {
+    private func printAll(_ results: Results<Record>, _ schema: Schema) async throws {
         let output = StandardOutput.shared
-        switch format {
-        case .jsonl:
-            let renderer = RecordRenderer()
-            for record in records { output.append(try renderer.line(record)) }
-        case .csv:
-            var writer = CSVWriter()
-            if let classSchema { writer.writeHeader(classSchema) }
-            for record in records {
+        let renderer = RecordRenderer()
+        var writer = CSVWriter()
+        if format == .csv, let declared = schema.classSchema(named: className) { writer.writeHeader(declared) }
+        for try await record in try results.rows(page: Self.pageRowCount) {
+            switch format {
+            case .jsonl: output.append(try renderer.line(record))
+            case .csv:
                 writer.write(record)
                 output.append(writer.bytes)
                 writer.removeAll()
             }
-            output.append(writer.bytes)
         }
+        output.append(writer.bytes)
+        output.flush()
     }
-}
 
-extension ClassSchema {
-    /// The paths of all properties of link targets except their primary keys.
-    func pathsBehindLinks(in schema: Schema) -> [String] {
-        properties.flatMap { property -> [String] in
-            guard let target = property.type.targetClass.flatMap(schema.classSchema(named:)) else { return [] }
-            return target.properties.map(\.name).filter { $0 != target.primaryKey }.map { "\(property.name).\($0)" }
+    private func printChanges(of results: Results<Record>, _ place: ExportPlace) async throws {
+        let output = StandardOutput.shared
+        let renderer = RecordRenderer()
+        var last = place.checkpoint
+        for try await batch in try results.changes(since: place.checkpoint, limit: Self.pageRowCount) {
+            if batch.isReset { output.append(Array("{\"@reset\":true}\n".utf8)) }
+            for record in batch.upserts { output.append(try renderer.line(record)) }
+            for gone in batch.removals { output.append(Self.line(gone)) }
+            last = batch.checkpoint
         }
+        output.flush()
+        if let last { try place.replace(by: last) }
+    }
+
+    private static func line(_ gone: ConsumerBatch<Record>.Removal) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.raw("{\"@id\":")
+        writer.string(gone.identity.objectID.description)
+        writer.raw(",\"@removed\":")
+        writer.string(gone.reason.rawValue)
+        writer.raw(",\"key\":")
+        writer.write(gone.key)
+        writer.raw("}")
+        writer.endLine()
+        return writer.bytes
     }
 }

@@ -7,7 +7,8 @@ struct Program: Sendable {
     static let sluice = Program([
         ServeCommand.self, BackupCommand.self, RestoreCommand.self, ClusterCommand.self, UsersCommand.self,
         DatabasesCommand.self, RulesCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self,
-        WriteCommand.self, SubscriptionsCommand.self, StatusCommand.self, TopCommand.self, SessionsCommand.self,
+        WriteCommand.self, RunCommand.self, ConsumersCommand.self, QueuesCommand.self, SubscriptionsCommand.self,
+        StatusCommand.self, TopCommand.self, SessionsCommand.self,
         LogLevelCommand.self, ReloadCommand.self, DrainCommand.self,
         SchemaCommand.self, ExplainCommand.self, CanCommand.self,
         CompletionCommand.self, ManualCommand.self,

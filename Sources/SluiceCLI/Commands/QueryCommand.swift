@@ -51,6 +51,8 @@ struct QueryCommand: Command {
         if isWatching {
             try await ConnectionReporter().observe(store)
             try await watch(results, renderer)
+        } else if format == .jsonl, expansionPaths == nil, !query.excludes {
+            try await stream(results, renderer)
         } else {
             try print(try await results.synced(timeout: access.timeout), renderer)
         }
@@ -72,6 +74,13 @@ struct QueryCommand: Command {
         case .jsonl: for record in records { output.append(try renderer.line(record)) }
         case .table: RecordTable.print(records, to: output)
         }
+        output.flush()
+    }
+
+    /// Prints the results as they come, without having all of them.
+    private func stream(_ results: Results<Record>, _ renderer: RecordRenderer) async throws {
+        let output = StandardOutput.shared
+        for try await record in try results.rows() { output.append(try renderer.line(record)) }
         output.flush()
     }
 

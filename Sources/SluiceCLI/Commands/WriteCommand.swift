@@ -78,39 +78,11 @@ struct WriteCommand: Command {
         let identities = try await TargetFetcher(store: store, timeout: access.timeout).fetch(requests.map(\.request))
         for (line, request) in requests {
             do {
-                try await perform(request, identities, on: store)
+                try await store.write { try request.perform(identities, in: $0) }
             } catch {
                 throw CommandError.failure("stdin:\(line): \(Program.failure(of: error).message)")
             }
         }
         if let fault { throw fault }
-    }
-
-    private func perform(
-        _ request: WriteRequest, _ identities: [WriteTarget: Identity], on store: Store
-    ) async throws {
-        func identity(_ target: WriteTarget) throws(CommandError) -> Identity {
-            if case .identity(let identity) = target { return identity }
-            guard let identity = identities[target] else { throw .failure("there is no object with this \"@id\"") }
-            return identity
-        }
-        switch request {
-        case .insert(let record): try await store.write { try $0.insert(record) }
-        case .upsert(let record): try await store.write { try $0.upsert(record) }
-        case .update(let target, let set, let add, let edits):
-            let identity = try identity(target)
-            try await store.write { transaction in
-                try transaction.update(identity, set: set, add: add)
-                for edit in edits { try edit.perform(on: identity, in: transaction) }
-            }
-        case .delete(let target):
-            let identity = try identity(target)
-            try await store.write { transaction in
-                guard try transaction.record(identity) != nil else {
-                    throw CommandError.failure("\(identity.className) has no object with this key to be deleted")
-                }
-                try transaction.delete(identity)
-            }
-        }
     }
 }

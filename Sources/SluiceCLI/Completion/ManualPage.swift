@@ -40,7 +40,7 @@ struct ManualPage {
 
     private func section(_ command: CommandDescription) -> String {
         let entries =
-            command.arguments.map { ($0.name, $0.summary) } + command.options.map { ($0.usage, $0.explanation) }
+            command.words.map { ($0.name, $0.summary) } + command.options.map { ($0.usage, $0.explanation) }
         let table = entries.map { ".TP\n.B \(escaped($0.0))\n\(escaped($0.1))" }
         let notes = command.notes.map { ".PP\n\(escaped($0))" }
         let examples = command.examples.map { ".PP\n.EX\n\(escaped($0))\n.EE" }

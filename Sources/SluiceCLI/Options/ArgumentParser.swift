@@ -19,6 +19,10 @@ struct ArgumentParser {
             if onlyPositionals || !argument.hasPrefix("-") || argument == "-" {
                 parsed.add(positional: argument)
             } else if argument == "--" {
+                guard description.program == nil else {
+                    while let word = iterator.next() { parsed.add(program: word) }
+                    break
+                }
                 onlyPositionals = true
             } else if argument == "-h" {
                 parsed.add(flag: "help")
@@ -26,7 +30,12 @@ struct ArgumentParser {
                 try parse(option: argument, into: &parsed) { iterator.next() }
             }
         }
-        if !parsed.flag("help") { try check(parsed.positionals) }
+        if !parsed.flag("help") {
+            try check(parsed.positionals)
+            if let program = description.program, parsed.program.isEmpty {
+                throw .usage("\(program.name) is missing after --; usage: \(description.usage)")
+            }
+        }
         return parsed
     }
 

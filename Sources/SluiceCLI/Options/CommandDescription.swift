@@ -5,6 +5,8 @@ struct CommandDescription: Sendable {
     let summary: String
     let arguments: [ArgumentDescription]
     let options: [OptionDescription]
+    /// The program with its arguments that follows `--`; nil for a command that runs none.
+    let program: ArgumentDescription?
     /// Whether the options may also be in the environment and in a file, see ``SettingSources``.
     let takesSettings: Bool
     /// Paragraphs that help prints after the options.
@@ -14,21 +16,25 @@ struct CommandDescription: Sendable {
 
     init(
         _ name: String, _ summary: String, arguments: [ArgumentDescription] = [], options: [OptionDescription] = [],
-        takesSettings: Bool = false, notes: [String] = [], examples: [String]
+        program: ArgumentDescription? = nil, takesSettings: Bool = false, notes: [String] = [], examples: [String]
     ) {
         self.name = name
         self.summary = summary
         self.arguments = arguments
         self.options = options + [.flag("help", "print this help")]
+        self.program = program
         self.takesSettings = takesSettings
         self.notes = notes
         self.examples = examples
     }
 
+    /// The positional arguments, and the program that follows.
+    var words: [ArgumentDescription] { arguments + (program.map { [$0] } ?? []) }
+
     /// `sluice query URL QUERY [options]`.
     var usage: String {
-        (["sluice", name] + arguments.map { $0.isOptional ? "[\($0.name)]" : $0.name } + ["[options]"]).joined(
-            separator: " ")
+        (["sluice", name] + arguments.map { $0.isOptional ? "[\($0.name)]" : $0.name } + ["[options]"]
+            + (program.map { ["-- \($0.name) …"] } ?? [])).joined(separator: " ")
     }
 }
 

@@ -27,8 +27,8 @@ enum HelpText {
     /// Help for one command.
     static func command(_ command: CommandDescription) -> String {
         var sections = ["\(command.summary)\n\nUsage: \(command.usage)"]
-        if !command.arguments.isEmpty {
-            sections.append("Arguments:\n" + columns(command.arguments.map { ($0.name, $0.summary) }))
+        if !command.words.isEmpty {
+            sections.append("Arguments:\n" + columns(command.words.map { ($0.name, $0.summary) }))
         }
         sections.append("Options:\n" + columns(command.options.map { ($0.usage, $0.explanation) }))
         sections += command.notes.map { wrap($0, width: 100).joined(separator: "\n") }

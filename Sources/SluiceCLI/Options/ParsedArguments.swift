@@ -1,10 +1,14 @@
 /// The arguments of a command line, checked against the command's description.
 struct ParsedArguments: Sendable {
     private(set) var positionals: [String] = []
+    /// The program that follows `--`, and its arguments.
+    private(set) var program: [String] = []
     private var values: [String: [String]] = [:]
     private var flags: [String: Bool] = [:]
 
     mutating func add(positional: String) { positionals.append(positional) }
+
+    mutating func add(program word: String) { program.append(word) }
 
     mutating func add(flag: String, _ isOn: Bool = true) { flags[flag] = isOn }
 

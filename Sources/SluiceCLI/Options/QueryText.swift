@@ -29,6 +29,9 @@ struct QueryText: Sendable {
         }
     }
 
+    /// Whether properties are left out of the results.
+    var excludes: Bool { syntax.clauses.contains { if case .exclude = $0 { true } else { false } } }
+
     /// The query with its arguments inserted.
     ///
     /// - Throws: `QueryError` when an argument does not have the type that the query expects.

@@ -8,15 +8,19 @@ struct CSVWriter {
 
     mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
-    mutating func writeHeader(_ classSchema: ClassSchema) { write(line: classSchema.properties.map(\.name)) }
+    mutating func writeHeader(_ classSchema: ClassSchema) {
+        write(line: classSchema.properties.filter { !$0.isRetired }.map(\.name))
+    }
 
     mutating func write(_ record: Record) {
-        for (index, value) in record.row.values.enumerated() {
+        let properties = record.classSchema.properties
+        let positions = properties.indices.filter { !properties[$0].isRetired }
+        for (index, position) in positions.enumerated() {
             if index > 0 { bytes.append(0x2C) }
-            if !record.row.absent.contains(index) { write(value) }
+            if !record.row.absent.contains(position) { write(record.row.values[position]) }
         }
         // A line whose only field is empty would be skipped as a blank line.
-        if record.row.values.count == 1, bytes.last ?? 0x0A == 0x0A { bytes.append(contentsOf: NullText.word.utf8) }
+        if positions.count == 1, bytes.last ?? 0x0A == 0x0A { bytes.append(contentsOf: NullText.word.utf8) }
         bytes.append(0x0A)
     }
 

@@ -31,7 +31,8 @@ struct RecordRenderer {
     private func write(_ record: Record, _ expansion: Expansion, to writer: inout JSONWriter) throws {
         writer.raw("{\"@id\":")
         writer.string(record.objectID.description)
-        for (index, property) in record.classSchema.properties.enumerated() where !record.row.absent.contains(index) {
+        for (index, property) in record.classSchema.properties.enumerated()
+        where !property.isRetired && !record.row.absent.contains(index) {
             writer.name(property.name, isFirst: false)
             let value = record.row.values[index]
             if let target = property.type.targetClass, let nested = expansion.children[property.name] {

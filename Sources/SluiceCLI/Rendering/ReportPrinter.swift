@@ -9,6 +9,14 @@ enum ReportPrinter {
         } catch {
             throw CommandError.failure("the server's report is not JSON at byte \(error.position): \(error.message)")
         }
+        print(report, format: format, to: output)
+    }
+
+    static func print(_ elements: [JSONValue], format: OutputFormat) {
+        print(.array(elements), format: format, to: .shared)
+    }
+
+    private static func print(_ report: JSONValue, format: OutputFormat, to output: StandardOutput) {
         for line in lines(report, format: format) { output.append(Array((line + "\n").utf8)) }
         output.flush()
     }

@@ -7,6 +7,8 @@ package struct Changeset: Sendable {
     /// When the client made the transaction, by its hybrid clock.
     package var timestamp: HybridTimestamp
     private var content: Content
+    /// What a job changes of what a database keeps of it, together with the operations or not at all.
+    package var jobs: [JobWrite] = []
     /// Why a server cannot read the operations, which are none then; nil if it can.
     package var problem: String?
 
@@ -64,7 +66,7 @@ package struct Changeset: Sendable {
 extension Changeset: Hashable {
     package static func == (left: Changeset, right: Changeset) -> Bool {
         left.sequence == right.sequence && left.baseVersion == right.baseVersion && left.timestamp == right.timestamp
-            && left.problem == right.problem && left.operations == right.operations
+            && left.problem == right.problem && left.jobs == right.jobs && left.operations == right.operations
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -38,6 +38,8 @@ package enum DatabaseRight: String, Hashable, Sendable, CaseIterable {
     case rules
     /// To send ephemeral messages to other clients, and to receive theirs.
     case messages
+    /// To run consumers and queues.
+    case jobs
 }
 
 /// What the rules of a class may allow.

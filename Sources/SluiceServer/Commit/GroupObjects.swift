@@ -102,6 +102,11 @@ struct GroupObjects {
         if isLineaged { entries[number].isLineaged = true }
     }
 
+    /// The objects that were read or changed, as the uploads so far leave them. O(n).
+    var known: [(object: ObjectRef, row: Row?)] {
+        numbers.compactMap { entries[$0.value].isKnown ? ($0.key, entries[$0.value].after) : nil }
+    }
+
     /// The objects as they were read before the group, by number; nil for one that was not there.
     var before: [Row?] { entries.map(\.before) }
 }

@@ -13,7 +13,7 @@ struct GroupPreparation {
     let transactionLimits: DataLimits
     private let limits: DataLimits
     /// The server's clock, which never goes back.
-    private let now: Timestamp
+    let now: Timestamp
     var version: UInt64
     var objects: GroupObjects
     /// How many uploads were merged.
@@ -34,6 +34,9 @@ struct GroupPreparation {
     /// Those of the classes that the group has come to, by position.
     private var templates: [Merger.Template?]
 
+    /// What the uploads so far do to records of jobs; nil for one that is removed.
+    var jobs: [JobRecord.Key: JobRecord?] = [:]
+    let authority: ((SessionID) -> AccessBinding)?
     let writeGuard: WriteGuard?
     let policies: DatabasePolicies?
     var bases: BaseImages
@@ -43,6 +46,7 @@ struct GroupPreparation {
         authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?, now: Timestamp
     ) {
         self.policies = policies
+        self.authority = authority
         bases = BaseImages(storage)
         writeGuard = authority.map { WriteGuard(over: storage, schema: storage.schema, binding: $0) }
         var transactionLimits = limits
@@ -77,7 +81,7 @@ struct GroupPreparation {
             progress[upload.clientID] = changeset.sequence
         }
         if let problem = upload.problem { return reject(upload, problem) }
-        if let creations = changeset.creations, try accept(creations, of: upload) { return }
+        if let creations = changeset.creations, changeset.jobs.isEmpty, try accept(creations, of: upload) { return }
         expandRuns()
         try acceptOperations(of: upload)
     }
@@ -111,6 +115,8 @@ struct GroupPreparation {
             reject(upload, refusal.reason)
         } catch let refusal as PolicyRefusal {
             reject(upload, refusal.reasons)
+        } catch let conflict as JobConflict {
+            reject(upload, conflict.reason)
         }
     }
 
@@ -128,7 +134,8 @@ struct GroupPreparation {
     }
 
     /// - Throws: ``LimitExcess`` when the upload would make an object too large, ``WriteRefusal`` when its author may not
-    ///   do what it does, and ``PolicyRefusal`` when a validator refuses it; nothing of it counts then.
+    ///   do what it does, ``PolicyRefusal`` when a validator refuses it, and ``JobConflict`` when what a database keeps of
+    ///   a job is not what its author knows; nothing of it counts then.
     private mutating func merge(_ upload: Upload) throws {
         let changeset = upload.changeset
         var transaction = transaction(of: upload, kinds: changeset.operations.kinds)
@@ -183,6 +190,7 @@ struct GroupPreparation {
             guard let excess = limits.excess(of: row, replacing: touched[place].old, in: name) else { continue }
             throw writeGuard?.refusal(of: object, for: excess, by: upload.session) ?? excess
         }
+        let jobs = try judgeJobs(of: upload, touched)
         version += 1
         var changes: [JournalChange] = []
         changes.reserveCapacity(touched.count)
@@ -207,6 +215,7 @@ struct GroupPreparation {
         transaction.changes = changes
         transaction.nameEffects(metCount: metCount)
         append(transaction)
+        append(jobs)
     }
 
     /// What an upload becomes, as yet without changes.

@@ -77,7 +77,7 @@ package struct ConnectionProtocol: Sendable {
                 flush()
                 actions += renew(session, credentials)
             case .subscribe, .unsubscribe, .upload, .credit, .members, .reportRequest, .declare, .remove, .cached,
-                .deploy, .variables, .listen, .message, .close:
+                .deploy, .variables, .listen, .message, .job, .close:
                 let session = message.session
                 // Messages that were in flight when the server ended their session are dropped.
                 guard isGreeted else { return violation("the first message of a connection is hello") }

@@ -15,7 +15,7 @@ extension DatabaseEngine {
     /// What is to be sent after work of this process.
     package func settle() -> [DatabaseAction] {
         endAllIfVanished()
-        return output.take()
+        return takeOutput()
     }
 
     /// Runs a transaction: reads the present state, and commits what it returns as one version.
@@ -84,6 +84,19 @@ extension DatabaseEngine {
     private func openActing(_ session: SessionID, _ userID: String) throws {
         do { try permissions.open(session, User(id: userID, mayExtendSchema: false)) } catch {
             throw ServerError(.database, "it cannot be found out what the user may do: \(error)", cause: error)
+        }
+    }
+
+    /// A query as a user may read it.
+    ///
+    /// - Parameter userID: nil for the server itself, which reads everything.
+    /// - Throws: ``ServerError`` when the query names what the user may not read.
+    func query(_ query: Query, readBy userID: String?) throws -> Query {
+        guard let userID else { return query }
+        defer { permissions.close(.actingServer) }
+        try openActing(.actingServer, userID)
+        do { return try permissions.binding(of: .actingServer).query(query) } catch {
+            throw ServerError(.rejected, "the user '\(userID)' cannot ask this: \(error.message)", cause: error)
         }
     }
 

@@ -99,6 +99,7 @@ extension DatabaseEngine {
             case .reports: subscriber.access.has(.reports)
             case .rules: mayDeploy(session) && !session.isReadOnly
             case .messages: subscriber.access.has(.messages)
+            case .jobs: subscriber.access.has(.jobs) && !session.isReadOnly
             }
         }
     }

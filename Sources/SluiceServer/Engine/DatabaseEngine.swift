@@ -15,7 +15,7 @@ internal import SluiceWire
 /// - ``SubscriptionLifecycle``: the way of a subscription from its request to its last page, with
 ///   ``SubscriptionScheduler``, ``Resumer`` and ``PageSender``. ``ContextSwitch`` leads it on when its reader's rights
 ///   change.
-/// - ``ViewDigests``, ``Housekeeping``, ``Reports``: what happens beside that.
+/// - ``ViewDigests``, ``Housekeeping``, ``Reports``, ``JobCalls``: what happens beside that.
 ///
 /// This file has events and sessions; what a commit does is in `DatabaseEngine+Commit`.
 package final class DatabaseEngine {
@@ -31,6 +31,7 @@ package final class DatabaseEngine {
     let permissions: Permissions
     let cached: CachedObjects
     let observers = InProcessObservers()
+    let jobs: JobCalls
     private let random: () -> UInt64
     /// Called before the file is closed, with where it stands in its journal, if it could be written.
     package var onClose: (JournalHead) -> Void = { _ in }
@@ -71,6 +72,7 @@ package final class DatabaseEngine {
             name: name, storage: storage, journal: journal, limits: limits, log: log)
         permissions = Permissions(database, contexts: readContext, rules: rules)
         cached = CachedObjects(database)
+        jobs = JobCalls(database)
         budget = WorkBudget(database)
         sessions = Sessions(database, random: random)
         committer = Committer(database, workerID: workerID, policies: policies, random: random)
@@ -109,7 +111,9 @@ package final class DatabaseEngine {
                 close(id)
             case .prepared(let preparation):
                 // What was only read needs no commit before it, so uploads on both sides share one.
-                if finishReading(preparation) || finishDigest(preparation) { continue }
+                if finishReading(preparation) || finishDigest(preparation) || finishJob(preparation, now: now) {
+                    continue
+                }
                 commit(now: now)
                 working { lifecycle.finish(preparation, &$0, now: now) }
             case .journalGrew:
@@ -127,6 +131,12 @@ package final class DatabaseEngine {
         sessions.forgetDeparted()
         permissions.forgetDeparted()
         endAllIfVanished()
+        return takeOutput()
+    }
+
+    /// What is to be sent, with the answers to jobs that wait for a commit.
+    func takeOutput() -> [DatabaseAction] {
+        jobs.answerWaits(at: database.storage.version, &output)
         return output.take()
     }
 
@@ -148,7 +158,9 @@ package final class DatabaseEngine {
 
     /// Returns a page or a digest to be read beside the database's queue, which is given back in the same way; nil if
     /// there is none. Each takes a few milliseconds, and several may be read at the same time.
-    package func takeReading() -> QueryPreparation? { lifecycle.content.takeReading() ?? digests.takeReading() }
+    package func takeReading() -> QueryPreparation? {
+        lifecycle.content.takeReading() ?? digests.takeReading() ?? jobs.takeReading()
+    }
 
     /// Returns a question to a journal that does not answer, to be asked beside the database's queue after its delay, and
     /// then to be given back with ``DatabaseEvent/journalAsked(_:)``; nil if there is none, or if it was taken already.
@@ -242,6 +254,7 @@ package final class DatabaseEngine {
             switchContexts(permissions.choose(values, by: id))
         case .listen(let request): output.send([listen(request, by: session)], to: id)
         case .message(let message): output.send([pass(message, of: session, now: now)], to: id)
+        case .job(let call): try answer(call, session, subscriber, now: now)
         case .hello, .open, .authenticate, .upload:
             throw SessionEnd(.protocolViolation, "this message does not belong in an open session", action: .stop)
         }
@@ -254,6 +267,7 @@ package final class DatabaseEngine {
         permissions.close(id)
         cached.close(id)
         topics.close(id)
+        jobs.close(id)
         lifecycle.content.close(id)
     }
 

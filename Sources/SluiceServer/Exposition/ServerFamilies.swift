@@ -56,6 +56,10 @@ enum ServerFamilies {
             gauge(
                 "log_versions", "Versions that the open databases keep for clients that come back.",
                 Double(databases.logVersionCount)),
+            gauge("consumers", "Consumers of the open databases.", Double(databases.consumerCount)),
+            gauge(
+                "consumer_lag_versions", "Versions that the consumer which is farthest behind has not looked at.",
+                Double(databases.consumerLag)),
         ]
     }
 

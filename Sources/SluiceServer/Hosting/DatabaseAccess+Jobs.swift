@@ -32,18 +32,35 @@ extension DatabaseAccess {
     ///
     /// - Parameters:
     ///   - checkpoint: nil to begin with all results.
+    ///   - userID: the user who reads; nil for the server itself, which reads everything.
     ///   - query: makes the query for the schema as it is.
     package func chunk(
-        after checkpoint: Checkpoint?, _ sizes: ChunkSizes, of query: @escaping @Sendable (Schema) throws -> Query
+        after checkpoint: Checkpoint?, _ sizes: ChunkSizes, readBy userID: String? = nil,
+        of query: @escaping @Sendable (Schema) throws -> Query
     ) async throws -> ConsumerChunk {
         try await reading { engine in
             let storage = engine.database.storage
-            switch try ConsumerReading(query(storage.schema), after: checkpoint, in: storage, sizes) {
-            case .chunk(let chunk): return .done(chunk)
+            let query = try engine.query(query(storage.schema), readBy: userID)
+            let context = query.context
+            switch try ConsumerReading(query, after: checkpoint, in: storage, sizes) {
+            case .chunk(let chunk): return .done(try chunk.shown(to: context, in: storage))
             case .reading(let page):
-                guard let snapshot = try storage.snapshot() else { return .done(try page.read(in: storage)) }
-                return .beside(HandedOver(snapshot)) { try page.read(in: $0) }
+                guard let snapshot = try storage.snapshot() else {
+                    return .done(try page.read(in: storage).shown(to: context, in: storage))
+                }
+                return .beside(HandedOver(snapshot)) { try page.read(in: $0).shown(to: context, in: $0) }
             }
+        }
+    }
+
+    /// A query as a user may read it, for the schema as it is.
+    ///
+    /// - Parameter userID: nil for the server itself, which reads everything.
+    package func query(
+        readBy userID: String?, _ query: @escaping @Sendable (Schema) throws -> Query
+    ) async throws -> Query {
+        try await worker.perform { engine, _ in
+            try engine.query(query(engine.database.storage.schema), readBy: userID)
         }
     }
 

@@ -9,6 +9,9 @@ struct DatabaseSample: Sendable {
     var viewCount = 0
     /// How many versions the log of transactions reaches back.
     var logVersionCount: UInt64 = 0
+    /// How many consumers there are, and how many versions the one that is farthest behind has not looked at.
+    var consumerCount = 0
+    var consumerLag: UInt64 = 0
     /// What the worker's databases have done: the open one, and those that were closed before.
     var statistics = DatabaseStatistics()
     /// From the beginning of a turn that has committed something to when its events were with their connections.
@@ -24,6 +27,7 @@ struct DatabaseSample: Sendable {
         viewCount = facts.views.count
         logVersionCount = engine.logVersionCount
         statistics = facts.statistics
+        (consumerCount, consumerLag) = engine.consumerLag
     }
 
     /// Adds what another database is and has done.
@@ -33,6 +37,8 @@ struct DatabaseSample: Sendable {
         left.subscriptionCount += right.subscriptionCount
         left.viewCount += right.viewCount
         left.logVersionCount += right.logVersionCount
+        left.consumerCount += right.consumerCount
+        left.consumerLag = max(left.consumerLag, right.consumerLag)
         left.statistics += right.statistics
         left.eventLag += right.eventLag
     }

@@ -143,9 +143,7 @@ extension JournalStep {
         case .comparison: writer.byte(Tag.comparison)
         case .job(let record):
             writer.byte(Tag.job)
-            record.key.encode(into: &writer)
-            writer.optional(record.due) { $0.zigzag($1.microseconds) }
-            writer.data(record.value)
+            record.encode(into: &writer)
         case .jobRemoval(let key):
             writer.byte(Tag.jobRemoval)
             key.encode(into: &writer)
@@ -190,13 +188,7 @@ extension JournalStep {
         case Tag.mark: self = .mark(try reader.fixed64())
         case Tag.comparison: self = .comparison
         case Tag.job:
-            self = .job(
-                JobRecord(
-                    try JobRecord.Key(from: &reader),
-                    due: try reader.optional { reader throws(WireError) in
-                        Timestamp(microseconds: try reader.zigzag())
-                    },
-                    value: try reader.data()))
+            self = .job(try JobRecord(from: &reader))
         case Tag.jobRemoval: self = .jobRemoval(try JobRecord.Key(from: &reader))
         case Tag.rules: self = .rules(try reader.data())
         case let tag: throw WireError(.malformed, "\(tag) is no kind of step", offset: reader.offset)
@@ -223,17 +215,6 @@ extension JournalStep {
         }
         transaction.changes = changes
         self = .transaction(transaction)
-    }
-}
-
-extension JobRecord.Key {
-    fileprivate func encode(into writer: inout ByteWriter) {
-        writer.string(space)
-        writer.data(name)
-    }
-
-    fileprivate init(from reader: inout ByteReader) throws(WireError) {
-        self.init(space: try reader.string(), name: try reader.data())
     }
 }
 

@@ -6,7 +6,7 @@ package import SluiceQuery
 ///
 /// All of that changes only by groups of the journal: by ``apply(_:)``, or by the methods below that make a step of the
 /// transaction's own group. Everything is synchronous and belongs to one thread. Reads see the open transaction.
-package protocol JournaledStorage: KeyPaging {
+package protocol JournaledStorage: KeyPaging, JobRecords {
     /// Chosen at random when the database was created.
     var databaseID: ObjectID { get }
 

@@ -1,2 +1,2 @@
 /// One database of a server.
-package protocol ServerStorage: JournaledStorage, ClientRecords, JobRecords, StorageUpkeep, TrialStorage {}
+package protocol ServerStorage: JournaledStorage, ClientRecords, StorageUpkeep, TrialStorage {}

@@ -113,7 +113,9 @@ package struct ByteReader {
     /// - Throws: ``WireError`` if it is of another format.
     package mutating func expectFormat(_ format: UInt8, of what: String) throws(WireError) {
         let found = try byte()
-        guard found == format else { throw malformed("\(found) is no format of \(what)") }
+        guard found == format else {
+            throw WireError(.unknownFormat, "\(found) is no format of \(what) that this version knows", offset: offset)
+        }
     }
 
     @usableFromInline

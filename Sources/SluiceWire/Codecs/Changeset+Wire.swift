@@ -1,12 +1,15 @@
 package import SluiceModel
 
 extension Changeset: WireCodable {
+    /// Where an operation's action stands, says that changes of records of jobs follow; they come first.
+    private static let jobsCode: UInt8 = 5
+
     /// The form in which a changeset is stored and travels.
     package func encode(into writer: inout ByteWriter) {
         writer.varint(sequence)
         writer.varint(baseVersion)
         writer.zigzag(timestamp.microseconds)
-        if let creations {
+        if let creations, jobs.isEmpty {
             writer.varint(1)
             creations.encode(into: &writer)
             return
@@ -15,6 +18,11 @@ extension Changeset: WireCodable {
         var items = ByteWriter()
         var count = 0
         var next = 0
+        if !jobs.isEmpty {
+            count += 1
+            items.byte(Self.jobsCode)
+            items.array(jobs) { $1.encode(into: &$0) }
+        }
         while next < operations.count {
             count += 1
             if let run = CreationRun(at: next, of: operations) {
@@ -45,7 +53,12 @@ extension Changeset: WireCodable {
         let weight = max(1, MemoryLayout<ObjectOperation>.stride / MemoryLayout<Value>.stride)
         let count = try reader.count(minimumSize: 4, weight: weight)
         var operations: [ObjectOperation] = []
-        for _ in 0..<count {
+        for index in 0..<count {
+            if index == 0, try reader.peek() == Self.jobsCode {
+                _ = try reader.byte()
+                jobs = try JobWrite.list(from: &reader)
+                continue
+            }
             guard try CreationRun.isNext(in: reader) else {
                 if operations.isEmpty { operations.reserveCapacity(count) }
                 operations.append(try ObjectOperation(from: &reader))

@@ -19,6 +19,7 @@ extension ClientMessage: WireMessage {
         static let variables: UInt8 = 0x0F
         static let listen: UInt8 = 0x10
         static let message: UInt8 = 0x11
+        static let job: UInt8 = 0x12
     }
 
     package var type: UInt8 {
@@ -40,6 +41,7 @@ extension ClientMessage: WireMessage {
         case .variables: Code.variables
         case .listen: Code.listen
         case .message: Code.message
+        case .job: Code.job
         }
     }
 
@@ -55,6 +57,7 @@ extension ClientMessage: WireMessage {
         case .deploy(let deployment): deployment.session
         case .listen(let listen): listen.session
         case .message(let message): message.session
+        case .job(let call): call.session
         case .authenticate(let session, _), .unsubscribe(let session, _), .upload(let session, _),
             .credit(let session, _), .close(let session), .declare(let session, _), .variables(let session, _):
             session
@@ -99,6 +102,9 @@ extension ClientMessage: WireMessage {
             writer.varint(message.request)
             writer.string(message.topic)
             writer.data(message.payload)
+        case .job(let call):
+            writer.varint(call.request)
+            call.question.encode(into: &writer)
         }
     }
 
@@ -146,6 +152,8 @@ extension ClientMessage: WireMessage {
                 Deployment(
                     session: session, request: try reader.varint(), isTrial: try reader.bool(),
                     file: try reader.data()))
+        case Code.job:
+            .job(JobCall(session: session, request: try reader.varint(), question: try JobCall.Question(from: &reader)))
         case Code.listen:
             .listen(
                 Listen(

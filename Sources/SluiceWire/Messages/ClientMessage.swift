@@ -38,6 +38,8 @@ package enum ClientMessage: Hashable, Sendable {
     case listen(Listen)
     /// Sends a message to whoever listens to a topic now; the server answers as a report request.
     case message(Message)
+    /// What a job asks; the server answers as a report request.
+    case job(JobCall)
     /// Ends a session. Its id is not used again on this connection.
     case close(session: UInt64)
 

@@ -45,6 +45,10 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
 
     // About an upload.
     package static let invalidOperation = ErrorCode(rawValue: "invalidOperation")
+    /// What a database keeps of a job is not what the author of a change knows: another one has it since.
+    package static let jobConflict = ErrorCode(rawValue: "jobConflict")
+    /// A row of a queue is still a result of the queue's query.
+    package static let jobUnfinished = ErrorCode(rawValue: "jobUnfinished")
     /// A rule of the server's user, in code, refuses a write.
     package static let writeRefused = ErrorCode(rawValue: "writeRefused")
 }

@@ -5,8 +5,11 @@ package struct Features: OptionSet, Hashable, Sendable {
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// All that this version knows: so far nothing, since whatever there is belongs to version 1 of the protocol.
-    package static let all: Features = []
+    /// Jobs of clients: the message `job`, and changes of their records in uploads.
+    package static let jobs = Features(rawValue: 1 << 0)
+
+    /// All that this version knows.
+    package static let all: Features = [.jobs]
 }
 
 /// Versions of the protocol.

@@ -121,6 +121,29 @@ struct JobsPageTests {
         try await sweep.value
     }
 
+    @Test func theConsumerOverAStoreKeepsAnAlertForEachLateDeparture() async throws {
+        let server = try TestServer()
+        let airport = try await server.database(models: [Departure.self, Alert.self])
+        try await airport.write { try $0.upsert(Departure(id: "1", flight: "UA 1", delay: 75)) }
+        let store = try await server.open([Departure.self, Alert.self])
+        let work = Task {
+            let late = store.objects(Departure.self).where { $0.delay >= 60 }
+            try await store.consumer("alerts", of: late).run { batch in
+                try await batch.commit { transaction in
+                    for item in batch.upserts {
+                        try transaction.upsert(Alert(departure: item.value.id, delay: item.value.delay))
+                    }
+                    for gone in batch.removals { try transaction.delete(Alert.self, key: gone.key) }
+                }
+            }
+        }
+        while try await airport.objects(Alert.self).count() == 0 { await Task.yield() }
+        try await airport.write { try $0.upsert(Departure(id: "1", flight: "UA 1", delay: 5)) }
+        while try await airport.objects(Alert.self).count() > 0 { await Task.yield() }
+        work.cancel()
+        try await work.value
+    }
+
     @Test func rowsComeOneByOneInTheOrderOfKeysOrOfTheQuery() async throws {
         let server = try TestServer()
         let shop = try await server.database(models: [Mail.self])

@@ -290,7 +290,7 @@ struct EndToEndTests {
     }
 
     @Test(arguments: [
-        (["sluice", "que"], "query"), (["sluice", "query", "--wa"], "--watch"),
+        (["sluice", "quer"], "query"), (["sluice", "query", "--wa"], "--watch"),
         (["sluice", "query", "--format", "=", "ta"], "table"),
         (["sluice", "query", "--format", "="], "table jsonl"), (["sluice", "completion", "f"], "fish"),
     ])

@@ -30,6 +30,9 @@ package final class LocalWriter {
     /// What its author may wait by until the server has it; nil if it was not asked for.
     package private(set) var receipt: WriteReceipt?
 
+    /// What a job changes of what the database keeps of it, together with the operations.
+    package var jobs: [JobWrite] = []
+
     /// Makes the receipt of the transaction, or returns the one that was made.
     func makeReceipt() -> WriteReceipt {
         let receipt = receipt ?? WriteReceipt()

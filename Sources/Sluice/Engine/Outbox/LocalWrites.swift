@@ -80,7 +80,7 @@ final class LocalWrites {
     ///
     /// - Returns: what was added; nil if nothing was.
     private func enqueue(_ writer: LocalWriter) throws -> OutboxEntry? {
-        guard records, !writer.operations.isEmpty else { return nil }
+        guard records, !writer.operations.isEmpty || !writer.jobs.isEmpty else { return nil }
         if let excess = session.limits.transaction.excess(of: writer.operations) { throw StoreError(excess) }
         // An object that was not here has no server image to keep.
         let known = writer.firstImages.filter { $0.old != nil || images.unconfirmed.contains($0.object) }
@@ -89,19 +89,20 @@ final class LocalWrites {
             // Nothing of the object is pending, so its present row is the server's image.
             try images.keep(old, of: object)
         }
-        let entry = try enqueue(writer.operations)
+        let entry = try enqueue(writer.operations, writer.jobs)
         try refused.overwrite(writer.operations)
         return entry
     }
 
     @discardableResult
-    private func enqueue(_ operations: [ObjectOperation]) throws -> OutboxEntry {
+    private func enqueue(_ operations: [ObjectOperation], _ jobs: [JobWrite] = []) throws -> OutboxEntry {
         let timestamp = clock.tick(now: now())
         try storage.setClock(timestamp)
-        return try storage.appendToOutbox(
-            Changeset(
-                sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0,
-                timestamp: timestamp, operations: operations))
+        var changeset = Changeset(
+            sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0, timestamp: timestamp,
+            operations: operations)
+        changeset.jobs = jobs
+        return try storage.appendToOutbox(changeset)
     }
 
     /// Queues everything that was written while this store had no server, as creations at the present time.

@@ -49,6 +49,21 @@ final class ServerRequests {
         }
     }
 
+    /// Asks what a job wants to know.
+    func job(_ question: ClientMessage.JobCall.Question, reply: @escaping Reply) {
+        guard !session.isActive || session.features.contains(.jobs) else {
+            return reply(
+                .failure(
+                    SyncError(
+                        .unknownReport,
+                        "the server is of a version that runs no consumers and queues of stores: update it"
+                    )))
+        }
+        request(reply) { number in
+            .job(.init(session: session.number, request: number, question: question))
+        }
+    }
+
     private func request(_ reply: @escaping Reply, _ message: (UInt64) -> ClientMessage) {
         guard session.isActive else {
             return reply(.failure(noSession))

@@ -1,0 +1,60 @@
+/// How long a job waits before it tries again what has failed.
+public struct Backoff: Sendable, Hashable {
+    private let first: Duration
+    private let longest: Duration
+
+    /// Waits twice as long after each failure, with up to a fifth more or less at random, so that jobs which failed
+    /// together do not come together.
+    ///
+    /// - Parameters:
+    ///   - first: the wait after the first failure.
+    ///   - longest: the longest wait.
+    public static func exponential(_ first: Duration, max longest: Duration) -> Backoff {
+        Backoff(first: first, longest: longest)
+    }
+
+    /// The wait after a number of failures, at least 1.
+    ///
+    /// - Parameter chance: a number from 0 to 1 at random.
+    package func wait(afterFailures count: Int, chance: Double) -> Duration {
+        let doubled = first * Double(1 << min(max(count, 1) - 1, 30))
+        return min(doubled, longest) * (0.8 + 0.4 * chance)
+    }
+}
+
+/// How often something was tried, and how much of it is tried next.
+struct Retries {
+    private let limitMax: Int
+    private let attempts: Int
+    private let backoff: Backoff
+    /// How many objects are tried next, at most.
+    private(set) var limit: Int
+    private var failureCount = 0
+
+    init(_ limit: Int, attempts: Int, _ backoff: Backoff) {
+        limitMax = max(1, limit)
+        self.limit = limitMax
+        self.attempts = max(1, attempts)
+        self.backoff = backoff
+    }
+
+    mutating func noteSuccess() {
+        failureCount = 0
+        limit = min(limitMax, limit * 2)
+    }
+
+    /// - Parameter count: how many objects failed together.
+    /// - Returns: how long to wait before the next attempt; nil if one object has failed alone often enough.
+    mutating func noteFailure(of count: Int) -> Duration? {
+        failureCount += 1
+        if failureCount >= attempts {
+            guard count > 1 else {
+                failureCount = 0
+                return nil
+            }
+            failureCount = 0
+            limit = max(1, count / 2)
+        }
+        return backoff.wait(afterFailures: max(1, failureCount), chance: .random(in: 0...1))
+    }
+}

@@ -1,0 +1,245 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceWire
+internal import Synchronization
+
+/// Claims rows of a queue for the workers of one run, extends their leases, and ends claims.
+///
+/// Every change of a claim says what the claim must be, and a new one which version the row must have. So of two that
+/// claim a row one has it, and a worker whose lease has ended writes nothing.
+final class ClaimDesk: Sendable {
+    /// What is known of a row besides that it matches.
+    struct Judgement: Sendable {
+        var partition: String?
+        var notBefore: Timestamp?
+    }
+
+    /// Says what is known of a row.
+    typealias Judge = @Sendable (Row, Int, Schema) throws -> Judgement
+
+    /// A claimed row.
+    struct Claimed: Sendable {
+        let row: Row
+        let classIndex: Int
+        let schema: Schema
+        let key: JobRecord.Key
+        let claim: QueueClaim
+        var attempt: Int { Int(clamping: claim.attemptCount) }
+        var identity: Identity { Identity(className: schema[classIndex].name, key: row.key) }
+    }
+
+    private struct State {
+        var held: [JobRecord.Key: Claimed] = [:]
+        /// When a row that is not due yet will be, by the host's clock; nil if none waits.
+        var next: Timestamp?
+    }
+
+    private let host: any JobHost
+    private let name: String
+    private let lease: Duration
+    private let attempts: Int
+    private let backoff: Backoff
+    private let query: JobQuery
+    private let holder = UInt64.random(in: 1 ... .max)
+    private let arrivals: Arrivals
+    private let state = Mutex(State())
+    /// How many rows are looked at first, to find some that are free.
+    private static let rowCountMin = 64
+
+    init(
+        _ host: any JobHost, _ name: String, lease: Duration, attempts: Int, _ backoff: Backoff,
+        _ query: @escaping JobQuery
+    ) {
+        self.host = host
+        self.name = name
+        self.lease = max(lease, .milliseconds(10))
+        self.attempts = max(1, attempts)
+        self.backoff = backoff
+        self.query = query
+        arrivals = Arrivals(host)
+    }
+
+    // MARK: Claiming
+
+    /// Claims rows that are due, in the order of the query.
+    ///
+    /// - Parameter count: at most how many.
+    func claim(_ count: Int, _ judge: Judge?) async throws -> [Claimed] {
+        guard count > 0 else { return [] }
+        var lookedAt = max(Self.rowCountMin, 2 * count)
+        while true {
+            let found = try await host.rows(lookedAt, ofQueue: name, query, withPartitions: judge != nil)
+            let (candidates, next) = try candidates(count, among: found, judge)
+            state.withLock { $0.next = next.map { host.time.advanced(by: found.now.distance(to: $0)) } }
+            let claimed = try await claim(candidates)
+            if !claimed.isEmpty || found.rows.count < lookedAt { return claimed }
+            // Others were quicker, so that there may be more; or behind rows that others hold, or that are dead, there
+            // may be free ones.
+            if candidates.isEmpty { lookedAt *= 4 }
+        }
+    }
+
+    /// Which rows are free, and when the next one will be.
+    private func candidates(
+        _ count: Int, among found: QueueRows, _ judge: Judge?
+    ) throws -> (free: [(claimed: Claimed, former: JobRecord?, isDead: Bool)], next: Timestamp?) {
+        var next = found.nextDue
+        var busy = Set(found.busyPartitions)
+        var free: [(claimed: Claimed, former: JobRecord?, isDead: Bool)] = []
+        let className = found.schema[found.classIndex].name
+        for row in found.rows where free.count < count {
+            if let due = row.claim?.due, due > found.now { continue }
+            if let dead = row.dead, try dead.decoded(as: DeadLetterRecord.self).version == row.row.version { continue }
+            let judgement = try judge?(row.row, found.classIndex, found.schema) ?? Judgement()
+            if let notBefore = judgement.notBefore, notBefore > found.now {
+                next = min(next ?? notBefore, notBefore)
+                continue
+            }
+            if let partition = judgement.partition, !busy.insert(partition).inserted { continue }
+            let before = try row.claim?.decoded(as: QueueClaim.self).attemptCount ?? 0
+            let claim = QueueClaim(holder: holder, attemptCount: before + 1, partition: judgement.partition)
+            let key = DeadLetterRecord.key(
+                Identity(className: className, key: row.row.key), in: QueueClaim.space(name))
+            free.append(
+                (
+                    Claimed(
+                        row: row.row, classIndex: found.classIndex, schema: found.schema, key: key, claim: claim),
+                    row.claim, row.dead != nil
+                ))
+        }
+        return (free, next)
+    }
+
+    private func claim(
+        _ candidates: [(claimed: Claimed, former: JobRecord?, isDead: Bool)]
+    ) async throws -> [Claimed] {
+        guard !candidates.isEmpty else { return [] }
+        let until = JobWrite.Due.after(lease)
+        let writes = candidates.map { claimed, former, _ in
+            JobWrite(
+                claimed.key, .set(until, value: claimed.claim.wireBytes()),
+                if: former.map { .value($0.value) } ?? .absent,
+                .unchanged(claimed.identity, version: claimed.row.version))
+        }
+        let made = zip(candidates, try await host.apply(writes)).filter { $0.1 }.map(\.0)
+        state.withLock { state in for candidate in made { state.held[candidate.claimed.key] = candidate.claimed } }
+        let dead = made.filter(\.isDead).map { candidate in
+            JobWrite(.init(space: QueueClaim.deadSpace(name), name: candidate.claimed.key.name), .remove)
+        }
+        if !dead.isEmpty { _ = try await host.apply(dead) }
+        return made.map(\.claimed)
+    }
+
+    /// Waits until something was committed, or a row may be due by the clock, or the task is cancelled.
+    func waitForWork() async {
+        let next = state.withLock { $0.next }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [arrivals] in await arrivals.next() }
+            if let next { group.addTask { [host] in await host.sleep(until: next) } }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    // MARK: Holding
+
+    /// Extends the leases of what is held until the task is cancelled.
+    func keepLeases() async {
+        while !Task.isCancelled {
+            await host.sleep(until: host.time.advanced(by: lease / 3))
+            if Task.isCancelled { return }
+            do { try await extendLeases() } catch {
+                host.note(
+                    .warning, "leases of a queue could not be extended", [("queue", name), ("error", "\(error)")])
+            }
+        }
+    }
+
+    private func extendLeases() async throws {
+        let held = state.withLock { Array($0.held.values) }
+        let writes = held.map { claimed in
+            let value = claimed.claim.wireBytes()
+            return JobWrite(claimed.key, .set(.after(lease), value: value), if: .value(value))
+        }
+        for start in stride(from: 0, to: writes.count, by: JobWrite.countMax) {
+            _ = try await host.apply(Array(writes[start..<min(start + JobWrite.countMax, writes.count)]))
+        }
+    }
+
+    // MARK: Ending
+
+    /// Writes what follows from rows, and ends their claims.
+    ///
+    /// - Throws: what `completion` throws; ``JobError/Code/leaseLost`` if another worker may have one of the rows;
+    ///   ``JobError/Code/notCommitted`` if one still matches.
+    func complete(
+        _ rows: [Claimed], _ completion: @escaping @Sendable (borrowing WriteTransaction) throws -> Void
+    ) async throws {
+        guard let first = rows.first else { return }
+        let text = try query(first.schema).canonicalText
+        let ends = rows.map { row in
+            JobWrite(row.key, .remove, if: .value(row.claim.wireBytes()), .unmatched(row.identity, query: text))
+        }
+        do { try await host.write(ends) { try completion($0) } } catch let refusal as JobWriteRefusal {
+            let className = first.identity.className
+            switch refusal {
+            case .moved:
+                throw JobError(
+                    .leaseLost,
+                    "the lease of \(className) in the queue '\(name)' has ended, and another worker may have the row: "
+                        + "nothing was written")
+            case .unfinished:
+                throw JobError(
+                    .notCommitted,
+                    "a worker of the queue '\(name)' has finished a row of \(className) that still matches: what it "
+                        + "returns must change the row so that the query no longer finds it, or delete it")
+            }
+        }
+        state.withLock { state in for row in rows { state.held[row.key] = nil } }
+    }
+
+    /// Lets go of a row that has failed, until it is tried again; or for good.
+    func fail(_ claimed: Claimed, _ error: any Error) async {
+        let isHeld = state.withLock { $0.held.removeValue(forKey: claimed.key) != nil }
+        guard isHeld else { return }
+        let isCancelled = Task.isCancelled || error is CancellationError
+        // The transaction must be written although the task was cancelled.
+        await Task { [self] in
+            do { try await store(claimed, error, isCancelled: isCancelled) } catch {
+                host.note(
+                    .warning, "a row of a queue could not be let go, and is due when its lease ends",
+                    [("queue", name), ("error", "\(error)")])
+            }
+        }.value
+    }
+
+    private func store(_ claimed: Claimed, _ error: any Error, isCancelled: Bool) async throws {
+        var claim = claimed.claim
+        claim.holder = 0
+        let isPutOff = (error as? JobError)?.code == .tryAgain
+        if isCancelled || isPutOff { claim.attemptCount -= 1 }
+        let held = JobWrite.Expectation.value(claimed.claim.wireBytes())
+        guard claim.attemptCount >= attempts, !isPutOff else {
+            let wait = isCancelled ? .zero : backoff.wait(afterFailures: claimed.attempt, chance: .random(in: 0...1))
+            _ = try await host.apply([JobWrite(claimed.key, .set(.after(wait), value: claim.wireBytes()), if: held)])
+            return
+        }
+        let letter = DeadLetterRecord(
+            error, attemptCount: claimed.attempt, time: host.time, version: claimed.row.version)
+        let deadKey = JobRecord.Key(space: QueueClaim.deadSpace(name), name: claimed.key.name)
+        let writes = [
+            JobWrite(claimed.key, .remove, if: held), JobWrite(deadKey, .set(.never, value: letter.wireBytes())),
+        ]
+        do { try await host.write(writes) { _ in } } catch is JobWriteRefusal { return }
+        host.note(
+            .error, "a queue has given up a row",
+            [("queue", name), ("class", claimed.identity.className), ("error", "\(error)")])
+    }
+}
+
+extension Timestamp {
+    /// The time from here to a later point, or to an earlier one.
+    fileprivate func distance(to other: Timestamp) -> Duration {
+        .microseconds(other.microseconds.subtractingReportingOverflow(microseconds).partialValue)
+    }
+}

@@ -1,0 +1,199 @@
+internal import SluiceModel
+internal import SluiceWire
+
+/// Handles the results of a query, and then every change of them, exactly once in what it writes to the same database.
+///
+/// ```swift
+/// let late = airport.objects(Departure.self).where { $0.delay >= 60 }
+/// try await airport.consumer("alerts", of: late).run { batch in
+///     for item in batch.upserts { try await pager.send(item.value, idempotencyKey: item.id) }
+///     try await batch.commit { transaction in
+///         for item in batch.upserts { try transaction.upsert(Alert(item.value)) }
+///         for gone in batch.removals { try transaction.delete(Alert.self, key: gone.key) }
+///     }
+/// }
+/// ```
+///
+/// The database keeps under the name how far the consumer has come, and ``ConsumerBatch/commit(_:)`` stores that in one
+/// transaction with what follows from the batch. So after a kill at any moment it goes on where it was, and nothing is
+/// written twice or left out. Effects elsewhere happen at least once, and ``ConsumerBatch/Item/id`` tells a repetition.
+///
+/// It begins with all results, in the order of their keys. Afterwards it is given what has changed since, each object once
+/// with its last state, however long it was away. Two consumers with one name do not share its work: the later takes it
+/// over, and the earlier ends with ``JobError/Code/superseded``.
+public struct Consumer<Element: ResultElement>: Sendable {
+    /// How a consumer handles failures, and how much it is given at a time.
+    public struct Options: Sendable {
+        /// What becomes of an object that cannot be handled.
+        public enum Poison: Sendable {
+            /// It is left out and kept among the dead letters, and the consumer goes on.
+            case park
+            /// The consumer ends with the error.
+            case stop
+        }
+
+        /// The most objects of a batch.
+        public var limit = 1_000
+        /// What becomes of an object that has failed ``attempts`` times alone.
+        public var onPoison = Poison.park
+        /// How often a batch is tried before it is halved, and an object before it counts as poison.
+        public var attempts = 4
+        /// How long to wait before a batch is tried again.
+        public var backoff = Backoff.exponential(.seconds(1), max: .seconds(300))
+        package var sizes = ChunkSizes()
+
+        /// The options that are used where none are given.
+        public init() {}
+    }
+
+    /// The name, which is unique among the consumers of the database.
+    public let name: String
+    private let options: Options
+    private let reader: ConsumerReader
+
+    package init(_ host: any JobHost, _ name: String, _ options: Options, of query: @escaping JobQuery) {
+        self.name = name
+        self.options = options
+        reader = ConsumerReader(host, name, options.sizes, query)
+    }
+
+    // MARK: Handling
+
+    /// Handles batches until the task is cancelled.
+    ///
+    /// A batch for which `body` throws, or which it does not commit, is tried again after a while, and then in halves,
+    /// until the object that fails is alone. What becomes of that, ``Options/onPoison`` says. An object that cannot be read
+    /// as `Element` fails in the same way.
+    ///
+    /// - Parameter body: handles a batch and commits it.
+    /// - Throws: ``JobError`` when the name is taken, or was taken over; `QueryError`; `ServerError` or ``SyncError`` when
+    ///   the database cannot be used any more; with ``Options/Poison/stop`` what `body` throws. It returns when the task is cancelled.
+    public func run(_ body: @escaping @Sendable (ConsumerBatch<Element>) async throws -> Void) async throws {
+        try await handle(untilDone: false, body)
+    }
+
+    /// Handles batches until nothing is left at the moment: a job that is run now and then.
+    ///
+    /// - Parameter body: as for ``run(_:)``.
+    /// - Returns: how many objects were handled.
+    /// - Throws: as ``run(_:)``; `CancellationError` when the task was cancelled.
+    @discardableResult
+    public func runOnce(_ body: @escaping @Sendable (ConsumerBatch<Element>) async throws -> Void) async throws -> Int {
+        let count = try await handle(untilDone: true, body)
+        try Task.checkCancellation()
+        return count
+    }
+
+    @discardableResult
+    private func handle(
+        untilDone: Bool, _ body: @Sendable (ConsumerBatch<Element>) async throws -> Void
+    ) async throws -> Int {
+        let arrivals = try await begin()
+        defer { arrivals.end() }
+        var retries = Retries(options.limit, attempts: options.attempts, options.backoff)
+        var count = 0
+        while !Task.isCancelled {
+            guard let part = try await reader.take(retries.limit) else {
+                if untilDone { break }
+                await arrivals.next()
+                continue
+            }
+            do {
+                let batch = try batch(part)
+                try await body(batch)
+                try reader.checkCommitted(part)
+                count += part.range.count
+                retries.noteSuccess()
+            } catch {
+                if Task.isCancelled { break }
+                switch reader.host.meaning(ofAny: error) {
+                case .lasting: throw error
+                // Nobody knows how far the consumer has come.
+                case .outcomeUnknown: try await reader.rewind()
+                case .passing: break
+                }
+                guard let wait = retries.noteFailure(of: part.range.count) else {
+                    guard options.onPoison == .park else { throw error }
+                    try await park(part, error, attemptCount: options.attempts)
+                    retries.noteSuccess()
+                    continue
+                }
+                await reader.host.sleep(until: reader.host.time.advanced(by: wait))
+            }
+        }
+        return count
+    }
+
+    private func begin() async throws -> Arrivals {
+        try await reader.open()
+        return Arrivals(reader.host)
+    }
+
+    /// Leaves out the object of a part, and keeps it among the dead letters.
+    private func park(_ part: ChunkPart, _ error: any Error, attemptCount: Int) async throws {
+        guard let item = part.chunk.items[part.range].first else {
+            return try await reader.commit(part) { _ in }
+        }
+        let (host, className) = (reader.host, part.chunk.className)
+        let version = if case .upsert(let row) = item { row.version } else { part.chunk.version }
+        let letter = DeadLetterRecord(
+            error, attemptCount: attemptCount, time: host.time, version: version)
+        let key = DeadLetterRecord.key(
+            Identity(className: className, key: item.key), in: ConsumerState.deadSpace(name))
+        try await reader.commit(part, jobs: [JobWrite(key, .set(.never, value: letter.wireBytes()))]) { _ in }
+        host.note(
+            .error, "a consumer has given up an object",
+            [("consumer", name), ("class", className), ("error", letter.error)])
+    }
+
+    /// The batches as a sequence: a loop over it handles and commits each. A batch that was not committed comes again with
+    /// the next step, and an error that the loop's body throws ends the loop; ``run(_:)`` tries again.
+    public var batches: ConsumerBatches<Element> { ConsumerBatches(self) }
+
+    fileprivate func open() async throws -> Arrivals { try await begin() }
+
+    fileprivate func next(_ arrivals: Arrivals) async throws -> ConsumerBatch<Element>? {
+        while !Task.isCancelled {
+            if let part = try await reader.take(options.limit) { return try batch(part) }
+            await arrivals.next()
+        }
+        return nil
+    }
+
+    private func batch(_ part: ChunkPart) throws -> ConsumerBatch<Element> {
+        let (reader, className) = (reader, part.chunk.className)
+        let (upserts, removals) = try part.chunk.values(in: part.range, of: reader.host) { (value: Element, row) in
+            ConsumerBatch<Element>.Item(
+                value: value, identity: Identity(className: className, key: row.key), version: row.version,
+                id: reader.id(of: row, ofClass: className))
+        }
+        return ConsumerBatch(part, upserts: upserts, removals: removals, reader: reader)
+    }
+}
+
+/// The batches of a consumer as an asynchronous sequence; see ``Consumer/batches``.
+public struct ConsumerBatches<Element: ResultElement>: AsyncSequence, Sendable {
+    private let consumer: Consumer<Element>
+
+    init(_ consumer: Consumer<Element>) { self.consumer = consumer }
+
+    /// Makes an iterator, which takes the consumer's name with its first ``Iterator/next()``.
+    public func makeAsyncIterator() -> Iterator { Iterator(consumer: consumer) }
+
+    /// Takes one batch after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        let consumer: Consumer<Element>
+        private var arrivals: Arrivals?
+
+        init(consumer: Consumer<Element>) { self.consumer = consumer }
+
+        /// Waits for the next batch, or the same again if it was not committed; nil when the task was cancelled.
+        ///
+        /// - Throws: as ``Consumer/run(_:)``; `ModelError` for the first object that cannot be read as its type.
+        public mutating func next() async throws -> ConsumerBatch<Element>? {
+            if arrivals == nil { arrivals = try await consumer.open() }
+            guard let arrivals else { return nil }
+            return try await consumer.next(arrivals)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+public import SluiceModel
+internal import SluiceQuery
+
+/// Jobs that run beside a store, on the database of its server.
+///
+/// They are the same as those of a server's own process (`SluiceBackend`), and of one name one runs, wherever it is. What
+/// they read comes from the server as it is there, and does not come into the store. What they write is written to the
+/// store and uploaded, and counts only if the server still has the job's checkpoint or claim as the job knows it. The
+/// server's rules say by the right `jobs` who may run them.
+extension Store {
+    /// Makes a consumer of a query's results. Making it does nothing: ``Consumer/run(_:)`` takes the name.
+    ///
+    /// - Parameters:
+    ///   - name: names the consumer among those of the database, by which it finds how far it has come.
+    ///   - results: what it handles.
+    ///   - options: how it handles failures, and how much it is given at a time.
+    public func consumer<Element: ResultElement>(
+        _ name: String, of results: Results<Element>, options: Consumer<Element>.Options = .init()
+    ) -> Consumer<Element> { Consumer(host, name, options, of: results.jobQuery) }
+
+    /// Makes a queue of a query's results. Making it does nothing: ``WorkQueue/run(workers:_:)`` works at rows.
+    ///
+    /// What a worker returns is written to the store: an object that it changes must be in the store, or is upserted.
+    ///
+    /// - Parameters:
+    ///   - name: names the queue among those of the database; everybody who works at it uses the same.
+    ///   - results: the rows to work at, in their order.
+    ///   - options: how rows are claimed and tried again.
+    public func queue<Element: ResultElement>(
+        _ name: String, of results: Results<Element>, options: WorkQueue<Element>.Options = .init()
+    ) -> WorkQueue<Element> { WorkQueue(host, name, options, of: results.jobQuery) }
+
+    /// The consumers of the server's database, by name. O(consumers + dead letters).
+    ///
+    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
+    public func consumers() async throws -> [ConsumerStatus] { try await host.consumers() }
+
+    /// The queues of the server's database of which something is kept, by name. O(claims + dead rows).
+    ///
+    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
+    public func queues() async throws -> [QueueStatus] { try await host.queues() }
+
+    /// Removes what the database keeps of a consumer, its dead letters too. One that runs ends with
+    /// ``JobError/Code/superseded``; one that begins under the name begins with all results.
+    ///
+    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
+    public func removeConsumer(_ name: String) async throws { try await host.removeConsumer(name) }
+
+    /// The objects that a consumer has given up, by key.
+    ///
+    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
+    public func deadLetters(ofConsumer name: String) async throws -> [DeadLetter] {
+        try await host.deadLetters(ofConsumer: name)
+    }
+
+    /// The rows of a queue that have failed for good, by key; as ``WorkQueue/dead()``.
+    ///
+    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
+    public func deadRows(ofQueue name: String) async throws -> [DeadLetter] {
+        try await host.deadRows(ofQueue: name)
+    }
+
+    /// Makes a dead row of a queue due again; as ``WorkQueue/retry(_:)``.
+    ///
+    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
+    public func retryDeadRow(_ object: Identity, ofQueue name: String) async throws {
+        try await host.retryDeadRow(object, ofQueue: name)
+    }
+
+    /// Forgets that a consumer has given up an object.
+    ///
+    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
+    public func discardDeadLetter(_ object: Identity, ofConsumer name: String) async throws {
+        try await host.discardDeadLetter(object, ofConsumer: name)
+    }
+
+    /// The server's database as jobs use it.
+    package var host: any JobHost { StoreJobHost(hold: hold) }
+}
+
+extension Results {
+    /// The results one by one as the server has them, read in pages that do not come into the store; see ``AsyncRows``.
+    ///
+    /// - Parameter page: how many are read at a time.
+    public func rows(page: Int = 1_000) throws -> AsyncRows<Element> {
+        AsyncRows(try jobHost(), page: page, of: jobQuery)
+    }
+
+    /// All results as the server has them, and then what has changed, in batches that do not come into the store; see
+    /// ``Batches``.
+    ///
+    /// - Parameters:
+    ///   - checkpoint: nil to begin with all results.
+    ///   - limit: at most so many objects in a batch.
+    public func changes(since checkpoint: Checkpoint?, limit: Int = 1_000) throws -> Batches<Element> {
+        Batches(try jobHost(), since: checkpoint, limit: limit, of: jobQuery)
+    }
+
+    private func jobHost() throws -> any JobHost {
+        guard let hold else { throw StoreError.outsideWrite }
+        return StoreJobHost(hold: hold)
+    }
+
+    /// The query, for the schema of the server.
+    var jobQuery: JobQuery {
+        let (refinement, inverses) = (refinement, hold?.core.inverses)
+        return { schema in try refinement.query(in: schema, inverses: inverses ?? InverseNames()) }
+    }
+}

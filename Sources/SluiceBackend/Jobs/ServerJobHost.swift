@@ -1,0 +1,158 @@
+internal import Sluice
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceServer
+internal import SluiceStorage
+internal import SluiceWire
+
+/// The database of a server in this process, as jobs use it.
+struct ServerJobHost: JobHost {
+    let database: ServerDatabase
+    /// The user as whom jobs read and write; nil for the server itself.
+    let user: String?
+
+    private var access: DatabaseAccess { database.access }
+
+    var time: Timestamp { access.time }
+
+    func sleep(until time: Timestamp) async { await access.sleep(until: time) }
+
+    func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
+        access.note(level, message, details)
+    }
+
+    func ring(_ bell: @escaping @Sendable () -> Void) -> @Sendable () -> Void { access.ring(bell) }
+
+    func text(of query: @escaping JobQuery) async throws -> String {
+        try await access.perform { try query($0.schema).canonicalText }
+    }
+
+    // MARK: Reading
+
+    func chunk(
+        after checkpoint: Checkpoint?, _ sizes: ChunkSizes, of query: @escaping JobQuery
+    ) async throws -> ConsumerChunk { try await access.chunk(after: checkpoint, sizes, readBy: user, of: query) }
+
+    func count(of query: @escaping JobQuery) async throws -> Int {
+        let query = try await access.query(readBy: user, query)
+        return try await access.query { try $0.count(matching: query) }
+    }
+
+    func rows(
+        _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
+    ) async throws -> QueueRows {
+        let query = try await access.query(readBy: user, query)
+        let (found, schema) = try await access.query { objects in
+            (try objects.firstRows(of: query, countMax: count), objects.schema)
+        }
+        let now = access.time
+        return try await access.jobs { records, _ in
+            try records.queueRows(found, of: query, schema, name, at: now, withPartitions: withPartitions)
+        }
+    }
+
+    func list(_ query: @escaping JobQuery) async throws -> [ObjectKey]? {
+        let query = try await access.query(readBy: user, query)
+        return try await access.query { query.isListed ? try $0.refs(matching: query).map(\.key) : nil }
+    }
+
+    func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {
+        let query = try await access.query(readBy: user, query)
+        return try await access.query { objects in
+            var classIndex = query.classIndex
+            if let id = query.object { classIndex = try objects.findObject(id)?.classIndex ?? classIndex }
+            let shown = ShownRows(objects, to: query.context)
+            let rows = try keys.compactMap { try shown.row(ObjectRef(classIndex, $0)) }
+            return JobRows(rows, schema: objects.schema, classIndex: classIndex)
+        }
+    }
+
+    // MARK: Records
+
+    func record(_ key: JobRecord.Key) async throws -> JobRecord? {
+        try await access.jobs { records, _ in try records.job(key) }
+    }
+
+    func records(ofSpace space: String) async throws -> [JobRecord] {
+        var records: [JobRecord] = []
+        while true {
+            let last = records.last?.key.name
+            let found = try await access.jobs { records, _ in
+                try records.jobs(ofSpace: space, after: last, countMax: JobWrite.countMax)
+            }
+            records += found
+            guard found.count == JobWrite.countMax else { return records }
+        }
+    }
+
+    func spaces(withPrefix prefix: String) async throws -> [(name: String, count: Int)] {
+        try await access.jobs { records, _ in
+            try records.jobSpaces(withPrefix: prefix).map { ($0, try records.jobCount(ofSpace: $0)) }
+        }
+    }
+
+    func version() async throws -> UInt64 { try await access.jobs { _, version in version } }
+
+    func apply(_ writes: [JobWrite]) async throws -> [Bool] {
+        try await database.writeJobs { storage in
+            var (made, changes): ([Bool], [JobChange]) = ([], [])
+            let judge = JobJudge(storage.schema, in: storage, now: access.time) { try storage.job($0) }
+            for write in writes {
+                let change = try judge.changeIfCounting(write)
+                made.append(change != nil)
+                if let change { changes.append(change) }
+            }
+            return (made, changes)
+        }
+    }
+
+    func write<Result: Sendable>(
+        _ writes: [JobWrite], _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+    ) async throws -> Result {
+        let now = access.time
+        do {
+            return try await database.write(actingAs: user) { records, pending in
+                // What a query reads is written on trial first.
+                let source: any ObjectSource = writes.contains(where: \.readsQuery) ? try pending.reader : records
+                let judge = JobJudge(records.schema, in: source, now: now) { try records.job($0) }
+                return try judge.changes(of: writes)
+            } _: { transaction in
+                try body(transaction)
+            }
+        } catch let conflict as JobConflict {
+            guard let refusal = conflict.refusal else { throw ServerError(.rejected, conflict.message) }
+            throw refusal
+        }
+    }
+
+    func binding(of element: any ResultElement.Type, classIndex: Int, schema: Schema) throws -> ElementBinding {
+        try database.bindings.binding(of: element, classIndex: classIndex, schema: schema)
+    }
+
+    func meaning(of error: any Error) -> JobErrorMeaning {
+        switch (error as? ServerError)?.code {
+        case .stopped?: .lasting
+        case .outcomeUnknown?: .outcomeUnknown
+        default: .passing
+        }
+    }
+}
+
+extension JobConflict {
+    /// What it is for a job; nil if the change was malformed.
+    fileprivate var refusal: JobWriteRefusal? {
+        switch code {
+        case .jobConflict: .moved
+        case .jobUnfinished: .unfinished
+        default: nil
+        }
+    }
+}
+
+extension ServerDatabase {
+    /// The database as jobs use it.
+    var host: any JobHost { host(as: nil) }
+
+    /// The same for a user's jobs.
+    func host(as user: String?) -> any JobHost { ServerJobHost(database: self, user: user) }
+}

@@ -1,0 +1,199 @@
+internal import Glibc
+internal import Sluice
+internal import Synchronization
+
+/// `sluice run`: runs a program for each row of a query, or for each change.
+struct RunCommand: Command {
+    static let description = CommandDescription(
+        "run", "Run a program for each object that a query finds, once for each, or for every change.",
+        arguments: [ServerAccess.argument, QueryText.argument],
+        options: [
+            .value("name", "NAME", "names the job on the server, where it keeps what is done; required"),
+            .flag("changes", "give the program every change of the results, instead of rows that are to be done"),
+            .flag("once", "end when nothing is left to do"),
+            .value("batch", "N", "how many objects the program is given at a time", default: "100"),
+            .value("workers", "N", "how many programs run at a time; one with --changes", default: "1"),
+            .value(
+                "lease", "TIME", "how long rows are held by a command that does not answer any more", default: "30s"),
+            .value("attempts", "N", "how often a row is tried before it is dead", default: "8"),
+            QueryText.option,
+        ] + ServerAccess.options,
+        program: ArgumentDescription("COMMAND", "the program and its arguments", completion: .files),
+        notes: [
+            "The rows that the query finds are the work: COMMAND gets them as JSON lines on its standard input, as 'sluice query' prints them. With exit code 0 they are done, and what it prints, lines of 'sluice write', is written in the same transaction; it must change the rows so that the query no longer finds them, or delete them. Exit code 75 puts the rows off without counting an attempt; every other one counts as a failure. Rows that have failed are tried again alone, after a while, and are dead after --attempts: 'sluice queues' lists them.",
+            "With --changes COMMAND gets first all results and then every change, in batches: {\"upsert\":{…}} or {\"remove\":{\"key\":…,\"reason\":…}}. Each is handled once; a batch that fails is tried again, and an object that always fails is put aside: 'sluice consumers' lists them. A line {\"reset\":true} says that what came before has lost its meaning, and that all results follow.",
+            "COMMAND finds the name of the job in SLUICE_JOB, and in SLUICE_BATCH an id that is the same whenever the same batch comes again. What is written is written exactly once, wherever this command, COMMAND or the server is killed; other effects happen at least once. Several commands with one name share the rows; with --changes the last one takes over. SIGTERM and SIGINT end it in order.",
+        ],
+        examples: [
+            "sluice run ws://127.0.0.1:9080/shop 'Mail WHERE isSent == false SORT(id ASC)' --name=mail --workers=4 -- ./send-mails",
+            "sluice run ws://127.0.0.1:9080/nyc 'Flight WHERE dep_delay >= 60' --name=alerts --changes --once -- ./page",
+        ])
+
+    private let access: ServerAccess
+    private let query: QueryText
+    private let name: String
+    private let isOfChanges: Bool
+    private let isOnce: Bool
+    private let batch: Int
+    private let workers: Int
+    private let lease: Duration
+    private let attempts: Int
+    private let program: [String]
+
+    init(_ arguments: ParsedArguments) throws(CommandError) {
+        access = try ServerAccess(arguments)
+        query = try QueryText(arguments)
+        guard let name = arguments.value("name") else {
+            throw .usage("--name is missing: it names the job on the server, where it keeps what is done")
+        }
+        self.name = name
+        isOfChanges = arguments.flag("changes")
+        isOnce = arguments.flag("once")
+        batch = try arguments.wholeNumber("batch") ?? 100
+        workers = try arguments.wholeNumber("workers") ?? 1
+        lease = try arguments.duration("lease") ?? .seconds(30)
+        attempts = try arguments.wholeNumber("attempts") ?? 8
+        program = arguments.program
+        guard !isOfChanges || !arguments.has("workers") && !arguments.has("lease") else {
+            throw .usage("--changes come one after the other: --workers and --lease are for rows")
+        }
+    }
+
+    func run() async throws {
+        let store = try await access.open(.readWrite)
+        let results = try store.records(query.text(in: store.schema))
+        let job = JobPrograms(store: store, program: WorkerProgram(program), name: name, timeout: access.timeout)
+        let done = Mutex(0)
+        let bar = ProgressBar("running \(name)")
+        @Sendable func note(_ count: Int, of known: Int? = nil) {
+            let total = done.withLock { done in
+                done += count
+                return done
+            }
+            bar.update(fraction: known.map { $0 == 0 ? 1 : Double(total) / Double($0) }, count: total, unit: "objects")
+        }
+        let work = Task {
+            if isOfChanges {
+                try await follow(results, in: store, job, note)
+            } else {
+                try await workThrough(results, in: store, job, note)
+            }
+        }
+        Signals.onTermination { work.cancel() }
+        do { try await work.value } catch is CancellationError {}
+        bar.finish()
+        Diagnostics.report("\(GroupedNumber.text(done.withLock { $0 })) objects are done")
+        await store.close()
+    }
+
+    private func workThrough(
+        _ results: Results<Record>, in store: Store, _ job: JobPrograms,
+        _ note: @escaping @Sendable (Int, Int?) -> Void
+    ) async throws {
+        var options = WorkQueue<Record>.Options()
+        options.lease = lease
+        options.attempts = attempts
+        let queue = store.queue(name, of: results, options: options)
+        try await queue.work(workers, batch: batch, untilDone: isOnce, onDone: { note($0, nil) }) { rows in
+            try await job.done(rows.map(\.element), id: rows[0].claim.id)
+        }
+    }
+
+    private func follow(
+        _ results: Results<Record>, in store: Store, _ job: JobPrograms,
+        _ note: @escaping @Sendable (Int, Int?) -> Void
+    ) async throws {
+        var options = Consumer<Record>.Options()
+        options.limit = batch
+        options.attempts = attempts
+        let consumer = store.consumer(name, of: results, options: options)
+        @Sendable func handle(_ batch: ConsumerBatch<Record>) async throws {
+            let completion = try await job.handled(batch)
+            try await batch.commit(completion)
+            note(batch.count, batch.isReading ? batch.progress.known : nil)
+        }
+        if isOnce { try await consumer.runOnce(handle) } else { try await consumer.run(handle) }
+    }
+}
+
+/// The runs of a program that a job consists of.
+private struct JobPrograms: Sendable {
+    let store: Store
+    let program: WorkerProgram
+    let name: String
+    let timeout: Duration
+    /// `EX_TEMPFAIL` of sysexits.h.
+    private static let tryAgain: Int32 = 75
+
+    /// Has the program do rows.
+    ///
+    /// - Parameter id: names the rows.
+    /// - Returns: what is written.
+    func done(_ rows: [Record], id: String) async throws -> WorkQueue<Record>.Completion {
+        try await run(rows.flatMap { try RecordRenderer().line($0) }, id: id)
+    }
+
+    /// Has the program handle a batch of changes.
+    ///
+    /// - Returns: what is written.
+    func handled(_ batch: ConsumerBatch<Record>) async throws -> WorkQueue<Record>.Completion {
+        var input = JSONWriter()
+        if batch.isReset {
+            input.raw("{\"reset\":true}")
+            input.endLine()
+        }
+        for item in batch.upserts {
+            input.raw("{\"upsert\":")
+            try RecordRenderer().write(item.value, to: &input)
+            input.raw("}")
+            input.endLine()
+        }
+        for gone in batch.removals {
+            input.raw("{\"remove\":{\"@id\":")
+            input.string(gone.identity.objectID.description)
+            input.raw(",\"key\":")
+            input.write(gone.key)
+            input.raw(",\"reason\":")
+            input.string(gone.reason.rawValue)
+            input.raw("}}")
+            input.endLine()
+        }
+        let first = batch.upserts.first?.id ?? batch.removals.first.map { "\($0.key)/\(batch.version)" } ?? ""
+        return try await run(input.bytes, id: first)
+    }
+
+    private func run(_ input: [UInt8], id: String) async throws -> WorkQueue<Record>.Completion {
+        let exit = try await program.run(input, environment: [("SLUICE_JOB", name), ("SLUICE_BATCH", id)])
+        try Task.checkCancellation()
+        switch exit.code {
+        case 0: break
+        case Self.tryAgain: throw JobError.tryAgain("the program has put it off with exit code \(Self.tryAgain)")
+        default: throw CommandError.failure("the program ended with exit code \(exit.code)")
+        }
+        let parser = WriteRequestParser(schema: store.schema)
+        var requests: [WriteRequest] = []
+        for (index, bytes) in exit.output.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
+        where !bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) {
+            guard let line = String(validating: bytes, as: UTF8.self) else {
+                throw CommandError.failure("line \(index + 1) of the program's output is not UTF-8")
+            }
+            do throws(CommandError) { requests.append(try parser.parse(line)) } catch {
+                throw CommandError.failure("line \(index + 1) of the program's output: \(error.message)")
+            }
+        }
+        let identities = try await TargetFetcher(store: store, timeout: timeout).fetch(requests)
+        let made = requests
+        return { transaction in for request in made { try request.perform(identities, in: transaction) } }
+    }
+}
+
+extension ParsedArguments {
+    /// The value of an option that is a whole number above 0.
+    func wholeNumber(_ name: String) throws(CommandError) -> Int? {
+        guard let text = value(name) else { return nil }
+        guard let number = Int(text), number > 0 else {
+            throw .usage("--\(name) is a whole number above 0, and '\(DisplayText.shortened(text))' is none")
+        }
+        return number
+    }
+}

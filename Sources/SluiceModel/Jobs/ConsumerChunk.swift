@@ -1,0 +1,86 @@
+/// How much a chunk takes.
+package struct ChunkSizes: Sendable {
+    /// How many results are read at a time.
+    package var rowCountMax = 10_000
+    /// How many bytes they take, about.
+    package var byteCountMax = 16 << 20
+    /// How many objects a stretch of the log may tell of, unless one transaction tells of more.
+    package var objectCountMax = 2_000
+    /// How many objects may have changed where the query is not plain (``ChangedResults``).
+    package var differenceCountMax = 100_000
+    /// How many stretches of the first reading are kept apart for a plain query. For others that would lose what left.
+    package var stretchCountMax = 64
+
+    package init() {}
+}
+
+/// A part of what a consumer is still to be given, as of one version of the database, in the order of keys.
+package struct ConsumerChunk: Sendable {
+    package enum Item: Sendable {
+        /// A result that is new, or that was changed.
+        case upsert(Row)
+        /// An object that is no result any more. It may be one that the consumer was never given.
+        case removal(ObjectKey, RemovalReason)
+
+        package var key: ObjectKey {
+            switch self {
+            case .upsert(let row): row.key
+            case .removal(let key, _): key
+            }
+        }
+    }
+
+    /// Ascending by key, each key once.
+    package var items: [Item] = []
+    /// Whether the consumer begins anew: all that it was given before has lost its meaning.
+    package var isReset = false
+    /// Whether all results are being read, in contrast to changes.
+    package var isReading: Bool { if case .reading = begin.place { true } else { false } }
+    /// Whether nothing is left to be given after this chunk.
+    package var isLast = false
+    package let schema: Schema
+    package let classIndex: Int
+    /// The version that the rows are of.
+    package let version: UInt64
+    /// The version up to which the chunk has the changes.
+    package var until: UInt64
+    /// The epoch that ``version`` belongs to.
+    package let epoch: UInt64
+    /// The most stretches of a first reading that are kept apart.
+    package let stretchCountMax: Int
+    /// Where the chunk begins.
+    package let begin: Checkpoint
+    /// Where the consumer stands when it has handled everything in the chunk.
+    package var end: Checkpoint
+
+    package init(
+        _ begin: Checkpoint, schema: Schema, classIndex: Int, version: UInt64, until: UInt64, epoch: UInt64,
+        stretchCountMax: Int
+    ) {
+        self.begin = begin
+        self.stretchCountMax = stretchCountMax
+        self.schema = schema
+        self.classIndex = classIndex
+        self.version = version
+        self.until = until
+        self.epoch = epoch
+        end = begin
+    }
+
+    /// Where the consumer stands when it has handled the items before a position.
+    package func checkpoint(before index: Int) -> Checkpoint {
+        guard index < items.count else { return end }
+        guard index > 0 else { return begin }
+        var checkpoint = begin
+        let key = items[index - 1].key
+        switch begin.place {
+        case .reading(var read):
+            read.append(through: key, version: version, countMax: stretchCountMax)
+            checkpoint.epoch = epoch
+            checkpoint.place = .reading(read)
+        case .changes(let version, _, _, let read):
+            checkpoint.place = .changes(after: version, until: until, key: key, read: read)
+        }
+        return checkpoint
+    }
+}

@@ -1,0 +1,39 @@
+/// A row that a queue's query finds, with what the queue knows of it.
+package struct QueueRow: Sendable, Hashable {
+    package let row: Row
+    /// Who works at the row, or when it is to be tried again; nil if nobody ever has, or if it was finished.
+    package let claim: JobRecord?
+    /// Why it was given up; nil if it was not.
+    package let dead: JobRecord?
+
+    package init(_ row: Row, claim: JobRecord?, dead: JobRecord?) {
+        self.row = row
+        self.claim = claim
+        self.dead = dead
+    }
+}
+
+/// The first rows that a queue's query finds, whoever holds them.
+package struct QueueRows: Sendable {
+    package let rows: [QueueRow]
+    package let schema: Schema
+    package let classIndex: Int
+    /// The server's clock when they were read.
+    package let now: Timestamp
+    /// When a row that is held, or that is to be tried again, will be due; nil if none waits.
+    package let nextDue: Timestamp?
+    /// The partitions of which somebody works at a row, and until when.
+    package let busyPartitions: [String]
+
+    package init(
+        _ rows: [QueueRow], schema: Schema, classIndex: Int, at now: Timestamp, nextDue: Timestamp?,
+        busyPartitions: [String]
+    ) {
+        self.rows = rows
+        self.schema = schema
+        self.classIndex = classIndex
+        self.now = now
+        self.nextDue = nextDue
+        self.busyPartitions = busyPartitions
+    }
+}

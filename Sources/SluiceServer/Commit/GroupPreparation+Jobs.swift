@@ -1,0 +1,44 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceRules
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Changes of records of jobs that uploads carry.
+extension GroupPreparation {
+    /// What an upload does to the records of jobs, if that counts.
+    ///
+    /// - Parameter touched: the objects that it changes.
+    /// - Throws: ``JobConflict``.
+    mutating func judgeJobs(of upload: Upload, _ touched: [TouchedObject]) throws -> [JobChange] {
+        let writes = upload.changeset.jobs
+        guard !writes.isEmpty else { return [] }
+        let access = authority?(upload.session) ?? .everything
+        guard access.has(.jobs) else {
+            throw JobConflict(code: .permissionDenied, message: DatabaseEngine.jobRefusal)
+        }
+        let state = PreparedState(over: storage, schema: schema)
+        var changes = writes.contains(where: \.readsQuery) ? objects.known : []
+        changes += touched.map { ($0.object, $0.merger.row) }
+        var made: [JobChange] = []
+        try state.attempt(changes) {
+            let judge = JobJudge(schema, in: state, as: access, now: now) { [jobs, storage] key in
+                if let known = jobs[key] { return known }
+                return try storage.job(key)
+            }
+            made = try judge.changes(of: writes)
+        }
+        return made
+    }
+
+    /// Notes changes of records, which count for those that follow in the group.
+    mutating func append(_ changes: [JobChange]) {
+        for change in changes {
+            steps.append(change.step)
+            switch change {
+            case .set(let record): jobs[record.key] = .some(record)
+            case .remove(let key): jobs[key] = .some(nil)
+            }
+        }
+    }
+}

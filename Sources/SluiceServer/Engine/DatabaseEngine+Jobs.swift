@@ -1,0 +1,253 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceRules
+internal import SluiceStorage
+internal import SluiceWire
+
+/// Consumers and queues of clients.
+///
+/// What they read, they read as their user may. The right `jobs` says who may keep records of jobs.
+extension DatabaseEngine {
+    static let jobRefusal = "the database's rules do not give this user the right 'jobs'"
+
+    /// Answers a question of a client's job, at once or once its answer was read.
+    func answer(
+        _ call: ClientMessage.JobCall, _ session: ServerSession, _ subscriber: Subscriber, now: Timestamp
+    ) throws {
+        do {
+            if call.question.needsRight {
+                guard subscriber.access.has(.jobs) else { throw JobRefusal(.permissionDenied, Self.jobRefusal) }
+            }
+            switch call.question {
+            case .chunk(let text, let checkpoint, let countMax):
+                try beginChunk(
+                    of: query(text, of: subscriber), after: checkpoint, countMax, for: call, subscriber, now: now)
+            case .count(let text): try begin(.count(query(text, of: subscriber)), for: call, subscriber, now: now)
+            case .queue(let name, let text, let countMax, let withPartitions):
+                let task = JobReading.Task.queue(
+                    name: name, try query(text, of: subscriber),
+                    countMax: Int(clamping: min(countMax, UInt64(database.limits.pageRowCount))),
+                    withPartitions: withPartitions)
+                try begin(task, for: call, subscriber, now: now)
+            case .list(let text): try begin(.list(query(text, of: subscriber)), for: call, subscriber, now: now)
+            case .rows(let text, let keys):
+                try begin(.rows(query(text, of: subscriber), keys), for: call, subscriber, now: now)
+            case .record(let key):
+                let record = try database.storage.job(key)
+                send(to: call, session.id) { writer in writer.optional(record) { $1.encode(into: &$0) } }
+            case .records(let space, let name):
+                let records = try database.storage.jobs(ofSpace: space, after: name, countMax: JobWrite.countMax)
+                    .prefix(whileTogetherAtMost: JobRecord.byteCountMax)
+                send(to: call, session.id) { writer in writer.array(records) { $1.encode(into: &$0) } }
+            case .spaces(let prefix):
+                let spaces = try database.storage.jobSpaces(withPrefix: prefix).prefix(JobWrite.countMax)
+                let counts = try spaces.map { ($0, UInt64(try database.storage.jobCount(ofSpace: $0))) }
+                send(to: call, session.id) { writer in
+                    writer.array(counts) { writer, entry in
+                        writer.string(entry.0)
+                        writer.varint(entry.1)
+                    }
+                }
+            case .apply(let writes):
+                guard !session.isReadOnly else {
+                    throw JobRefusal(.permissionDenied, "a read-only session cannot run jobs")
+                }
+                try apply(writes, for: call, subscriber, now: now)
+            case .wait(let version):
+                guard jobs.wait(session.id, request: call.request, after: version) else { throw JobRefusal.tooMany }
+            }
+        } catch let refusal as JobRefusal {
+            output.send([.reportError(refusal.answer(to: call))], to: session.id)
+        } catch let conflict as JobConflict {
+            let refusal = JobRefusal(conflict.code, conflict.message)
+            output.send([.reportError(refusal.answer(to: call))], to: session.id)
+        } catch let error as StorageError where error.endsQueryAlone {
+            let (code, message) = database.subscriberError(of: error)
+            output.send([.reportError(JobRefusal(code, message).answer(to: call))], to: session.id)
+        }
+    }
+
+    private func query(_ text: String, of subscriber: Subscriber) throws -> Query {
+        do { return try subscriber.access.query(Query.parse(text, schema: database.storage.schema)) } catch let error
+            as QueryError
+        {
+            let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
+            throw JobRefusal(
+                isUnknown ? .unknownName : .invalidQuery, error.message, position: error.position)
+        } catch let error as HiddenPropertyError {
+            let refusal = Subscriptions.Refusal(error)
+            throw JobRefusal(refusal.code, refusal.message, position: refusal.position)
+        }
+    }
+
+    private func send(
+        to call: ClientMessage.JobCall, _ id: SessionID, _ encode: (inout ByteWriter) -> Void
+    ) {
+        var writer = ByteWriter()
+        encode(&writer)
+        output.send([.report(session: call.session, request: call.request, json: writer.bytes)], to: id)
+    }
+
+    /// How many consumers there are, and how many versions the one that is farthest behind has not looked at.
+    var consumerLag: (count: Int, lag: UInt64) {
+        let version = database.storage.version
+        let states = (try? ConsumerState.all(in: database.storage)) ?? []
+        let lags = states.map { version - min($0.state.checkpoint?.version ?? version, version) }
+        return (states.count, lags.max() ?? 0)
+    }
+
+    // MARK: Reading
+
+    private func beginChunk(
+        of query: Query, after checkpoint: Checkpoint?, _ countMax: UInt64, for call: ClientMessage.JobCall,
+        _ subscriber: Subscriber, now: Timestamp
+    ) throws {
+        var sizes = ChunkSizes()
+        sizes.rowCountMax = Int(clamping: max(1, min(countMax, UInt64(sizes.rowCountMax))))
+        sizes.byteCountMax = database.limits.pageByteCount
+        let storage = database.storage
+        let reading = try budget.charging(subscriber) { _ in
+            try ConsumerReading(query, after: checkpoint, in: storage, sizes)
+        }
+        switch reading {
+        case .chunk(let chunk):
+            let shown = try chunk.shown(to: query.context, in: storage)
+            send(to: call, subscriber.session) { shown.encode(into: &$0) }
+        case .reading(let page): try begin(.page(page), for: call, subscriber, now: now)
+        }
+    }
+
+    private func begin(
+        _ task: JobReading.Task, for call: ClientMessage.JobCall, _ subscriber: Subscriber, now: Timestamp
+    ) throws {
+        let making = JobReading(task)
+        let reading = JobCalls.Reading(call: call, session: subscriber.session, making: making)
+        guard database.storage.canBeReadAside else {
+            try budget.charging(subscriber) { _ in try making.read(in: database.storage) }
+            return try answer(reading, now: now)
+        }
+        guard jobs.read(reading) else { throw JobRefusal.tooMany }
+    }
+
+    /// Continues with an answer that was read beside the writer.
+    ///
+    /// - Returns: false if the preparation is of another kind.
+    func finishJob(_ preparation: QueryPreparation, now: Timestamp) -> Bool {
+        guard let reading = jobs.finish(preparation) else { return false }
+        guard sessions[reading.session] != nil else { return true }
+        if let subscriber = subscriptions[reading.session] {
+            budget.noteReading(preparation.stepCount, for: subscriber.holder)
+        }
+        guarding(reading.session) {
+            guard case .failed(let error) = preparation.outcome else {
+                return try answer(reading, now: now)
+            }
+            guard let error = error as? StorageError, error.endsQueryAlone else { throw error }
+            let (code, message) = database.subscriberError(of: error)
+            output.send([.reportError(JobRefusal(code, message).answer(to: reading.call))], to: reading.session)
+        }
+        return true
+    }
+
+    private func answer(_ reading: JobCalls.Reading, now: Timestamp) throws {
+        switch (reading.making.task, reading.making.outcome) {
+        case (_, .chunk(let chunk)): send(to: reading.call, reading.session) { chunk.encode(into: &$0) }
+        case (_, .count(let count)): send(to: reading.call, reading.session) { $0.varint(UInt64(count)) }
+        case (_, .keys(let keys)):
+            send(to: reading.call, reading.session) { writer in
+                writer.optional(keys) { writer, keys in writer.array(keys) { $1.encode(into: &$0) } }
+            }
+        case (.rows, .rows(let rows, let classIndex)):
+            send(to: reading.call, reading.session) { writer in
+                writer.varint(UInt64(classIndex))
+                writer.array(rows) { $0.data($1.wireBytes()) }
+            }
+        case (.queue(let name, let query, _, let withPartitions), .rows(let rows, _)):
+            let found = try database.storage.queueRows(
+                rows, of: query, database.storage.schema, name, at: now, withPartitions: withPartitions)
+            send(to: reading.call, reading.session) { found.encode(into: &$0) }
+        default: preconditionFailure("an answer was not read")
+        }
+    }
+
+    // MARK: Writing
+
+    /// Changes records as far as the changes count, in one transaction.
+    private func apply(
+        _ writes: [JobWrite], for call: ClientMessage.JobCall, _ subscriber: Subscriber, now: Timestamp
+    ) throws {
+        var made: [Bool] = []
+        let outcome = try committer.commit(now: now, holding: nil, following: publishFollowed) {
+            let storage = database.storage
+            var known: [JobRecord.Key: JobRecord?] = [:]
+            var changes: [JobChange] = []
+            made = []
+            for write in writes {
+                let judge = JobJudge(storage.schema, in: storage, as: subscriber.access, now: now) { key in
+                    if let known = known[key] { return known }
+                    return try storage.job(key)
+                }
+                let change = try judge.changeIfCounting(write)
+                made.append(change != nil)
+                guard let change else { continue }
+                known[write.key] = .some(write.record(at: now))
+                changes.append(change)
+            }
+            return (nil, changes)
+        }
+        settle(outcome)
+        switch outcome {
+        case nil, .committed?: break
+        case .obstructed(let error, _)?: throw JobRefusal(.internalError, "\(error.message); try again later")
+        case .failed(let error, _)?:
+            throw JobRefusal(
+                .internalError, Consequence.sentence("the server could not store it", of: database.name, because: error)
+            )
+        }
+        send(to: call, subscriber.session) { writer in writer.array(made) { $0.bool($1) } }
+    }
+}
+
+extension ClientMessage.JobCall.Question {
+    /// Whether it takes the right to run jobs. Whoever may read results may also read them in parts.
+    fileprivate var needsRight: Bool {
+        switch self {
+        case .chunk, .count, .list, .rows, .wait: false
+        case .queue, .record, .records, .spaces, .apply: true
+        }
+    }
+}
+
+/// Why a question of a job has no answer.
+private struct JobRefusal: Error {
+    let code: ErrorCode
+    let message: String
+    let position: Int?
+
+    init(_ code: ErrorCode, _ message: String, position: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.position = position
+    }
+
+    static let tooMany = JobRefusal(
+        .limitExceeded, "a session has at most \(JobCalls.countMax) questions of jobs that are not answered")
+
+    func answer(to call: ClientMessage.JobCall) -> ServerMessage.ReportError {
+        .init(
+            session: call.session, request: call.request, code: code, message: message,
+            position: position.map { UInt64($0) })
+    }
+}
+
+extension [JobRecord] {
+    /// The first records, at least one, that take so many bytes together.
+    fileprivate func prefix(whileTogetherAtMost byteCountMax: Int) -> [JobRecord] {
+        var byteCount = 0
+        let end = firstIndex { record in
+            defer { byteCount += record.byteCount }
+            return byteCount > 0 && byteCount + record.byteCount > byteCountMax
+        }
+        return Array(self[..<(end ?? endIndex)])
+    }
+}

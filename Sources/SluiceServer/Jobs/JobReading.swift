@@ -1,0 +1,136 @@
+package import SluiceModel
+package import SluiceQuery
+package import SluiceStorage
+internal import SluiceViews
+internal import SluiceWire
+
+/// Results that a job of a client asks for, while they are read: beside the writer, or by the writer of a database in
+/// memory.
+final class JobReading: SnapshotReading {
+    enum Task {
+        /// A part of all results, in the order of keys.
+        case page(ResultPage)
+        case count(Query)
+        /// The keys of all results, where they have an order of their own.
+        case list(Query)
+        /// Results by their keys.
+        case rows(Query, [ObjectKey])
+        /// The first rows of a queue.
+        case queue(name: String, Query, countMax: Int, withPartitions: Bool)
+    }
+
+    enum Outcome {
+        /// Not read yet.
+        case none
+        case chunk(ConsumerChunk)
+        case count(Int)
+        case keys([ObjectKey]?)
+        case rows([Row], classIndex: Int)
+    }
+
+    let task: Task
+    private(set) var outcome = Outcome.none
+
+    init(_ task: Task) { self.task = task }
+
+    func read(in snapshot: any ServerSnapshot, within work: WorkLimit) throws { try read(in: snapshot) }
+
+    func read(in source: any KeyPaging) throws {
+        switch task {
+        case .page(let page):
+            outcome = .chunk(try page.read(in: source).shown(to: page.query.context, in: source))
+        case .count(let query): outcome = .count(try source.count(matching: query))
+        case .queue(_, let query, let countMax, _):
+            outcome = .rows(try source.firstRows(of: query, countMax: countMax), classIndex: query.classIndex)
+        case .list(let query): outcome = .keys(query.isListed ? try source.refs(matching: query).map(\.key) : nil)
+        case .rows(let query, let keys):
+            var classIndex = query.classIndex
+            if let id = query.object { classIndex = try source.findObject(id)?.classIndex ?? classIndex }
+            let shown = ShownRows(source, to: query.context)
+            let rows = try keys.compactMap { try shown.row(ObjectRef(classIndex, $0)) }
+            outcome = .rows(rows, classIndex: classIndex)
+        }
+    }
+}
+
+/// Rows as a reader sees them: without the objects that the reader may not read, and without the properties that are
+/// hidden of the others.
+package struct ShownRows {
+    private let objects: ReadableObjects
+    private let context: ReadContext
+    private let schema: Schema
+
+    package init(_ source: any ObjectReading, to context: ReadContext) {
+        objects = ReadableObjects(source, in: context)
+        self.context = context
+        schema = source.schema
+    }
+
+    /// An object; nil if it is not there for the reader.
+    package func row(_ object: ObjectRef) throws -> Row? {
+        try objects.row(object).map { hiding($0, ofClass: object.classIndex) }
+    }
+
+    /// A row that the reader may read.
+    func shown(_ row: Row, ofClass classIndex: Int) throws -> Row {
+        hiding(try objects.shown(row, ofClass: classIndex), ofClass: classIndex)
+    }
+
+    private func hiding(_ row: Row, ofClass classIndex: Int) -> Row {
+        var row = row
+        for property in context.veil(ofClass: classIndex).properties {
+            row.set(schema[classIndex].properties[property].defaultValue, of: property)
+            row.setIdentity(nil, of: property)
+            row.absent.insert(property)
+        }
+        return row
+    }
+}
+
+extension ObjectReading {
+    /// The first rows of a query in its order, as its reader sees them.
+    ///
+    /// - Parameter countMax: at most so many, and about a megabyte of them.
+    package func firstRows(of query: Query, countMax: Int) throws -> [Row] {
+        let shown = ShownRows(self, to: query.context)
+        var rows: [Row] = []
+        var byteCount = 0
+        func add(_ row: Row) throws -> Bool {
+            rows.append(try shown.shown(row, ofClass: query.classIndex))
+            byteCount += row.byteCount
+            return rows.count < countMax && byteCount < 1 << 20
+        }
+        guard query.object == nil, !query.isPartial else {
+            for (_, row) in try results(of: query).prefix(countMax) {
+                guard try add(row) else { break }
+            }
+            return rows
+        }
+        try self.rows(matching: query, after: nil, limit: countMax, add)
+        return rows
+    }
+}
+
+extension Query {
+    /// Whether its results have an order of their own or a limit, so that they are not read in the order of their keys.
+    package var isListed: Bool { object != nil || isPartial || !sort.isEmpty }
+}
+
+extension Row {
+    /// What the row takes in memory and on its way, about.
+    var byteCount: Int { values.reduce(12 + key.byteCount) { $0 + $1.dataSize.byteCount } }
+}
+
+extension ConsumerChunk {
+    /// The chunk as a reader sees its rows.
+    func shown(to context: ReadContext, in source: any ObjectReading) throws -> ConsumerChunk {
+        guard !context.isEverything else { return self }
+        let rows = ShownRows(source, to: context)
+        var chunk = self
+        chunk.items = try items.map { item in
+            guard case .upsert(let row) = item else { return item }
+            return .upsert(try rows.shown(row, ofClass: classIndex))
+        }
+        return chunk
+    }
+}

@@ -1,0 +1,44 @@
+package import SluiceModel
+package import SluiceQuery
+package import SluiceStorage
+internal import SluiceWire
+
+extension JobRecords {
+    /// Rows that a queue's query finds, with what the queue knows of each.
+    ///
+    /// - Parameters:
+    ///   - rows: the rows, in the order of the query.
+    ///   - withPartitions: whether to tell of which partitions somebody works at a row. O(claims).
+    package func queueRows(
+        _ rows: [Row], of query: Query, _ schema: Schema, _ name: String, at now: Timestamp, withPartitions: Bool
+    ) throws -> QueueRows {
+        let (space, deadSpace) = (QueueClaim.space(name), QueueClaim.deadSpace(name))
+        let className = schema[query.classIndex].name
+        let found = try rows.map { row in
+            let name = DeadLetterRecord.name(of: className, row.key)
+            return QueueRow(
+                row, claim: try job(.init(space: space, name: name)), dead: try job(.init(space: deadSpace, name: name))
+            )
+        }
+        return QueueRows(
+            found, schema: schema, classIndex: query.classIndex, at: now, nextDue: try nextDue(ofSpace: space),
+            busyPartitions: withPartitions ? try busyPartitions(of: space, at: now) : [])
+    }
+
+    /// The partitions of which somebody works at a row.
+    private func busyPartitions(of space: String, at now: Timestamp) throws -> [String] {
+        var busy: Set<String> = []
+        var last: [UInt8]?
+        while true {
+            let found = try jobs(ofSpace: space, after: last, countMax: 1_000)
+            for record in found {
+                let claim = try QueueClaim(wireBytes: record.value)
+                if claim.holder != 0, let due = record.due, due > now, let partition = claim.partition {
+                    busy.insert(partition)
+                }
+            }
+            guard found.count == 1_000, let record = found.last else { return busy.sorted() }
+            last = record.key.name
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package import SluiceModel
+
+/// What a database keeps of a consumer: who holds its name, its query, and how far it has come.
+package struct ConsumerState: Sendable, Hashable {
+    /// Begins anew with each consumer that takes the name.
+    package var holder: UInt64
+    /// The query in its own grammar.
+    package var query: String
+    /// Nil before the first commit.
+    package var checkpoint: Checkpoint?
+    /// How many objects were handled.
+    package var handledCount: UInt64 = 0
+    /// When it committed last.
+    package var committedAt: Timestamp?
+
+    private static let format: UInt8 = 1
+    package static let prefix = "consumer/"
+    package static let deadPrefix = "consumer-dead/"
+
+    package static func key(_ name: String) -> JobRecord.Key { .init(space: prefix + name) }
+
+    /// Where the dead letters of a consumer are, by object.
+    package static func deadSpace(_ name: String) -> String { deadPrefix + name }
+
+    package func record(_ name: String) -> JobRecord { JobRecord(Self.key(name), value: wireBytes()) }
+
+    /// - Throws: `WireError` if the record was made by a newer version.
+    package init(_ record: JobRecord) throws { try self.init(wireBytes: record.value) }
+
+    package init(holder: UInt64, query: String) {
+        self.holder = holder
+        self.query = query
+    }
+}
+
+extension ConsumerState: WireCodable {
+    package func encode(into writer: inout ByteWriter) {
+        writer.byte(Self.format)
+        writer.fixed64(holder)
+        writer.string(query)
+        writer.optional(checkpoint) { $1.encode(into: &$0) }
+        writer.varint(handledCount)
+        writer.optional(committedAt) { $0.zigzag($1.microseconds) }
+    }
+
+    package init(from reader: inout ByteReader) throws(WireError) {
+        try reader.expectFormat(Self.format, of: "a consumer")
+        holder = try reader.fixed64()
+        query = try reader.string()
+        checkpoint = try reader.optional { reader throws(WireError) in try Checkpoint(from: &reader) }
+        handledCount = try reader.varint()
+        committedAt = try reader.optional { reader throws(WireError) in
+            Timestamp(microseconds: try reader.zigzag())
+        }
+    }
+}

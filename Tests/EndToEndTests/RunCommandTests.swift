@@ -1,0 +1,203 @@
+import Foundation
+import Glibc
+import SluiceModel
+import TestSupport
+import Testing
+
+/// `sluice run`, `consumers` and `queues` as processes, with programs that count what they do in the database.
+@Suite(.timeLimit(.minutes(10))) struct RunCommandTests {
+    /// Marks each mail as sent, and adds one to a counter in the same transaction.
+    private static let sending = #"""
+        awk -F'"id":' '{ split($2, part, /[,}]/)
+          print "{\"op\":\"upsert\",\"class\":\"Mail\",\"key\":" part[1] ",\"set\":{\"isSent\":true}}"
+          print "{\"op\":\"update\",\"class\":\"Count\",\"key\":\"sent\",\"add\":{\"n\":1}}" }'
+        """#
+
+    /// Keeps a copy of each mail, and counts.
+    private static let copying = #"""
+        awk '/"upsert"/ { split($0, half, /"id":/); split(half[2], part, /[,}]/)
+            print "{\"op\":\"upsert\",\"class\":\"Copy\",\"key\":" part[1] ",\"set\":{\"isThere\":true}}" }
+          /"remove"/ { split($0, half, /"key":/); split(half[2], part, /[,}]/)
+            print "{\"op\":\"upsert\",\"class\":\"Copy\",\"key\":" part[1] ",\"set\":{\"isThere\":false}}" }'
+        """#
+
+    private static let unsent = "Mail WHERE isSent == false SORT(id ASC)"
+
+    private func write(_ lines: [String], to url: String) async throws {
+        let exit = try await Tool.run("write", url, input: lines.joined(separator: "\n") + "\n")
+        try #require(exit.code == 0, "\(exit.diagnostics)")
+    }
+
+    private func mails(_ numbers: some Sequence<Int>, isSent: Bool = false) -> [String] {
+        numbers.map { #"{"op":"upsert","class":"Mail","key":\#($0),"set":{"isSent":\#(isSent)}}"# }
+    }
+
+    /// Declares the classes and makes what the tests work at.
+    private func prepare(_ url: String, count: Int) async throws {
+        let folder = NSTemporaryDirectory() + "sluice-run-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for (name, text) in [
+            ("Mail", "id,isSent\n0,true\n"), ("Count", "name,n\nsent,0\n"), ("Copy", "id,isThere\n0,false\n"),
+        ] {
+            try text.write(toFile: "\(folder)/\(name).csv", atomically: true, encoding: .utf8)
+            let key = name == "Count" ? "name" : "id"
+            let exit = try await Tool.run("import", url, name, "\(folder)/\(name).csv", "--key=\(key)")
+            try #require(exit.code == 0, "\(exit.diagnostics)")
+        }
+        try await write(mails(1...count), to: url)
+    }
+
+    private func lines(_ query: String, _ url: String) async throws -> [String] {
+        let exit = try await Tool.run("query", url, query, "--format=jsonl")
+        try #require(exit.code == 0, "\(exit.diagnostics)")
+        return exit.lines
+    }
+
+    private func sentCount(_ url: String) async throws -> Int {
+        let line = try await lines("Count", url).first ?? ""
+        return Int(line.split(separator: "\"n\":").last?.prefix { $0.isNumber } ?? "") ?? -1
+    }
+
+    @Test func aProgramDoesEachRowOnceAndADeadRowIsListedAndRetried() async throws {
+        try await withServer { server in
+            let url = server.url()
+            try await prepare(url, count: 50)
+            let exit = try await Tool.run(
+                "run", url, Self.unsent, "--name=mail", "--once", "--batch=7", "--workers=3", "--", "sh", "-c",
+                Self.sending)
+            #expect(exit.code == 0 && exit.diagnostics.contains("50 objects are done"), "\(exit.diagnostics)")
+            #expect(try await sentCount(url) == 50)
+            #expect(try await lines(Self.unsent, url).isEmpty)
+
+            try await write(mails([60]), to: url)
+            let failed = try await Tool.run(
+                "run", url, Self.unsent, "--name=mail", "--once", "--attempts=1", "--", "sh", "-c", "exit 3")
+            #expect(failed.code == 0, "\(failed.diagnostics)")
+            let dead = try await Tool.run("queues", url, "--dead=mail", "--format=jsonl")
+            #expect(dead.lines.count == 1 && dead.lines.first?.contains("exit code 3") == true, "\(dead.lines)")
+            #expect(
+                try await Tool.run("queues", url, "--format=jsonl").lines == [#"{"name":"mail","claims":0,"dead":1}"#])
+            let retry = try await Tool.run("queues", url, "--retry=mail")
+            #expect(retry.code == 0, "\(retry.diagnostics)")
+            // What is put off counts as no attempt.
+            let putOff = try await Tool.run(
+                "run", url, Self.unsent, "--name=mail", "--once", "--attempts=1", "--", "sh", "-c", "exit 75")
+            #expect(putOff.code == 0, "\(putOff.diagnostics)")
+            #expect(try await Tool.run("queues", url, "--dead=mail", "--format=jsonl").lines.isEmpty)
+        }
+    }
+
+    @Test func changesAreHandledOnceAndTheNextRunHandlesWhatHasChangedSince() async throws {
+        try await withServer { server in
+            let url = server.url()
+            try await prepare(url, count: 40)
+            func run() async throws -> String {
+                let exit = try await Tool.run(
+                    "run", url, "Mail WHERE isSent == false", "--name=copies", "--changes", "--once", "--batch=9", "--",
+                    "sh", "-c", Self.copying)
+                try #require(exit.code == 0, "\(exit.diagnostics)")
+                return exit.diagnostics
+            }
+            #expect(try await run().contains("40 objects are done"))
+            #expect(try await run().contains("0 objects are done"))
+            try await write(mails(5...7, isSent: true) + mails([41]), to: url)
+            #expect(try await run().contains("4 objects are done"))
+            let there = try await lines("Copy WHERE isThere == true SORT(id ASC)", url)
+            let unsent = try await lines("Mail WHERE isSent == false SORT(id ASC)", url)
+            #expect(there.count == 38 && unsent.count == 38)
+            let consumers = try await Tool.run("consumers", url, "--format=jsonl").lines
+            #expect(consumers.count == 1 && consumers[0].contains(#""name":"copies""#), "\(consumers)")
+            #expect(consumers.first?.contains(#""handled":44"#) == true, "\(consumers)")
+            #expect(try await Tool.run("consumers", url, "--remove=copies").code == 0)
+            #expect(
+                try await Tool.run("consumers", url, "--remove=copies").diagnostics.contains("there is no consumer"))
+        }
+    }
+
+    @Test func commandsAndServersThatAreKilledDoEachRowOnce() async throws {
+        try await withFolder { folder in
+            var generator = SeededGenerator(seed: 33)
+            let port = try ServerProcess.unusedPort()
+            var server = try await ServerProcess.start(folder: folder + "/data", port: port)
+            let url = server.url()
+            let count = 400
+            try await prepare(url, count: count)
+            let arguments = [
+                "run", url, Self.unsent, "--name=mail", "--batch=5", "--workers=2", "--lease=1s", "--", "sh", "-c",
+                Self.sending,
+            ]
+            for round in 0..<8 {
+                let command = try ChildProcess(Tool.path, arguments)
+                let before = try await sentCount(url)
+                let goal = min(count, before + Int.random(in: 5...60, using: &generator))
+                try await wait(for: "row \(goal) in round \(round)") { try await sentCount(url) >= goal }
+                command.signal(SIGKILL)
+                if round % 3 == 1 {
+                    try await server.kill()
+                    server = try await ServerProcess.start(folder: folder + "/data", port: port)
+                }
+                _ = try await command.finish()
+            }
+            let last = try ChildProcess(Tool.path, arguments)
+            try await wait(for: "all rows") { try await lines(Self.unsent, url).isEmpty }
+            last.signal(SIGTERM)
+            let end = try await last.finish()
+            #expect(end.code == 0 && end.diagnostics.contains("objects are done"), "\(end.diagnostics)")
+            #expect(try await sentCount(url) == count)
+            try await server.kill()
+        }
+    }
+
+    @Test func wrongCallsSayWhatWouldBeRight() async throws {
+        try await withServer { server in
+            let url = server.url()
+            try await prepare(url, count: 1)
+            for (arguments, message) in [
+                (["--name=mail"], "COMMAND is missing after --"), (["--", "true"], "--name is missing"),
+                (["--name=mail", "--batch=0", "--", "true"], "--batch is a whole number above 0"),
+                (["--name=mail", "--changes", "--workers=2", "--", "true"], "--changes come one after the other"),
+                (["--name=a/b", "--once", "--", "true"], "cannot be the name of a queue"),
+            ] {
+                let exit = try await Tool.run(["run", url, Self.unsent] + arguments)
+                #expect(exit.code != 0 && exit.diagnostics.contains(message), "\(arguments): \(exit.diagnostics)")
+            }
+            // A program that is not there, and one that prints nonsense, fail the row with the reason.
+            for (program, reason) in [("no-such-program", "cannot start no-such-program"), ("cat", "unknown member")] {
+                _ = try await Tool.run(
+                    "run", url, Self.unsent, "--name=\(program)", "--once", "--attempts=1", "--", program)
+                let dead = try await Tool.run("queues", url, "--dead=\(program)", "--format=jsonl").lines
+                #expect(dead.first?.contains(reason) == true, "\(dead)")
+            }
+        }
+    }
+
+    @Test func anExportPrintsWhatHasChangedSinceTheLast() async throws {
+        try await withFolder { folder in
+            try await withServer { server in
+                let url = server.url()
+                try await prepare(url, count: 30)
+                let place = folder + "/place"
+                func export(_ options: String...) async throws -> [String] {
+                    let exit = try await Tool.run(["export", url, "Mail", "--since=\(place)"] + options)
+                    try #require(exit.code == 0, "\(exit.diagnostics)")
+                    return exit.lines
+                }
+                #expect(try await export().count == 31)
+                #expect(try await export().isEmpty)
+                try await write(mails([3], isSent: true) + [#"{"op":"delete","class":"Mail","key":4}"#], to: url)
+                let changed = try await export()
+                #expect(changed.count == 2, "\(changed)")
+                #expect(changed.contains { $0.contains(#""id":3,"isSent":true"#) })
+                #expect(changed.contains { $0.contains(#""@removed":"deleted","key":4"#) })
+                #expect(try await export().isEmpty)
+                #expect(try await Tool.run("export", url, "Mail", "--format=jsonl").lines.count == 30)
+                try "else".write(toFile: place, atomically: true, encoding: .utf8)
+                let wrong = try await Tool.run("export", url, "Mail", "--since=\(place)")
+                #expect(wrong.code == 1 && wrong.diagnostics.contains("was not made by"), "\(wrong.diagnostics)")
+                let csv = try await Tool.run("export", url, "Mail", "--since=\(place)", "--format=csv")
+                #expect(csv.code == 64, "\(csv.diagnostics)")
+            }
+        }
+    }
+}
