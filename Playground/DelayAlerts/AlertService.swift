@@ -8,7 +8,9 @@ struct AlertService {
     /// Runs until the task is cancelled.
     func run() async throws {
         let late = store.objects(Departure.self).where { $0.delay >= 60 }
-        try await store.consumer("alerts", of: late).run { batch in
+        try await store.consumer("alerts", of: late).run { [store] batch in
+            // What is to be removed has to be in the store.
+            if batch.isReset { _ = try await store.objects(Alert.self).synced() }
             try await batch.commit { transaction in
                 if batch.isReset { try transaction.delete(all: transaction.objects(Alert.self)) }
                 for item in batch.upserts {

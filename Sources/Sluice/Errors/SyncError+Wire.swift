@@ -17,6 +17,8 @@ extension SyncError.Code {
             case .protocolViolation, .unsupportedVersion: .protocolViolation
             case .limitExceeded: .limitExceeded
             case .invalidOperation, .writeRefused: .writeRejected
+            case .jobConflict: .jobConflict
+            case .jobUnfinished: .jobUnfinished
             case .databaseDamaged: .databaseDamaged
             case .internalError, .overloaded, .shuttingDown, .historyChanged: .server
             default: SyncError.Code(description: code.rawValue)

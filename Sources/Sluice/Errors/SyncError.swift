@@ -36,6 +36,11 @@ public struct SyncError: SluiceError, Hashable {
         public static let notPermitted = Code(description: "notPermitted")
         /// The server rejected a write.
         public static let writeRejected = Code(description: "writeRejected")
+        /// What the server keeps of a job is not what the author of a transaction knows; a ``Consumer`` or a ``WorkQueue``
+        /// makes a ``JobError`` of it.
+        public static let jobConflict = Code(description: "jobConflict")
+        /// A row of a queue that a transaction finishes is still a result of its query.
+        public static let jobUnfinished = Code(description: "jobUnfinished")
         /// The peer did not follow the protocol, or speaks another version of it.
         public static let protocolViolation = Code(description: "protocolViolation")
         /// The request exceeds a limit of the server, such as the size of a transaction or the number of subscriptions.

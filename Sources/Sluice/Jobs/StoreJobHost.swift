@@ -173,8 +173,8 @@ struct StoreJobHost: JobHost {
         }
         do { try await core.uploaded(receipt, timeout: nil) } catch let error as SyncError {
             switch error.code {
-            case .init(.jobConflict): throw JobWriteRefusal.moved
-            case .init(.jobUnfinished): throw JobWriteRefusal.unfinished
+            case .jobConflict: throw JobWriteRefusal.moved
+            case .jobUnfinished: throw JobWriteRefusal.unfinished
             default: throw error
             }
         }

@@ -2,7 +2,7 @@ public import Sluice
 public import SluiceModel
 
 extension ServerDatabase {
-    /// Makes a consumer of a query's results. Making it does nothing: ``Consumer/run(_:)`` takes the name.
+    /// Makes a consumer of a query's results. Making it does nothing: `Consumer/run(_:)` takes the name.
     ///
     /// - Parameters:
     ///   - name: names the consumer among those of the database, by which it finds how far it has come.
@@ -17,7 +17,7 @@ extension ServerDatabase {
         Consumer(host(as: user), name, options) { try results.query(in: $0) }
     }
 
-    /// Makes a queue of a query's results. Making it does nothing: ``WorkQueue/run(workers:_:)`` works at rows.
+    /// Makes a queue of a query's results. Making it does nothing: `WorkQueue/run(workers:_:)` works at rows.
     ///
     /// - Parameters:
     ///   - name: names the queue among those of the database; everybody who works at it uses the same.
@@ -42,7 +42,7 @@ extension ServerDatabase {
     public func queues() async throws -> [QueueStatus] { try await host.queues() }
 
     /// Removes what the database keeps of a consumer, its dead letters too. One that runs ends with
-    /// ``JobError/Code/superseded``; one that begins under the name begins with all results.
+    /// `JobError/Code/superseded`; one that begins under the name begins with all results.
     ///
     /// - Throws: `ServerError` when the database cannot be written.
     public func removeConsumer(_ name: String) async throws { try await host.removeConsumer(name) }
@@ -54,14 +54,14 @@ extension ServerDatabase {
         try await host.deadLetters(ofConsumer: name)
     }
 
-    /// The rows of a queue that have failed for good, by key; as ``WorkQueue/dead()``.
+    /// The rows of a queue that have failed for good, by key; as `WorkQueue/dead()`.
     ///
     /// - Throws: `ServerError` when the database cannot be used.
     public func deadRows(ofQueue name: String) async throws -> [DeadLetter] {
         try await host.deadRows(ofQueue: name)
     }
 
-    /// Makes a dead row of a queue due again; as ``WorkQueue/retry(_:)``.
+    /// Makes a dead row of a queue due again; as `WorkQueue/retry(_:)`.
     ///
     /// - Throws: `ServerError` when the database cannot be used.
     public func retryDeadRow(_ object: Identity, ofQueue name: String) async throws {

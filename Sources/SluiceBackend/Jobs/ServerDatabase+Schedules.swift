@@ -18,7 +18,7 @@ public struct ScheduledRun: Sendable {
 
     /// Writes what follows from the run, and that it was done, in one transaction: both or neither.
     ///
-    /// - Throws: what `body` throws; ``JobError/Code/superseded`` if the run was done before, by another process;
+    /// - Throws: what `body` throws; `JobError/Code/superseded` if the run was done before, by another process;
     ///   `ServerError` when the database cannot be written.
     @discardableResult
     public func commit<Result: Sendable>(
@@ -57,7 +57,7 @@ extension ServerDatabase {
     ///   - missed: which of the runs are done that were missed.
     ///   - backoff: how long to wait before a run is tried again.
     ///   - body: does one run.
-    /// - Throws: ``JobError`` for a name that cannot be one; `ServerError` when the database cannot be used.
+    /// - Throws: `JobError` for a name that cannot be one; `ServerError` when the database cannot be used.
     public func every(
         _ period: SchedulePeriod, named name: String, missed: MissedRuns = .latest,
         backoff: Backoff = .exponential(.seconds(1), max: .seconds(300)),

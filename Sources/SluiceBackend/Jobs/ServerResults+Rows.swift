@@ -2,14 +2,14 @@ public import Sluice
 public import SluiceModel
 
 extension ServerResults {
-    /// The results one by one, read in pages; see ``AsyncRows``.
+    /// The results one by one, read in pages; see `AsyncRows`.
     ///
     /// - Parameter page: how many are read at a time.
     public func rows(page: Int = 1_000) -> AsyncRows<Element> {
         AsyncRows(database.host, page: page) { try query(in: $0) }
     }
 
-    /// All results, and then what has changed, in batches; see ``Batches``.
+    /// All results, and then what has changed, in batches; see `Batches`.
     ///
     /// - Parameters:
     ///   - checkpoint: nil to begin with all results.

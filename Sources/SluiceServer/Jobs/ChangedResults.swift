@@ -118,13 +118,11 @@ struct ChangedResults {
     ///
     /// - Parameter read: what was read at which version: the changes of those objects since then.
     /// - Returns: nil if more has changed than can be kept in memory.
-    func differences(
-        after version: UInt64, beyond key: ObjectKey?, read: [Checkpoint.Stretch]
-    ) throws -> [ConsumerChunk.Item]? {
+    func differences(after version: UInt64, read: [Checkpoint.Stretch]) throws -> [ConsumerChunk.Item]? {
         let live = LiveView(query, schema: storage.schema)
         try live.activate(in: storage)
         var items: [ConsumerChunk.Item] = []
-        var begin = key
+        var begin: ObjectKey?
         for stretch in read.isEmpty ? [Checkpoint.Stretch(through: nil, version: version)] : read {
             if let begin, let end = stretch.key, end <= begin { continue }
             guard let found = try differences(of: live, since: stretch.version, from: begin, through: stretch.key)

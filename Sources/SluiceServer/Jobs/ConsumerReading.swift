@@ -71,20 +71,18 @@ enum ConsumerReading {
         read: [Checkpoint.Stretch], in storage: any ServerStorage, _ sizes: ChunkSizes
     ) throws -> ConsumerChunk? {
         let results = ChangedResults(query, in: storage, sizes)
-        var (end, rest): (UInt64, [Checkpoint.Stretch])
-        var items: [ConsumerChunk.Item]
+        var begin = begin
+        let (items, end): ([ConsumerChunk.Item], UInt64)
+        var rest: [Checkpoint.Stretch] = []
         if ChangedResults.isPlain(query) {
             (items, end) = try results.plainChanges(after: version, until: until, beyond: key, read: read)
-            rest = read.contains { $0.version > end } ? read : []
+            if read.contains(where: { $0.version > end }) { rest = read }
         } else {
-            guard let found = try results.differences(after: version, beyond: key, read: read) else { return nil }
-            items = found
-            end = until ?? storage.version
-            rest = []
-            // The first objects were given as of an earlier version than these.
-            if let until, let key, until < storage.version {
-                rest = [.init(through: key, version: until), .init(through: nil, version: storage.version)]
-            }
+            // What is found is as of now, so each object is given since the version as of which it was handled.
+            let handled = read.handling(through: key, asOf: until, others: version)
+            begin.place = .changes(after: version, until: nil, key: nil, read: handled)
+            guard let found = try results.differences(after: version, read: handled) else { return nil }
+            (items, end) = (found, storage.version)
         }
         var chunk = chunk(query, begin, until: end, in: storage)
         chunk.items = items
@@ -146,6 +144,22 @@ struct ResultPage: Sendable {
         }
         let rows = try source.results(of: query).map(\.row).sorted { $0.key < $1.key }
         return Array(rows.drop { row in key.map { row.key <= $0 } ?? false }.prefix(sizes.rowCountMax))
+    }
+}
+
+extension [Checkpoint.Stretch] {
+    /// The stretches where some objects were handled once more.
+    ///
+    /// - Parameters:
+    ///   - key: up to which key they were.
+    ///   - version: as of which version; nil, as for the key, if none were.
+    ///   - other: as of which version the others were handled, where no stretch says so.
+    fileprivate func handling(
+        through key: ObjectKey?, asOf version: UInt64?, others other: UInt64
+    ) -> [Checkpoint.Stretch] {
+        guard let key, let version else { return self }
+        let others = isEmpty ? [.init(through: nil, version: other)] : self
+        return [.init(through: key, version: version)] + others.filter { $0.key.map { $0 > key } ?? true }
     }
 }
 
