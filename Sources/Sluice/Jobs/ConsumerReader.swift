@@ -188,7 +188,14 @@ final class ConsumerReader: Sendable {
         let former = state.withLock { $0.stored.wireBytes() }
         let write = JobWrite(ConsumerState.key(name), .set(.never, value: next.wireBytes()), if: .value(former))
         let result: Result
-        do { result = try await host.write([write] + jobs, body) } catch is JobWriteRefusal { throw superseded }
+        do { result = try await host.write([write] + jobs, body) } catch is JobWriteRefusal {
+            // Another one has the name, or a commit has arrived whose outcome nobody knew.
+            try await rewind()
+            throw JobError(
+                .batchOver,
+                "an earlier commit of the consumer '\(name)' was stored after all, so this batch was committed before: "
+                    + "take the next one")
+        }
         state.withLock { $0.stored = next }
         return result
     }

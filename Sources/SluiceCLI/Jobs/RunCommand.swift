@@ -163,6 +163,14 @@ private struct JobPrograms: Sendable {
     }
 
     private func run(_ input: [UInt8], id: String) async throws -> WorkQueue<Record>.Completion {
+        do { return try await completion(of: input, id: id) } catch {
+            // Where the job keeps it, nobody looks while it runs.
+            if !Task.isCancelled { Diagnostics.report("\(id): \(Program.failure(of: error).message)") }
+            throw error
+        }
+    }
+
+    private func completion(of input: [UInt8], id: String) async throws -> WorkQueue<Record>.Completion {
         let exit = try await program.run(input, environment: [("SLUICE_JOB", name), ("SLUICE_BATCH", id)])
         try Task.checkCancellation()
         switch exit.code {
