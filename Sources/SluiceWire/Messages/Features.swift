@@ -5,8 +5,11 @@ package struct Features: OptionSet, Hashable, Sendable {
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// All that this version knows: so far nothing, since whatever there is belongs to version 1 of the protocol.
-    package static let all: Features = []
+    /// Queries may ask for what is computed over everything that they match: their total.
+    package static let aggregates = Features(rawValue: 1 << 1)
+
+    /// All that this version knows.
+    package static let all: Features = [.aggregates]
 }
 
 /// Versions of the protocol.
