@@ -70,6 +70,9 @@ enum Row: String, CaseIterable {
     case listEdits = "M2"
     case watchedBootstrap = "P1"
     case paging = "P2"
+    case countedViews = "C1"
+    case totals = "C2"
+    case growing = "C4"
     case consumerReading = "J1"
     case consumerMemory = "J2"
     case consumerRestart = "J3"
@@ -129,6 +132,9 @@ enum Row: String, CaseIterable {
         case .listEdits: "an offline backlog on one list"
         case .watchedBootstrap: "watching a bootstrap"
         case .paging: "a job that reads page by page"
+        case .countedViews: "one commit beside many counts"
+        case .totals: "keeping a window and its total right"
+        case .growing: "a list that grows"
         case .consumerReading: "reading all results in pages"
         case .consumerMemory: "the memory of reading all results"
         case .consumerRestart: "a consumer that begins again"
@@ -178,6 +184,9 @@ enum Row: String, CaseIterable {
         case .listEdits: try await ListBacklogRow(workbench).measure()
         case .watchedBootstrap: try await WatchedBootstrapRow(workbench).measure()
         case .paging: try await PagingRow(workbench).measure()
+        case .countedViews: try ViewsRow(workbench).measureCounts()
+        case .totals: try TotalsRow(workbench).measure()
+        case .growing: try await GrowingRow(workbench).measure()
         case .consumerReading: try await JobsRow(workbench).reading()
         case .consumerChanges: try await JobsRow(workbench).changes()
         case .workQueue: try await JobsRow(workbench).queue()

@@ -26,6 +26,11 @@ struct ViewsRow {
 
     func measure() throws -> [Measurement] { try (Self.kinds + Self.residualKinds).flatMap { try measure($0) } }
 
+    /// C1: one commit beside many views that count what matches, and hold none of it.
+    func measureCounts() throws -> [Measurement] {
+        try Self.countedKinds.flatMap { try measure($0, as: .countedViews) }
+    }
+
     /// A number of a view, different in each round.
     private static func target(_ round: Int, _ count: Int) -> Int { round * 7_919 % count }
 
@@ -88,6 +93,19 @@ struct ViewsRow {
             change: { round, _ in (ViewsWorld.flight, 500, "delay", .int(Int64(500 + round))) }, isWindow: true),
     ]
 
+    private static let countedKinds: [Kind] = [
+        Kind(
+            name: "a count by equality",
+            query: { "Flight WHERE carrier == 'c\($0)' LIMIT(0) EXCLUDE(origin, plane) TOTAL" },
+            change: flight("carrier") { .string("c\($0)") }, counts: [1_000, 100_000, 1_000_000]),
+        Kind(
+            name: "a count of a range",
+            query: {
+                "Flight WHERE distance BETWEEN {\($0 * 10), \($0 * 10 + 9)} LIMIT(0) EXCLUDE(origin, plane) TOTAL"
+            },
+            change: flight("distance") { .int(Int64($0 * 10 + 5)) }, counts: [1_000, 100_000, 1_000_000]),
+    ]
+
     /// Kinds that no condition on a property of the results describes.
     private static let residualKinds: [Kind] = [
         Kind(
@@ -126,7 +144,7 @@ struct ViewsRow {
         var byteCount = 0.0
     }
 
-    private func measure(_ kind: Kind) throws -> [Measurement] {
+    private func measure(_ kind: Kind, as row: Row = .views) throws -> [Measurement] {
         let counts =
             workbench.options.isQuick
             ? [20, 80] : kind.counts ?? (kind.isWindow ? [1_000, 10_000] : [1_000, 10_000, 100_000])
@@ -136,14 +154,14 @@ struct ViewsRow {
         let title = "\(kind.name), \(Double(most).shown) views"
         return [
             Measurement(
-                .views, "\(title): to find", ours: many.find, floor: few.find, unit: "µs", goal: .atMost(10)),
+                row, "\(title): to find", ours: many.find, floor: few.find, unit: "µs", goal: .atMost(10)),
             Measurement(
-                .views, "\(title): find and apply, beside \(Double(counts[0]).shown)", ours: many.find + many.apply,
+                row, "\(title): find and apply, beside \(Double(counts[0]).shown)", ours: many.find + many.apply,
                 floor: few.find + few.apply, unit: "µs", goal: .ratioAtMost(1.5)),
             Measurement(
-                .views, "\(title): found", ours: many.found, unit: "views", goal: .atMost(max(4, few.found * 1.5))),
+                row, "\(title): found", ours: many.found, unit: "views", goal: .atMost(max(4, few.found * 1.5))),
             Measurement(
-                .views, "\(title): memory of a view", ours: many.byteCount, unit: "bytes",
+                row, "\(title): memory of a view", ours: many.byteCount, unit: "bytes",
                 goal: kind.context == nil ? .none : .atMost(1_024)),
         ]
     }

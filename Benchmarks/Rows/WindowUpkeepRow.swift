@@ -69,17 +69,20 @@ struct WindowUpkeepRow {
 }
 
 /// A database of rows with a rank, and a window over it.
-private final class WindowUpkeepWorld {
+final class WindowUpkeepWorld {
     private let schema: Schema
     private let storage: SQLiteServerStorage
     private let view: LiveView
     private let index: ViewIndex
     private var version: UInt64 = 0
+    /// How long the view took to read its rows, and to count if it does.
+    let openingTime: Duration
 
     /// - Parameters:
     ///   - rowCount: how many rows there are, numbered from 0, with twice their numbers as ranks.
     ///   - isIndexed: whether the rank has an index.
-    init(rowCount: Int, limit: Int, isIndexed: Bool) throws {
+    ///   - hasTotal: whether the window counts what matches.
+    init(rowCount: Int, limit: Int, isIndexed: Bool, hasTotal: Bool = false) throws {
         let schema = try Schema([
             ClassSchema(
                 "Entry", primaryKey: "number",
@@ -98,9 +101,11 @@ private final class WindowUpkeepWorld {
             }
         }
         let query = try Query.parse(
-            "TRUEPREDICATE SORT(rank ASC) LIMIT(\(limit))", className: "Entry", schema: schema)
-        view = LiveView(query, schema: schema)
-        try view.activate(in: storage)
+            "TRUEPREDICATE SORT(rank ASC) LIMIT(\(limit))\(hasTotal ? " TOTAL" : "")", className: "Entry",
+            schema: schema)
+        let view = LiveView(query, schema: schema)
+        openingTime = try ContinuousClock().measure { try view.activate(in: storage) }
+        self.view = view
         index = ViewIndex(schema: schema)
         index.insert(view)
     }
@@ -167,6 +172,11 @@ private final class WindowUpkeepWorld {
     }
 
     var shown: [ObjectRef] { view.heldRoots ?? [] }
+
+    /// How many rows match; nil if they are not counted.
+    var total: Int? { view.matchCount }
+
+    func expectedTotal() throws -> Int { try storage.matchCount(of: view.query) }
 
     func expected() throws -> [ObjectRef] {
         Array(try storage.roots(matching: view.query, after: nil).prefix(view.query.limit ?? .max))

@@ -20,6 +20,9 @@ internal import SluiceModel
     public private(set) var status: SubscriptionStatus
     /// Whether ``elements`` are what the server says.
     public private(set) var freshness = Freshness.cached(since: nil)
+    /// How many objects match the query, whatever its limit; nil unless it asks for its total (`withTotal()`), and until
+    /// the server has said it. It is always that of the same commit as ``elements``.
+    public private(set) var total: Int?
     /// Why objects are missing in ``elements``.
     public private(set) var unreadable: [ModelError] = []
 
@@ -27,6 +30,11 @@ internal import SluiceModel
     @ObservationIgnored package private(set) var decodedCount = 0
     @ObservationIgnored private var known: [ObjectID: Element] = [:]
     @ObservationIgnored private var token: NotificationToken?
+    /// What was observed before ``loadMore(_:)``, until the server has answered what is observed now.
+    @ObservationIgnored private var former: NotificationToken?
+    @ObservationIgnored private var results: Results<Element>
+    /// Counts what is observed, so that nothing comes from what was observed before.
+    @ObservationIgnored private var round = 0
 
     /// Begins to observe.
     ///
@@ -34,7 +42,30 @@ internal import SluiceModel
     ///   `StoreError` when the store is closed, or within a write.
     public init(_ results: Results<Element>) throws {
         status = SubscriptionStatus(state: .pending)
-        token = try results.observe(isolation: MainActor.shared) { [weak self] change in self?.receive(change) }
+        self.results = results
+        token = try observe()
+    }
+
+    private func observe() throws -> NotificationToken {
+        round += 1
+        return try results.observe(isolation: MainActor.shared) { [weak self, round] change in
+            if self?.round == round { self?.receive(change) }
+        }
+    }
+
+    /// Shows more of the first results: the limit of the query grows. What is shown stays until there is more, and the
+    /// server sends no more than that. Without a limit nothing happens, since everything is shown.
+    ///
+    /// - Parameter count: by how many the limit grows.
+    /// - Throws: as ``init(_:)``.
+    public func loadMore(_ count: Int) throws {
+        guard let grown = try results.growing(by: count), let token else { return }
+        results = grown
+        let next = try observe()
+        // It is the basis from which the server goes on.
+        former?.stop()
+        former = token
+        self.token = next
     }
 
     /// The number of objects.
@@ -54,14 +85,22 @@ internal import SluiceModel
     ///   - stopSyncing: whether to end the subscription.
     ///   - purgeLocal: whether to remove the query's objects from the store.
     public func stop(stopSyncing: Bool = true, purgeLocal: Bool = true) {
+        endFormer()
         token?.stop(stopSyncing: stopSyncing, purgeLocal: purgeLocal)
         token = nil
     }
 
+    private func endFormer() {
+        former?.stop(stopSyncing: true, purgeLocal: true)
+        former = nil
+    }
+
     /// Takes in an event. Only objects that are new or have changed are decoded.
     private func receive(_ change: Change<Element>) {
+        if change.state == .complete || change.state == .error { endFormer() }
         if status != change.subscription { status = change.subscription }
         if freshness != change.freshness { freshness = change.freshness }
+        if total != change.total { total = change.total }
         let errors = change.results.unreadable
         if unreadable != errors { unreadable = errors }
         guard change.isInitial || change.changesResults else { return }

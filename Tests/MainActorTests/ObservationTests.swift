@@ -96,6 +96,32 @@ final class MainCounter {
         #expect(await alerts.numbers == [7])
     }
 
+    @Test func aListLoadsMoreWithoutLosingWhatItShows() async throws {
+        for number in 1...12 { try await write(number, delay: 100) }
+        try await writer.uploaded()
+        let list = try LiveResults(late.limit(3).withTotal())
+        try await wait { list.count == 3 && list.total == 12 }
+        var counts: [Int] = []
+        for more in [3, 2, 30] {
+            try list.loadMore(more)
+            #expect(list.count >= 3)
+            let wanted = min(12, (counts.last ?? 3) + more)
+            try await wait { list.count == wanted && list.status.state == .complete }
+            counts.append(list.count)
+        }
+        #expect(counts == [6, 8, 12] && list.elements.map(\.number) == Array(1...12))
+        // It is one query that is in sync, and goes on being current.
+        try await wait { (try? store.subscriptions().count) == 1 }
+        try await write(0, delay: 100)
+        try await wait { list.count == 13 && list[0].number == 0 && list.total == 13 }
+        list.stop()
+        try list.loadMore(3)
+        #expect(list.count == 13)
+        let whole = try LiveResults(late)
+        try whole.loadMore(3)
+        try await wait { whole.count == 13 }
+    }
+
     @Test func whatAQueryLacksIsSaidAtOnce() async throws {
         #expect(throws: QueryError.self) {
             _ = try store.objects(Departure.self).filter("nothing == 1").observe(isolation: MainActor.shared) { _ in }

@@ -19,6 +19,7 @@ final class ObservationMirror {
     private var held: [(list: ResultList, rows: [Row])] = []
     private var isStarted = false
     private var status: SubscriptionStatus?
+    private var total: Int?
     private(set) var failure: String?
     private let step: () -> Step
 
@@ -35,7 +36,12 @@ final class ObservationMirror {
         }
         isStarted = true
         if let limit = query.limit, event.list.visibleCount > limit { fail("\(event.list.visibleCount) results") }
-        if event.change.isEmpty, !event.isInitial, event.status == status { fail("an event that says nothing") }
+        if event.change.isEmpty, !event.changesTotal, !event.isInitial, event.status == status {
+            fail("an event that says nothing")
+        }
+        if event.changesTotal != (event.total != total) { fail("an event tells wrongly whether the total changes") }
+        if let total = event.total, total < event.list.visibleCount { fail("a total below what is shown") }
+        total = event.total
         if event.removed.count != event.change.deletions.count { fail("removed objects do not go with deletions") }
         for (deletion, object) in zip(event.change.deletions, event.removed)
         where !entries.indices.contains(deletion.index) || entries[deletion.index].object != object {
@@ -67,7 +73,7 @@ final class ObservationMirror {
     }
 
     private func checkOrigin(_ event: ResultEvent) {
-        if event.isInitial || event.change.isEmpty {
+        if event.isInitial || event.change.isEmpty && !event.changesTotal {
             if event.remote != nil { fail("an event without change has a remote") }
         } else if !isLagging {
             switch step() {
@@ -84,14 +90,19 @@ final class ObservationMirror {
 
     func becomeReady() { awaitsReady = false }
 
-    /// Compares the observed results with those that a fetch returns.
-    func check(_ list: ResultList) throws {
+    /// Compares the observed results and their total with those that a fetch returns.
+    func check(_ list: ResultList, total: Int?) throws {
         if held.contains(where: { list, rows in list.visible.map(list.row) != rows }) {
             fail("results that were held read as others")
         }
         if let failure { throw SimulationFailure(failure) }
         guard !isLagging else { return }
         let visible = Array(list.visible)
+        guard self.total == total.map({ max($0, visible.count) }) else {
+            throw SimulationFailure(
+                "observer of '\(query)' has the total \(self.total.map(String.init) ?? "nothing"), and fetching gives "
+                    + "\(total.map(String.init) ?? "nothing")")
+        }
         guard areEqual(entries, visible) else {
             throw SimulationFailure(
                 "observer of '\(query)' has \(entries.map(\.object.key)), and fetching gives \(visible.map(\.object.key))"

@@ -2,6 +2,7 @@ import SluiceModel
 import SluiceQuery
 import SluiceServer
 import SluiceStorage
+import SluiceViews
 import SluiceWire
 import TestSupport
 
@@ -15,6 +16,7 @@ struct SimulatedBackend {
     /// The queries that the backend observes.
     private static let queries = [
         "User WHERE age > 2", "Car WHERE name == 'a' SORT(name ASC) LIMIT(3) EXCLUDE(owners, dealer)", "Dealer",
+        "User WHERE best.age > 1 SORT(age DESC) LIMIT(2) EXCLUDE(friends, best) TOTAL",
     ]
 
     /// What an observer of the backend was told, and what it makes of that.
@@ -22,6 +24,7 @@ struct SimulatedBackend {
         let text: String
         let inbox: ChangeInbox
         var rows: [ObjectRef: Row] = [:]
+        var total: Int?
     }
 
     private var mirrors: [Mirror] = []
@@ -122,6 +125,10 @@ struct SimulatedBackend {
             let query = try Query.parse(mirrors[index].text, schema: objects.schema)
             let stored = try objects.results(of: query)
             let told = mirrors[index].rows
+            let total = query.countsMatches ? try objects.matchCount(of: query) : nil
+            guard mirrors[index].total == total else {
+                throw SimulationFailure("the backend observes a total of \(query) that is not \(total ?? -1)")
+            }
             let isSame =
                 stored.count == told.count
                 && stored.allSatisfy { object, row in
@@ -146,6 +153,7 @@ struct SimulatedBackend {
     }
 
     private mutating func take(_ change: ObservedChange, at index: Int) throws {
+        mirrors[index].total = change.total ?? mirrors[index].total
         for (object, outcome) in change.objects {
             let known = mirrors[index].rows[object]
             switch outcome {

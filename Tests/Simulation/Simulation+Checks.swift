@@ -35,7 +35,9 @@ extension Simulation {
             guard checked.contains(mirror.query.hash) else {
                 throw SimulationFailure("client \(client.index) observes '\(mirror.query)' without a subscription")
             }
-            try naming(client) { try mirror.check(storage.results(of: mirror.query)) }
+            try naming(client) {
+                try mirror.check(storage.results(of: mirror.query), total: storage.total(of: mirror.query))
+            }
         }
         try checkOutbox(client)
         // It reads everything that the store has, so it is looked at now and then, and at rest.

@@ -42,9 +42,10 @@ package final class Simulation {
         let clock = SimulatedClock()
         self.clock = clock
         var generator = SeededGenerator(seed: plan.seed ^ 0xC0FFEE)
-        queryTexts = (0..<options.queryCount).map { _ in
+        let texts = (0..<options.queryCount).map { _ in
             SimulationWorld.queryText(clientCount: options.clientCount, &generator)
         }
+        queryTexts = texts + texts.compactMap(SimulationWorld.grown)
         var rules = SeededGenerator(seed: plan.seed ^ 0x5EC5E7)
         issuer.lifetime = options.tokenLifetime
         conditions = (0..<options.clientCount).map { index in

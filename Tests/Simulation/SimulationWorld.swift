@@ -220,6 +220,31 @@ struct SimulationWorld {
         }
     }
 
+    /// A place in an order, by values that objects may have, and the key of one.
+    private static func place(in sort: String, _ key: ObjectKey, _ generator: inout SeededGenerator) -> String {
+        var values = sort.split(separator: ",").map { part in
+            let path = part.drop { $0 == " " }.prefix { $0 != " " }
+            return switch path.split(separator: ".").last {
+            case "name", "city", "text": generator.pick(["'a'", "'b'", "NULL"])
+            case "code": "'\(generator.pick(["D0", "D1"]))'"
+            default: "\(generator.below(10))"
+            }
+        }
+        switch key {
+        case .int(let number): values.append("\(number)")
+        case .string(let text): values.append("'\(text)'")
+        case .uuid, .id: values.append("oid(\(key.value))")
+        }
+        return " \(generator.pick(["AFTER", "BEFORE"]))(\(values.joined(separator: ", ")))"
+    }
+
+    /// The text of a query that asks for more of the same first results; nil if it has not one limit.
+    static func grown(_ text: String) -> String? {
+        let parts = text.split(separator: " LIMIT(", omittingEmptySubsequences: false)
+        guard parts.count == 2, let limit = Int(parts[1].prefix { $0 != ")" }) else { return nil }
+        return "\(parts[0]) LIMIT(\(limit + 4)\(parts[1].drop { $0 != ")" })"
+    }
+
     /// Makes the text of a query. Some combinations are not valid queries.
     static func queryText(clientCount: Int, _ generator: inout SeededGenerator) -> String {
         let (name, clauses) = generator.pick(clauses)
@@ -228,12 +253,19 @@ struct SimulationWorld {
             return "OBJECT(\(identity.objectID))"
         }
         var text = "\(name) WHERE \(generator.pick(clauses.predicates))"
-        if generator.chance(40) { text += " SORT(\(generator.pick(clauses.sorts)))" }
+        if generator.chance(40) {
+            let sort = generator.pick(clauses.sorts)
+            text += " SORT(\(sort))"
+            if generator.chance(20) {
+                text += place(in: sort, key(ofClass: name, clientCount: clientCount, &generator), &generator)
+            }
+        }
         if generator.chance(20) { text += " DISTINCT(\(generator.pick(clauses.groups)))" }
         if generator.chance(50) { text += " LIMIT(\(generator.pick([1, 2, 3, 5, 8])))" }
         if generator.chance(15) { text += " SORT(\(generator.pick(clauses.sorts)))" }
         if generator.chance(5) { text += " LIMIT(\(generator.pick([1, 2, 3])))" }
         if generator.chance(60) { text += " EXCLUDE(\(generator.pick(clauses.exclusions)))" }
+        if generator.chance(25) { text += " TOTAL" }
         return text
     }
 }

@@ -34,6 +34,39 @@ struct SubscriptionCheck {
         try checkMembers(view.snapshot)
         for (object, included) in view.snapshot.included { try checkContents(object, included) }
         try checkResults(view.snapshot)
+        try checkTotal(view.snapshot)
+    }
+
+    /// What the server has said is right at the client's version, and what is shown has the pending writes in it.
+    private func checkTotal(_ snapshot: ViewSnapshot) throws {
+        guard record.figures == snapshot.total.map({ [.int(Int64($0))] }) else {
+            throw fail("was told \(record.figures ?? []) of its total \(snapshot.total.map(String.init) ?? "nothing")")
+        }
+        guard let total = snapshot.total else { return }
+        var images: [ObjectRef: Row?] = [:]
+        for object in pending {
+            let image: Row? = if case .row(let image)? = try storage.baseImage(of: object) { image } else { nil }
+            images[object] = .some(image)
+        }
+        let former = OverlaidObjects(images, over: storage)
+        let evaluator = Evaluator(query, schema: storage.schema)
+        // The objects outside of the query's section count, too.
+        let counting = Evaluator(query.condition, schema: storage.schema)
+        func isMatch(_ object: ObjectRef, _ source: any ObjectSource) throws -> Int? {
+            guard let row = try source.row(object) else { return 0 }
+            guard try evaluator.isJudgeable(row, in: source) else { return nil }
+            return try counting.matches(row, in: source) ? 1 : 0
+        }
+        let effect = try decidedHere().reduce(0) { sum, object in
+            guard object.classIndex == query.classIndex, let now = try isMatch(object, storage),
+                let was = try isMatch(object, former)
+            else { return sum }
+            return sum + now - was
+        }
+        let shown = try storage.total(of: query)
+        guard shown == total + effect else {
+            throw fail("shows the total \(shown.map(String.init) ?? "nothing") and should show \(total + effect)")
+        }
     }
 
     private func fail(_ message: String) -> SimulationFailure {

@@ -82,7 +82,8 @@ struct RenderingTests {
             isInitial: true, state: "pending", inserted: [], updated: [], removed: [], count: 0, remote: nil)
         #expect(
             String(decoding: try local.bytes(RecordRenderer()), as: UTF8.self)
-                == #"{"type":"initial","state":"pending","inserted":[],"updated":[],"removed":[],"count":0,"remote":null}"#
+                == #"{"type":"initial","state":"pending","inserted":[],"updated":[],"removed":[],"#
+                + #""count":0,"total":null,"remote":null}"#
                 + "\n")
         let remote = ChangeLine(
             isInitial: false, state: "complete", inserted: [try car], updated: [], removed: [(id, "filter")], count: 1,

@@ -75,7 +75,7 @@ import Testing
             }
         }
         #expect(compared > 60, "seed \(seed): only \(compared) queries were accepted")
-        #expect(hidden > 15, "seed \(seed): only \(hidden) queries had other results")
+        #expect(hidden > 10, "seed \(seed): only \(hidden) queries had other results")
     }
 
     /// What a reader may not read has no influence on what the reader finds: a query that reads it is refused, and any
@@ -108,7 +108,10 @@ import Testing
             for world in [world, other] {
                 let select = SQLCompiler(schema: schema).select(read)
                 let found = try world.keys(world.database().integers(select), ofClass: classIndex)
-                #expect(try world.evaluate(read) == expected && found == expected, "seed \(seed): \(query)")
+                let evaluated = try world.evaluate(read)
+                #expect(
+                    evaluated == expected && found == expected,
+                    "seed \(seed): \(query): \(evaluated), SQL \(found), naively \(expected)")
             }
         }
         #expect(taken > 30 && refused > 20 && wouldTell > 5, "seed \(seed): \(taken), \(refused), \(wouldTell)")
@@ -119,14 +122,15 @@ import Testing
         "DISTINCT", "LIMIT", "ALL ", "ANY ", " IN ", " == {",
     ]
 
-    /// A query and its negation divide the objects between them.
+    /// A query's condition and its negation divide the objects between them.
     private func checkNegation(
         of query: Query, _ syntax: QuerySyntax, _ world: TestWorld, _ schema: Schema, _ context: Comment
     ) throws {
         // A query that is within the limit of nesting may exceed it with NOT around it.
         let negated = QuerySyntax(syntax.target, where: .not(syntax.predicate))
         guard let negation = try? Query(negated, schema: schema) else { return }
-        let evaluators = [query, negation].map { Evaluator($0, schema: schema) }
+        let condition = try Query(QuerySyntax(syntax.target, where: syntax.predicate), schema: schema)
+        let evaluators = [condition, negation].map { Evaluator($0, schema: schema) }
         for (object, row) in world.rows where object.classIndex == query.classIndex {
             let answers = try evaluators.map { try $0.matches(row, in: world) }
             #expect(answers[0] != answers[1], "\(context), object \(row.key)")

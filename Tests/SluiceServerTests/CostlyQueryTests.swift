@@ -173,6 +173,41 @@ import Testing
         #expect(Set(found.keys) == expected, "\(query)")
     }
 
+    /// A total is counted beside the writer, with what is written meanwhile, and by one window for those of other lengths
+    /// and orders.
+    @Test func aTotalIsCountedBesideTheWriterAndOnceForAllWindowsOfItsCondition() throws {
+        let bench = try Bench()
+        func totals(_ connection: UInt64) -> [Value?] {
+            (bench.received[connection] ?? []).flatMap { message -> [Value?] in
+                switch message {
+                case .complete(let complete): [complete.figures?.first]
+                case .commit(let commit): commit.figures.map(\.values.first)
+                default: []
+                }
+            }
+        }
+        let condition = "Plane WHERE seats * 7 == 7"
+        try bench.subscribe(2, ["\(condition) SORT(id) LIMIT(2) TOTAL"])
+        try bench.work()
+        let preparation = try #require(bench.engine.takePreparation())
+        try bench.write(0..<5, seats: 2)
+        preparation.run()
+        try bench.handle(.prepared(preparation))
+        try bench.work()
+        #expect(totals(2) == [.int(995)])
+
+        try bench.subscribe(3, ["\(condition) SORT(id DESC) LIMIT(0) TOTAL", "\(condition) LIMIT(0) TOTAL"])
+        try bench.work()
+        // To count them again would take a preparation.
+        #expect(bench.engine.takePreparation() == nil)
+        #expect(totals(3) == [.int(995), .int(995)])
+        try bench.write(900..<901, seats: 2)
+        #expect(totals(2).last == .int(994) && totals(3).last == .int(994))
+        // Once nobody counts any more, the next one does.
+        for connection in [2, 3] as [UInt64] { try bench.handle(.closed(bench.session(connection))) }
+        #expect(bench.engine.hub.filedCount == 0)
+    }
+
     @Test func hundredsOfCostlyQueriesInOneFrameHoldUpNobody() throws {
         let bench = try Bench()
         try bench.subscribe(2, (1...300).map { "Plane WHERE seats * \($0) == 3" })

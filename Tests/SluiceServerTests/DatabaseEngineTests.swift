@@ -70,6 +70,24 @@ struct DatabaseEngineTests {
         #expect(try bench.open(identity, version: 3, options: .readOnly).opened.outcome == .reset)
     }
 
+    @Test func aClientThatHasNotSaidThatItKnowsTotalsIsRefusedOne() throws {
+        let bench = try Bench()
+        let id = SessionID(connection: 90, session: 1)
+        var open = ClientMessage.Open(session: 1, path: "planes", schema: bench.planeSchema)
+        open.features = []
+        _ = try bench.handle([.open(id, open, User(id: nil, mayExtendSchema: true))])
+        func subscribe(_ number: UInt64, _ query: String) -> DatabaseEvent {
+            .messages(id, [.subscribe(.init(session: 1, subscription: number, query: query))])
+        }
+        let refused = try bench.handle([subscribe(1, "Plane LIMIT(2) TOTAL")])
+        guard case .subscriptionError(let error)? = refused.first else {
+            return #expect(Bool(false), "not refused: \(refused)")
+        }
+        #expect(error.code == .invalidQuery && error.message.contains("TOTAL"))
+        let served = try bench.handle([subscribe(2, "Plane LIMIT(2)")]) + bench.work()
+        #expect(served.contains { if case .complete(let complete) = $0 { complete.figures == nil } else { false } })
+    }
+
     @Test func aQueryThatTakesTooMuchIsRefusedAndTheSessionGoesOn() throws {
         var limits = DatabaseLimits()
         limits.queryStepCountMax = 100_000

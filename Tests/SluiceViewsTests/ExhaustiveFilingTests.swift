@@ -113,6 +113,12 @@ import Testing
                 "Item WHERE name == 'a' SORT(count DESC) LIMIT(1)",
             ]),
         Kind(
+            name: "totals",
+            queries: [
+                "Item WHERE count > 1 SORT(count ASC) LIMIT(1) TOTAL", "Item SORT(name DESC) LIMIT(1) TOTAL",
+                "Item WHERE main.weight > 1 LIMIT(1) TOTAL", "Item WHERE name == 'a' SORT(count DESC) LIMIT(0) TOTAL",
+            ], contexts: [["Item WHERE name != 'b'"], ["Item WHERE main.weight == 1", "Part WHERE weight < 3"]]),
+        Kind(
             name: "links of results alone", queries: ["Item WHERE count > 0", "Item SORT(count ASC) LIMIT(1)"],
             excluded: "parts, main.next"),
         Kind(

@@ -62,10 +62,13 @@ import Testing
         "User WHERE age > 0 LIMIT(2)", "User WHERE age > 0 SORT(age ASC, name DESC) LIMIT(2)",
         "User WHERE age > 0 SORT(age ASC) LIMIT(0)", "User WHERE age > 0 SORT(age DESC) DISTINCT(age)",
         "User WHERE age > 0 SORT(age ASC) LIMIT(3) SORT(name ASC) LIMIT(2)",
+        "User WHERE age > 0 SORT(age ASC) LIMIT(1) TOTAL", "User WHERE age > 0 LIMIT(0) TOTAL",
+        "User WHERE age > 0 SORT(age ASC) TOTAL",
     ])
     func everyCommitOfTwoObjectsLeadsToWhatTheOracleSays(text: String) throws {
         let states: [Int?] = [nil, 0, 1, 2]
-        let query = try TestSchema.query("\(text) EXCLUDE(friends, best)")
+        let clauses = text.hasSuffix(" TOTAL") ? "EXCLUDE(friends, best) TOTAL" : "EXCLUDE(friends, best)"
+        let query = try TestSchema.query("\(text) \(clauses)")
         let shape = ViewShape(query.form, in: query.context, schema: source.schema)
         for state in 0..<64 {
             for pair in [[0, 1], [1, 2]] {

@@ -31,7 +31,7 @@ import Testing
                 Property("doors", .scalar(.int), default: .int(4)), Property("dealer", .link("Dealer")),
             ])
         let schema = try Schema([car, try ClassSchema("Dealer", properties: [Property("name", .scalar(.string))])])
-        let hello = ClientMessage.hello(.init(features: .all, agent: "example/1"))
+        let hello = ClientMessage.hello(.init(features: [], agent: "example/1"))
         let open = ClientMessage.open(
             .init(
                 session: 1, path: "cars", credentials: [Credentials(.token, Array("abc".utf8))],

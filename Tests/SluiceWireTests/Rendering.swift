@@ -15,9 +15,11 @@ enum Rendering {
             "commit \(commit.header.session) \(commit.header.version) \(commit.header.acceptedAt.microseconds) "
                 + (commit.header.acknowledged.map { "\($0)" } ?? "none") + " "
                 + commit.blocks.map { "\($0.subscriptions) \(content($0.content))" }.joined(separator: " ")
+                + commit.figures.map { " \($0.subscriptions) \(figures($0.values))" }.joined()
         case .complete(let complete):
             "complete \(complete.session) \(complete.subscription) \(complete.version) "
                 + "\(complete.acceptedAt.microseconds) \(complete.kind.rawValue)"
+                + (complete.figures.map { " " + figures($0) } ?? "")
         case .opened(let opened): "opened \(opened.session) \(opened.schema.map(schema) ?? "as declared")"
         case .schema(let session, let own): "schema \(session) \(schema(own))"
         case .hello: "hello 0"
@@ -69,6 +71,10 @@ enum Rendering {
         }
         return "authors[\(authors.joined(separator: ","))] rows[\(rows.joined(separator: ";"))] "
             + "left[\(departures.joined(separator: ";"))]"
+    }
+
+    private static func figures(_ values: [Value]) -> String {
+        "figures[" + values.map { value($0) }.joined(separator: ",") + "]"
     }
 
     private static func value(_ value: Value) -> String {

@@ -118,7 +118,9 @@ extension SampleGenerator {
                     isWhole: generator.bool(), digest: generator.maybe { $0.id() })
             }
             return .subscribe(
-                .init(session: session, subscription: number(), query: text(), resume: resume))
+                .init(
+                    session: session, subscription: number(), query: text(), resume: resume,
+                    basis: resume == nil ? maybe { $0.number() } : nil))
         case 4: return .unsubscribe(session: session, subscription: number())
         case 5: return .upload(session: session, changesets: many(upTo: 3) { $0.changeset() })
         case 6: return .credit(session: session, pages: number())
@@ -191,12 +193,18 @@ extension SampleGenerator {
                         ServerMessage.SubscriptionBlock(
                             subscriptions: generator.many(upTo: 3) { $0.number() }, content: generator.viewBlock()
                         )
+                    },
+                    figures: many(upTo: 2) { generator in
+                        ServerMessage.SubscriptionFigures(
+                            subscriptions: generator.many(upTo: 3) { $0.number() },
+                            values: generator.many(upTo: 3) { $0.value() })
                     }))
         case 5:
             return .complete(
                 .init(
                     session: session, subscription: number(), version: number(), acceptedAt: time,
-                    kind: pick(ServerMessage.Complete.Kind.allCases), digest: maybe { $0.id() }))
+                    kind: pick(ServerMessage.Complete.Kind.allCases), digest: maybe { $0.id() },
+                    figures: maybe { $0.many(upTo: 3) { $0.value() } }))
         case 6:
             return .subscriptionError(
                 .init(

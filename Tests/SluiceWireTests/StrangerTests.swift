@@ -41,7 +41,7 @@ import Testing
         ])
         #expect(
             frames == [
-                [.hello(.init(features: [], agent: "stranger"))],
+                [.hello(.init(features: .aggregates, agent: "stranger"))],
                 [.open(.init(session: 1, path: "cars", options: .readOnly, schema: Schema()))],
                 [.open(.init(session: 1, path: "cars", options: .readOnly, variables: chosen, schema: Schema()))],
                 [.variables(session: 1, values: chosen)],

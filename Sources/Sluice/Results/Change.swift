@@ -51,7 +51,8 @@ public struct Change<Element: ResultElement>: Sendable {
 
     init(_ event: ResultEvent, core: StoreCore) {
         let schema = event.list.schema
-        results = ResultsSnapshot(list: event.list, unreadable: event.unreadable, core: core)
+        results = ResultsSnapshot(
+            list: event.list, unreadable: event.unreadable, total: event.total, core: core)
         isInitial = event.isInitial
         deletions = event.change.deletions.map(\.index)
         insertions = event.change.insertions
@@ -70,9 +71,13 @@ public struct Change<Element: ResultElement>: Sendable {
             } else if let remote = event.remote {
                 .remote(remote)
             } else {
-                event.change.isEmpty && !event.changesUnreadable ? .status : .local
+                event.change.isEmpty && !event.changesUnreadable && !event.changesTotal ? .status : .local
             }
     }
+
+    /// How many objects match the query, whatever its limit; see ``ResultsSnapshot/total``. It is always that of the same
+    /// commit as ``results``, and an event also comes where nothing but the total has changed.
+    public var total: Int? { results.total }
 
     /// Who made the change, if it came from the server; nil for a local change, for the first event, and for an event
     /// that only reports a new state of the subscription, which ``origin`` tells apart.

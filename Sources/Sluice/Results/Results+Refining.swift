@@ -11,7 +11,7 @@ extension Results {
     /// What is interpolated is a value too: `"price < \(limit)"`. See ``QueryText``.
     ///
     /// - Parameters:
-    ///   - text: a condition. SORT, DISTINCT, LIMIT and EXCLUDE may follow it.
+    ///   - text: a condition. SORT, AFTER, BEFORE, DISTINCT, LIMIT, EXCLUDE and TOTAL may follow it.
     ///   - arguments: the values of `$0`, `$1` … or, in order, of each `%@`: a ``Link`` for an object, an array for a
     ///     list.
     public func filter(_ text: QueryText, _ arguments: (any PropertyValue)?...) -> Results {
@@ -56,6 +56,23 @@ extension Results {
     ///
     /// - Parameter count: 0 or more; 0 finds nothing. A negative count is a `QueryError`.
     public func limit(_ count: Int) -> Results { refined { $0.adding(clauses: [.limit(count)]) } }
+
+    /// The same results with a limit that is greater by some; nil if there is no limit, or none that alone says how many
+    /// there are.
+    ///
+    /// - Throws: `QueryError`.
+    package func growing(by count: Int) throws -> Results? {
+        guard let limit = try query().growingKey.flatMap({ _ in try query().limit }) else { return nil }
+        let (sum, overflows) = limit.addingReportingOverflow(max(0, count))
+        return refined { $0.limited(to: overflows ? .max : sum) }
+    }
+
+    /// Also asks how many objects the condition finds, whatever the limit, as in "20 of 12,304": ``Change/total`` and
+    /// ``ResultsSnapshot/total``. The server counts them once, and then what comes and goes; each commit brings the results
+    /// and the total together.
+    ///
+    /// After ``distinct(by:)-(String...)``, and where a sort follows a limit, it is a `QueryError`.
+    public func withTotal() -> Results { refined { $0.adding(clauses: [.total()]) } }
 
     /// Leaves out the properties at these paths, such as `owners` or `owners.friends`, and the objects that only they
     /// lead to.

@@ -102,8 +102,7 @@ public struct Results<Element: ResultElement>: Sendable {
         let query = try query()
         return try read { reader in
             func binding(_ classIndex: Int) throws -> ElementBinding {
-                try scope?.binding(of: Element.self, classIndex: classIndex)
-                    ?? core.binding(of: Element.self, classIndex: classIndex, in: reader.schema)
+                try self.binding(ofClass: classIndex, in: reader.schema)
             }
             guard query.object == nil, !query.isPartial, query.sort.isEmpty else {
                 try ResultEntry.forEachDecoder(of: reader.sortedEntries(), binding, body)
@@ -112,6 +111,12 @@ public struct Results<Element: ResultElement>: Sendable {
             // Results without sort, limit and stages are decoded as they are read.
             return try reader.forEachDecoder(binding(query.classIndex), body)
         }
+    }
+
+    /// How rows of a class are decoded as elements.
+    func binding(ofClass classIndex: Int, in schema: Schema) throws -> ElementBinding {
+        try scope?.binding(of: Element.self, classIndex: classIndex)
+            ?? core.binding(of: Element.self, classIndex: classIndex, in: schema)
     }
 
     /// Reads the results that are here now, and decodes each object only when it is asked for. Costs as ``fetch()``,
@@ -125,7 +130,7 @@ public struct Results<Element: ResultElement>: Sendable {
         guard hold != nil else { throw StoreError.noSnapshot }
         let query = try query()
         try checkFit(of: query)
-        return ResultsSnapshot(try read { try $0.results() }, of: query, core: core)
+        return try read { ResultsSnapshot(try $0.results(), of: query, total: try $0.total(), core: core) }
     }
 
     /// - Throws: ``ModelError`` when the store's classes do not fit the type, so that it could represent no object.
@@ -152,7 +157,7 @@ public struct Results<Element: ResultElement>: Sendable {
     /// - Throws: `QueryError`; ``StoreError`` when the store is closed.
     public var isEmpty: Bool { get throws { try read { try $0.isEmpty() } } }
 
-    private func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {
+    func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {
         let query = try query()
         if let scope { return try scope.read(query, body) }
         let isAlone = core.configuration.sync == nil

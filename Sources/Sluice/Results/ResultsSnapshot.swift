@@ -15,27 +15,35 @@ package import SluiceViews
 /// is.
 public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     package let list: ResultList
+    /// How many objects match the query, whatever its limit, also those that cannot be read as `Element`; nil unless the
+    /// query asks for its total (``Results/withTotal()``), and until the server has said it.
+    ///
+    /// It is what the server has said last, with the writes of this store that the server has not confirmed. Where no
+    /// server answers, as for ``Results/cached()`` and for classes that do not sync, it counts what is here.
+    public let total: Int?
     private let errors: [ObjectRef: ModelError]
     private let core: StoreCore
 
     /// - Parameters:
     ///   - list: the objects that can be read.
     ///   - unreadable: why others cannot.
-    init(list: ResultList, unreadable: [ObjectRef: ModelError], core: StoreCore) {
+    init(list: ResultList, unreadable: [ObjectRef: ModelError], total: Int?, core: StoreCore) {
         self.list = list
+        self.total = total
         errors = unreadable
         self.core = core
     }
 
     /// The snapshot of a query's results, which may have objects that cannot be read.
-    init(_ results: ResultList, of query: Query, core: StoreCore) {
+    init(_ results: ResultList, of query: Query, total: Int?, core: StoreCore) {
         var readability = core.readability(of: Element.self, in: results.schema)
         var errors: [ObjectRef: ModelError] = [:]
         if query.object != nil || !readability.readsEveryObject(ofClass: query.classIndex) {
             for entry in results.visible { errors[entry.object] = readability.error(of: entry, in: results) }
         }
         let list = errors.isEmpty ? results : results.list(of: results.visible.filter { errors[$0.object] == nil })
-        self.init(list: list, unreadable: errors, core: core)
+        self.init(
+            list: list, unreadable: errors, total: total.map { Swift.max($0, results.visibleCount) }, core: core)
     }
 
     /// The number of objects that can be read.

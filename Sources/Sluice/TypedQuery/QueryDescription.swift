@@ -99,7 +99,12 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
     package func sorted(by keys: [SortKey<Element>]) -> QueryDescription {
         guard !keys.isEmpty else { return self }
         var description = self
-        let position = clauses.lastIndex { if case .exclude = $0 { false } else { true } }
+        let position = clauses.lastIndex { clause in
+            switch clause {
+            case .exclude, .total: false
+            case .sort, .limit, .distinct, .place: true
+            }
+        }
         var order: [QuerySyntax.SortSyntax] = []
         if let position, case .sort(let earlier, _) = clauses[position] {
             order = earlier
@@ -112,6 +117,27 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
     /// Leaves out the properties at these paths.
     package func excluding(_ paths: [String]) -> QueryDescription {
         adding(clauses: [.exclude(paths.map { PathSyntax(dotted: $0) })])
+    }
+
+    /// Keeps so many of the first results, whatever limits there are.
+    package func limited(to count: Int) -> QueryDescription {
+        var description = self
+        description.clauses.removeAll { if case .limit = $0 { true } else { false } }
+        description.clauses.append(.limit(count))
+        return description
+    }
+
+    /// Takes the results from one side of a place, before a limit chooses among them.
+    package func adding(_ side: QuerySyntax.PlaceSide, _ values: [LiteralSyntax]) -> QueryDescription {
+        var description = self
+        let position = clauses.firstIndex { clause in
+            switch clause {
+            case .limit, .distinct: true
+            case .sort, .exclude, .total, .place: false
+            }
+        }
+        description.clauses.insert(.place(side, values), at: position ?? clauses.count)
+        return description
     }
 
     /// Adds a condition, which objects must meet in addition, and clauses, which follow the existing ones.

@@ -18,6 +18,9 @@ public struct DatabaseChange<Element: ResultElement>: Sendable {
     public let removals: [Removal]
     /// Who made the change; nil for the first event, and for what the observing handle wrote itself.
     public let remote: Remote?
+    /// How many objects match the query at ``version``, whatever its limit; nil unless the query has a limit and asks for
+    /// its total (``ServerResults/withTotal()``), and where that has not changed.
+    public let total: Int?
     /// The version of the database that the change leads to.
     public let version: UInt64
 
@@ -29,6 +32,7 @@ public struct DatabaseChange<Element: ResultElement>: Sendable {
     init(_ change: ObservedChange, _ database: ServerDatabase) {
         isInitial = change.isInitial
         version = change.version
+        total = change.total
         self.database = database
         schema = change.schema
         var (inserted, modified, removals): ([(Int, Row)], [(Int, Row)], [Removal]) = ([], [], [])

@@ -42,6 +42,16 @@ public struct ServerResults<Element: ResultElement>: Sendable {
     /// Keeps at most `count` objects: the first in the current order.
     public func limit(_ count: Int) -> ServerResults { refined { $0.adding(clauses: [.limit(count)]) } }
 
+    /// Keeps only what stands strictly behind a place in the order.
+    public func after(_ cursor: ResultCursor) -> ServerResults { refined { $0.adding(.after, cursor.literals) } }
+
+    /// Keeps only what stands strictly before a place in the order.
+    public func before(_ cursor: ResultCursor) -> ServerResults { refined { $0.adding(.before, cursor.literals) } }
+
+    /// Also asks how many objects the condition finds, whatever the limit: ``DatabaseChange/total``, which comes with the
+    /// commit that changes it.
+    public func withTotal() -> ServerResults { refined { $0.adding(clauses: [.total()]) } }
+
     /// Leaves out the properties at these paths. A change of them is then no change of the results, and the objects
     /// that only they lead to are not kept in memory for an observation.
     public func excluding(_ paths: String...) -> ServerResults {

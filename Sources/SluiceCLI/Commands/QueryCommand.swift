@@ -13,10 +13,12 @@ struct QueryCommand: Command {
         ] + ServerAccess.options,
         notes: [
             "JSON lines hold one object each, in result order: \"@id\" first, then the properties in the order of the schema. Links print their target's key. Excluded properties are left out. NaN and infinite numbers are the strings \"NaN\", \"Infinity\" and \"-Infinity\"; data is base64; dates are ISO 8601.",
-            "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"remote\":null|{…}}. A lost connection is tried again until it is back; stderr reports both. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
+            "A query with TOTAL also prints how many objects it finds without its limit: \"20 of 12,304 objects\" below a table, and as the last of the JSON lines {\"@total\":12304}.",
+            "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"total\":null|…,\"remote\":null|{…}}. A lost connection is tried again until it is back; stderr reports both. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
         ],
         examples: [
             "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE origin.faa == 'JFK' SORT(dep_delay DESC) LIMIT(5)\"",
+            "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE dep_delay > 60 SORT(dep_delay DESC) LIMIT(20) TOTAL\"",
             "sluice query ws://127.0.0.1:9080/nyc \"Flight LIMIT(3)\" --expand=tailnum,dest --format=jsonl",
             "sluice query ws://127.0.0.1:9080/cars \"Car WHERE price < 9000\" --watch",
             "sluice query ws://127.0.0.1:9080/cars 'Car WHERE price < $0 AND name == $1' --arg=9000 --arg=Toyota",
@@ -51,10 +53,11 @@ struct QueryCommand: Command {
         if isWatching {
             try await ConnectionReporter().observe(store)
             try await watch(results, renderer)
-        } else if format == .jsonl, expansionPaths == nil, !query.excludes {
+        } else if format == .jsonl, expansionPaths == nil, !query.excludes, try !results.query().hasTotal {
             try await stream(results, renderer)
         } else {
-            try print(try await results.synced(timeout: access.timeout), renderer)
+            let records = try await results.synced(timeout: access.timeout)
+            try print(records, of: try results.query().hasTotal ? results.snapshot().total : nil, renderer)
         }
         await store.close()
     }
@@ -68,11 +71,14 @@ struct QueryCommand: Command {
         return try Expansion(expansionPaths, className: schema[classIndex].name, schema: schema)
     }
 
-    private func print(_ records: [Record], _ renderer: RecordRenderer) throws {
+    /// - Parameter total: how many objects match, whatever the limit; nil if the query does not ask for that.
+    private func print(_ records: [Record], of total: Int?, _ renderer: RecordRenderer) throws {
         let output = StandardOutput.shared
         switch format {
-        case .jsonl: for record in records { output.append(try renderer.line(record)) }
-        case .table: RecordTable.print(records, to: output)
+        case .jsonl:
+            for record in records { output.append(try renderer.line(record)) }
+            if let total { output.append(RecordRenderer.line(ofTotal: total)) }
+        case .table: RecordTable.print(records, of: total, to: output)
         }
         output.flush()
     }
@@ -105,6 +111,7 @@ extension ChangeLine {
             isInitial: change.isInitial, state: change.state.rawValue,
             inserted: change.insertions.map { results[$0] }, updated: updated.map { results[$0] },
             removed: change.removals.map { ($0.identity.objectID, $0.reason.rawValue) }, count: results.count,
+            total: change.total,
             remote: change.remote.map { remote in
                 Remote(
                     userID: remote.userID,

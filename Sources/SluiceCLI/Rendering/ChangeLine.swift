@@ -17,6 +17,8 @@ struct ChangeLine {
     let updated: [Record]
     let removed: [(id: ObjectID, reason: String)]
     let count: Int
+    /// How many objects match, whatever the limit; nil if the query does not ask for that, or nobody knows.
+    var total: Int?
     let remote: Remote?
 
     /// The line with its line feed.
@@ -38,6 +40,8 @@ struct ChangeLine {
         }
         writer.raw(",\"count\":")
         writer.integer(count)
+        writer.raw(",\"total\":")
+        if let total { writer.integer(total) } else { writer.raw("null") }
         writer.raw(",\"remote\":")
         if let remote { write(remote, to: &writer) } else { writer.raw("null") }
         writer.raw("}")

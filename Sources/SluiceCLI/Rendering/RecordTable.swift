@@ -3,7 +3,9 @@ internal import SluiceModel
 /// Prints objects and changes as tables.
 enum RecordTable {
     /// Prints all objects in order, with one table for each run of objects of one class, and their number.
-    static func print(_ records: [Record], to output: StandardOutput) {
+    ///
+    /// - Parameter total: how many objects match, whatever the limit; nil if the query does not ask for that.
+    static func print(_ records: [Record], of total: Int? = nil, to output: StandardOutput) {
         var rest = records[...]
         while let first = rest.first {
             let run = rest.prefix { $0.classSchema.name == first.classSchema.name }
@@ -11,7 +13,13 @@ enum RecordTable {
             let table = TableRenderer(first.classSchema)
             for line in table.lines(run.map(TableRenderer.cells)) { output.append(Array((line + "\n").utf8)) }
         }
-        output.append(Array("\(GroupedNumber.text(records.count)) \(records.count == 1 ? "object" : "objects")\n".utf8))
+        output.append(Array((count(records.count, of: total) + "\n").utf8))
+    }
+
+    /// The number of objects: `1 object`, or `20 of 12,304 objects`.
+    static func count(_ count: Int, of total: Int?) -> String {
+        let whole = total.map { " of \(GroupedNumber.text($0))" } ?? ""
+        return "\(GroupedNumber.text(count))\(whole) \((total ?? count) == 1 ? "object" : "objects")"
     }
 
     /// The title of a change: the state, the numbers of objects and, for a change from the server, when it was accepted
@@ -22,7 +30,8 @@ enum RecordTable {
         if !change.updated.isEmpty { parts.append("\(change.updated.count) updated") }
         if !change.removed.isEmpty { parts.append("\(change.removed.count) removed") }
         let what = parts.isEmpty ? "no change" : parts.joined(separator: ", ")
-        var title = "── \(change.state): \(what), \(GroupedNumber.text(change.count)) in all"
+        let all = change.total.map { "of \(GroupedNumber.text($0))" } ?? "in all"
+        var title = "── \(change.state): \(what), \(GroupedNumber.text(change.count)) \(all)"
         if let remote = change.remote {
             title += "; accepted \(remote.acceptedAt)"
             if let userID = remote.userID { title += " from \(DisplayText.harmless(userID))" }

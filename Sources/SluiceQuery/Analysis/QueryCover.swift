@@ -88,7 +88,7 @@ package struct QueryCover: Sendable {
                 read(dependencies)
             }
         }
-        if readsSort { read(query.sortDependencies) }
+        if readsSort || query.hasSection { read(query.sortDependencies) }
         self.linked = linked
         self.derived = derived
         self.others = others
@@ -98,7 +98,9 @@ package struct QueryCover: Sendable {
         }
         let key = schema[query.classIndex].primaryKeyIndex
         let found = Self.alternatives(of: query.readablePredicate, key: key, schema, mayBeComputed)
-        alternatives = Array(found.prefix(Self.alternativeCountMax))
+        // Matches in the section, and where matches are counted also the others.
+        let section = query.countsMatches ? nil : query.sectionCondition.map { [Anchor.own($0)] }
+        alternatives = Array(found.prefix(Self.alternativeCountMax)) + (section.map { [$0] } ?? [])
     }
 
     private static func alternatives(

@@ -5,17 +5,26 @@ extension Checker {
     func clauses(_ clauses: [QuerySyntax.Clause]) throws(QueryError) -> CheckedClauses {
         var chain = ClauseChain(uniqueKey: schema[scopes[0].classIndex].primaryKeyIndex)
         var excluded: [(path: PathSyntax, exclusion: CheckedClauses.Exclusion)] = []
+        var totals: [Int?] = []
         for clause in clauses {
             switch clause {
-            case .sort(let keys, let position): chain.sort(by: try sortKeys(keys), at: position)
+            case .sort(let keys, let position):
+                guard chain.section.isWhole else {
+                    throw QueryError(
+                        .unsupported, "SORT stands before AFTER and BEFORE, which name a place in its order",
+                        at: position)
+                }
+                chain.sort(by: try sortKeys(keys), at: position)
             case .limit(let limit, let position):
                 guard limit >= 0 else {
                     throw QueryError(.typeMismatch, "LIMIT takes a whole number from 0; found \(limit)", at: position)
                 }
                 chain.limit(to: limit, at: position)
+            case .place(let side, let values, let position): try add(side, values, at: position, to: &chain)
             case .distinct(let paths, let position): chain.makeDistinct(by: try distinctPaths(paths), at: position)
             case .exclude(let paths, _):
                 for path in paths { excluded.append((path, try exclusion(path, from: scopes[0].classIndex))) }
+            case .total(let position): totals.append(position)
             }
         }
         try chain.checkLimits()
@@ -26,8 +35,30 @@ extension Checker {
                 at: excluded[QueryLimits.exclusionCountMax].path.position)
         }
         var result = chain.checked()
+        guard result.stages.isEmpty || chain.section.isWhole else {
+            throw QueryError(
+                .unsupported,
+                "AFTER and BEFORE name a place among all matches, and go with no DISTINCT and no SORT after "
+                    + "LIMIT",
+                at: clauses.lazy.compactMap { if case .place(_, _, let at) = $0 { at } else { nil } }.first)
+        }
         for (path, exclusion) in excluded { try check(exclusion, path, chain, positions: result.positionPaths) }
         result.exclusions = minimal(excluded.map(\.exclusion))
+        if let position = totals.first {
+            guard result.stages.isEmpty else {
+                throw QueryError(
+                    .unsupported,
+                    "TOTAL counts what the condition finds; after DISTINCT, and after SORT behind LIMIT, that is not what "
+                        + "the limit chooses from", at: position)
+            }
+            guard chain.section.isWhole || result.limit != nil else {
+                throw QueryError(
+                    .unsupported,
+                    "TOTAL beside AFTER or BEFORE needs a LIMIT, since it counts what the condition finds on both sides",
+                    at: position)
+            }
+            result.hasTotal = true
+        }
         return result
     }
 

@@ -13,6 +13,8 @@ struct ClauseChain {
     private var clauses: [Clause] = []
     /// The position of each clause in the text; of joined neighbours, that of the last.
     private var positions: [Int?] = []
+    /// The part of the order that the results are taken from.
+    private(set) var section = Query.Section()
 
     init(uniqueKey: Int?) { self.uniqueKey = uniqueKey }
 
@@ -38,6 +40,24 @@ struct ClauseChain {
         let sorted = paths.sorted { UTF8Order.less($0.text, $1.text) }
         if case .distinct(let earlier) = clauses.last, earlier == sorted { return }
         append(.distinct(sorted), at: position)
+    }
+
+    /// The keys of the order so far, which a place needs a value for each of; nil where no place can stand, behind a limit
+    /// or DISTINCT.
+    var placedKeys: [SortKey]? {
+        switch (clauses.first, clauses.count) {
+        case (nil, _): []
+        case (.sort(let keys), 1): keys
+        case (.sort, _), (.limit, _), (.distinct, _): nil
+        }
+    }
+
+    /// Takes the results from one side of a place.
+    mutating func place(_ side: QuerySyntax.PlaceSide, _ place: Query.Place) {
+        switch side {
+        case .after: section.after = place
+        case .before: section.before = place
+        }
     }
 
     private mutating func append(_ clause: Clause, at position: Int?) {
@@ -91,11 +111,16 @@ struct ClauseChain {
 
     func checked() -> CheckedClauses {
         var result = CheckedClauses()
-        result.text = text
+        result.text = text(of: clauses)
+        result.section = section
         switch (clauses.first, clauses.dropFirst().first, clauses.count) {
-        case (.sort(let keys), .limit(let limit), 2): (result.sort, result.limit) = (keys, limit)
+        case (.sort(let keys), .limit(let limit), 2):
+            (result.sort, result.limit) = (keys, limit)
+            result.textWithoutLimit = text(of: clauses.dropLast())
         case (.sort(let keys), nil, 1): result.sort = keys
-        case (.limit(let limit), nil, 1): result.limit = limit
+        case (.limit(let limit), nil, 1):
+            result.limit = limit
+            result.textWithoutLimit = text(of: [])
         default:
             for case .sort(let keys) in clauses { result.sort = significant(keys + result.sort) }
             var positions = result.sort.map(\.path)
@@ -131,8 +156,8 @@ struct ClauseChain {
         return stages
     }
 
-    private var text: String {
-        clauses.map { clause in
+    private func text(of clauses: [Clause]) -> String {
+        var texts = clauses.map { clause in
             switch clause {
             case .sort(let keys):
                 let keys = keys.map { "\($0.path.text) \($0.isAscending ? "ASC" : "DESC")" }
@@ -140,6 +165,18 @@ struct ClauseChain {
             case .limit(let limit): return " LIMIT(\(limit))"
             case .distinct(let paths): return " DISTINCT(\(paths.map(\.text).joined(separator: ", ")))"
             }
+        }
+        let isSorted = if case .sort? = clauses.first { true } else { false }
+        texts.insert(sectionText, at: isSorted ? 1 : 0)
+        return texts.joined()
+    }
+
+    /// The places in canonical form, each after a blank.
+    private var sectionText: String {
+        [(QuerySyntax.PlaceSide.after, section.after), (.before, section.before)].map { side, place in
+            guard let place else { return "" }
+            let values = (place.values + [place.key.value]).map { CanonicalText.literal($0) }
+            return " \(side.rawValue)(\(values.joined(separator: ", ")))"
         }.joined()
     }
 }

@@ -5,20 +5,27 @@ package struct Evaluator: Sendable {
     private let root: EvaluatorNode
     private let positions: [PathReader]
     private let reach: DependencyReach
+    /// The part of the order that matches are in; nil for all of it.
+    private let section: (section: Query.Section, order: SortOrder, className: String)?
 
     /// - Parameter schema: the schema that the query was checked against.
     package init(_ query: Query, schema: Schema) {
         root = EvaluatorNode(query.predicate, schema: schema)
         positions = query.positionPaths.map { PathReader($0, schema: schema) }
         reach = DependencyReach(query.dependencies, classIndex: query.classIndex)
+        section = query.hasSection ? (query.section, SortOrder(query.sort), query.className) : nil
     }
 
-    /// Whether an object of the queried class satisfies the predicate. Sort, limit and stages have no effect.
+    /// Whether an object of the queried class satisfies the predicate, and stands in the section that the query names.
+    /// Sort, limit and stages have no other effect.
     ///
     /// Allocates nothing, except for decimals that Foundation computes with or compares, and for collections of links
     /// that are compared as wholes and lead to absent objects.
     package func matches(_ row: Row, in source: any ObjectSource) throws -> Bool {
-        try EvaluationContext.with(row) { try root.matches($0, source) }
+        guard let section else { return try EvaluationContext.with(row) { try root.matches($0, source) } }
+        guard try EvaluationContext.with(row, { try root.matches($0, source) }) else { return false }
+        let id = { Identity(className: section.className, key: row.key).objectID }
+        return section.section.contains(try sortPlace(of: row, in: source), id, in: section.order)
     }
 
     /// The values that place a result: one for each key of the sort, then one for each further position path.

@@ -9,14 +9,24 @@ struct CheckedClauses {
 
     var sort: [SortKey] = []
     var limit: Int?
+    var section = Query.Section()
     var stages: [Query.Stage] = []
     var positionPaths: [Query.Path] = []
     /// The clauses in canonical form, each after a blank. Setting ``exclusions`` appends theirs.
     var text = ""
+    /// The same without LIMIT; nil unless one LIMIT alone says how many results there are.
+    var textWithoutLimit: String?
     /// Sorted by text; no path is the beginning of another.
     var exclusions: [Exclusion] = [] {
         didSet {
-            if !exclusions.isEmpty { text += " EXCLUDE(\(exclusions.map(\.text).joined(separator: ", ")))" }
+            if !exclusions.isEmpty { append(" EXCLUDE(\(exclusions.map(\.text).joined(separator: ", ")))") }
         }
+    }
+    /// Whether the query asks for its total. Setting it, after ``exclusions``, appends TOTAL.
+    var hasTotal = false { didSet { if hasTotal { append(" TOTAL") } } }
+
+    private mutating func append(_ clause: String) {
+        text += clause
+        textWithoutLimit? += clause
     }
 }

@@ -33,7 +33,7 @@ extension Query {
     }
 
     /// A query of a condition that was checked already.
-    private init(_ predicate: Predicate, onClass classIndex: Int, _ className: String) {
+    init(_ predicate: Predicate, onClass classIndex: Int, _ className: String) {
         let form = QueryForm(
             className: className, classIndex: classIndex, predicate: predicate, clauses: CheckedClauses())
         let constants = predicate.constants

@@ -40,6 +40,21 @@ package struct Query: Sendable {
 
     package var key: Key { Key(hash: hash, context: context.id) }
 
+    /// Equal for queries that differ in nothing but how many of the first results they ask for; nil where that is not all
+    /// that their limit says. Made anew with each call.
+    package var growingKey: Key? {
+        form.textWithoutLimit(with: constants).map {
+            Key(hash: SHA256.truncatedID(of: Array($0.utf8)), context: context.id)
+        }
+    }
+
+    /// Equal for queries with the same matches: of one condition and one context, whatever follows the condition. Made
+    /// anew with each call.
+    package var countingKey: Key {
+        let text = className + " WHERE " + CanonicalText.predicate(predicate)
+        return Key(hash: SHA256.truncatedID(of: Array(text.utf8)), context: context.id)
+    }
+
     /// The same query for a reader who may read only what a context allows.
     ///
     /// - Parameter context: checked against the query's schema.
@@ -105,9 +120,13 @@ extension Query {
     package var classIndex: Int { form.classIndex }
     package var sort: [SortKey] { form.sort }
     package var limit: Int? { form.limit }
+    package var section: Section { form.section }
+    package var hasSection: Bool { form.hasSection }
     package var stages: [Stage] { form.stages }
     package var positionPaths: [Path] { form.positionPaths }
     package var exclusions: ExclusionTree { form.exclusions }
+    package var hasTotal: Bool { form.hasTotal }
+    package var countsMatches: Bool { form.countsMatches }
     package var predicateDependencies: QueryDependencies { form.predicateDependencies }
     package var sortDependencies: QueryDependencies { form.sortDependencies }
     package var dependencies: QueryDependencies { form.dependencies }
@@ -128,7 +147,9 @@ extension Query: CustomStringConvertible {
 
 extension Query {
     /// Whether this is a condition on the objects of a class, without clauses.
-    var isCondition: Bool { object == nil && !isPartial && sort.isEmpty && exclusions.isEmpty }
+    var isCondition: Bool {
+        object == nil && !isPartial && sort.isEmpty && !hasSection && exclusions.isEmpty && !hasTotal
+    }
 
     /// Whether no object can meet the condition.
     package var isOfNothing: Bool { if case .constant(false) = predicate { true } else { false } }

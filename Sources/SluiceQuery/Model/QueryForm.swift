@@ -18,6 +18,8 @@ package final class QueryForm: Sendable {
     package let sort: [SortKey]
     /// The most results, taken from the front of the order of ``sort``; nil if there is no limit, or ``stages`` has it.
     package let limit: Int?
+    /// The part of the order that the results are taken from.
+    package let section: Query.Section
     /// The steps that choose the results among the matches, in turn, where ``sort`` and ``limit`` cannot say which they
     /// are. Empty for most queries.
     package let stages: [Query.Stage]
@@ -25,6 +27,8 @@ package final class QueryForm: Sendable {
     /// read.
     package let positionPaths: [Query.Path]
     package let exclusions: ExclusionTree
+    /// Whether the query asks how many objects its condition finds, whatever the limit.
+    package let hasTotal: Bool
     package let predicateDependencies: QueryDependencies
     package let sortDependencies: QueryDependencies
     /// What predicate and sort read together.
@@ -34,6 +38,8 @@ package final class QueryForm: Sendable {
     private let predicate: Query.Predicate
     /// The canonical text around the places: one more than there are places.
     private let texts: [String]
+    /// The last of ``texts`` without LIMIT; nil unless one LIMIT alone says how many results there are.
+    private let endWithoutLimit: String?
     /// Equal for equal forms of one schema, and different for others.
     package let key: String
 
@@ -44,6 +50,7 @@ package final class QueryForm: Sendable {
             texts = CanonicalText.parts(of: predicate)
             texts[0] = className + " WHERE " + texts[0]
         }
+        endWithoutLimit = clauses.textWithoutLimit.map { [end = texts[texts.count - 1]] in end + $0 }
         texts[texts.count - 1] += clauses.text
         self.className = className
         self.classIndex = classIndex
@@ -52,12 +59,16 @@ package final class QueryForm: Sendable {
         self.texts = texts
         sort = clauses.sort
         limit = clauses.limit
+        section = clauses.section
         stages = clauses.stages
         positionPaths = clauses.positionPaths
         exclusions = ExclusionTree(clauses.exclusions.map(\.properties))
+        hasTotal = clauses.hasTotal
         var paths: [Query.Path] = []
         predicate.forEachComparison { paths += $0.paths }
-        predicateDependencies = QueryDependencies(paths: paths)
+        // What is in a section depends on what places it.
+        predicateDependencies = QueryDependencies(
+            paths: clauses.section.isWhole ? paths : paths + clauses.positionPaths)
         sortDependencies = QueryDependencies(paths: clauses.positionPaths)
         dependencies = QueryDependencies(paths: paths + clauses.positionPaths)
         let kinds = predicate.constants.map { ConstantKind($0).name }
@@ -74,21 +85,41 @@ package final class QueryForm: Sendable {
         predicate = .constant(true)
         sort = []
         limit = nil
+        section = Query.Section()
         stages = []
         positionPaths = []
         exclusions = ExclusionTree()
+        hasTotal = false
         predicateDependencies = QueryDependencies(paths: [])
         sortDependencies = QueryDependencies(paths: [])
         dependencies = QueryDependencies(paths: [])
         texts = ["OBJECT(", ")"]
+        endWithoutLimit = nil
         key = "OBJECT"
     }
 
     /// Whether there may be matches that are not results.
     package var isPartial: Bool { limit != nil || !stages.isEmpty }
 
+    /// Whether the order decides, with the condition, which objects are matches.
+    package var hasSection: Bool { !section.isWhole }
+
+    /// Whether the query's matches have to be counted: it asks for its total, and its results need not be all of them.
+    package var countsMatches: Bool { hasTotal && isPartial }
+
     /// Whether the condition holds for every object of the class.
     var isOfWholeClass: Bool { if case .constant(true) = predicate { !isOfObject } else { false } }
+
+    /// The canonical text without LIMIT; nil unless one LIMIT alone says how many results there are.
+    func textWithoutLimit(with constants: [Value]) -> String? {
+        guard let endWithoutLimit else { return nil }
+        guard let last = constants.last else { return endWithoutLimit }
+        var text = texts[0]
+        for (position, constant) in constants.dropLast().enumerated() {
+            text += CanonicalText.literal(constant) + texts[position + 1]
+        }
+        return text + CanonicalText.literal(last) + endWithoutLimit
+    }
 
     func text(with constants: [Value]) -> String {
         if isOfObject, case .objectID(let id)? = constants.first { return texts[0] + "\(id)" + texts[1] }

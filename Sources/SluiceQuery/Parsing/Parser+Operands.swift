@@ -136,7 +136,7 @@ extension Parser {
         return .list(elements, quantifier: quantifier, position: position)
     }
 
-    private mutating func element() throws(QueryError) -> LiteralSyntax {
+    mutating func element() throws(QueryError) -> LiteralSyntax {
         switch token.kind {
         case .argument, .nextArgument:
             let position = token.position

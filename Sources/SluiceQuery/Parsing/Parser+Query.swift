@@ -22,28 +22,41 @@ extension Parser {
                 syntax.predicate = try predicate()
             } else if !token.isEnd, !isAtClause {
                 try checkClause()
-                let nearest = hint(among: ["WHERE"] + Self.clauses)
+                let nearest = hint(among: ["WHERE"] + Self.clauses + [Self.total])
                 throw unexpected(
-                    "WHERE, SORT, DISTINCT, LIMIT, EXCLUDE or the end of the query after the class "
-                        + "'\(name.shortened)'\(nearest)")
+                    "WHERE, SORT, AFTER, BEFORE, DISTINCT, LIMIT, EXCLUDE, TOTAL or the end of the query after the "
+                        + "class '\(name.shortened)'\(nearest)")
             }
         }
         while isAtClause { syntax.clauses.append(try clause()) }
         guard token.isEnd else {
             try checkClause()
-            let nearest = hint(among: ["AND", "OR"] + Self.clauses)
-            throw unexpected("AND, OR, SORT, DISTINCT, LIMIT, EXCLUDE or the end of the query\(nearest)")
+            let nearest = hint(among: ["AND", "OR"] + Self.clauses + [Self.total])
+            throw unexpected(
+                "AND, OR, SORT, AFTER, BEFORE, DISTINCT, LIMIT, EXCLUDE, TOTAL or the end of the query\(nearest)")
         }
         return syntax
     }
 
-    private static let clauses = ["SORT", "DISTINCT", "LIMIT", "EXCLUDE"]
+    private static let clauses = ["SORT", "DISTINCT", "LIMIT", "EXCLUDE", "AFTER", "BEFORE"]
+    /// The clause without parentheses. A property may have this name: it is the clause only where a query may end.
+    private static let total = "TOTAL"
 
-    /// Refuses a clause that lacks its parenthesis.
+    /// Refuses a clause that lacks its parenthesis, and one that has none.
     private mutating func checkClause() throws(QueryError) {
+        if token.keyword == Self.total, peek().isSymbol("(") {
+            advance()
+            throw unexpected("another clause or the end of the query after TOTAL")
+        }
         guard let keyword = token.keyword, Self.clauses.contains(keyword) else { return }
         advance()
-        throw unexpected("'(' after \(keyword), as in \(keyword)(\(keyword == "LIMIT" ? "20" : "name"))")
+        let example =
+            switch keyword {
+            case "LIMIT": "20"
+            case "AFTER", "BEFORE": "9000, 'JT2'"
+            default: "name"
+            }
+        throw unexpected("'(' after \(keyword), as in \(keyword)(\(example))")
     }
 
     private mutating func objectID(_ digits: String) throws(QueryError) -> ObjectID {
@@ -56,22 +69,34 @@ extension Parser {
         return id
     }
 
-    /// Whether SORT, DISTINCT, LIMIT or EXCLUDE begins here.
-    var isAtClause: Bool {
-        guard let keyword = token.keyword, peek().isSymbol("(") else { return false }
+    /// Whether SORT, AFTER, BEFORE, DISTINCT, LIMIT, EXCLUDE or TOTAL begins here.
+    var isAtClause: Bool { isClause(at: 0) || isAtTotal }
+
+    /// Whether a clause with parentheses begins at a token.
+    private func isClause(at offset: Int) -> Bool {
+        guard let keyword = peek(offset).keyword, peek(offset + 1).isSymbol("(") else { return false }
         return Self.clauses.contains(keyword)
+    }
+
+    /// Whether TOTAL stands here, with the end or another clause behind it.
+    private var isAtTotal: Bool {
+        guard token.keyword == Self.total else { return false }
+        return peek().isEnd || isClause(at: 1) || [Self.total, "WHERE"].contains(peek().keyword)
     }
 
     private mutating func clause() throws(QueryError) -> QuerySyntax.Clause {
         let position = token.position
         let keyword = token.keyword
         advance()
+        if keyword == Self.total { return .total(position: position) }
         advance()
         let clause: QuerySyntax.Clause
         switch keyword {
         case "SORT": clause = .sort(try sortKeys(), position: position)
         case "LIMIT": clause = .limit(try limit(), position: position)
         case "DISTINCT": clause = .distinct(try paths(), position: position)
+        case "AFTER": clause = .place(.after, try values(), position: position)
+        case "BEFORE": clause = .place(.before, try values(), position: position)
         default: clause = .exclude(try paths(), position: position)
         }
         try expect(")", "or ',' in \(keyword ?? "")")
@@ -101,6 +126,19 @@ extension Parser {
     private mutating func paths() throws(QueryError) -> [PathSyntax] {
         var result: [PathSyntax] = []
         repeat { result.append(try path(quantifier: nil, position: token.position)) } while skip(",")
+        return result
+    }
+
+    private mutating func values() throws(QueryError) -> [LiteralSyntax] {
+        var result: [LiteralSyntax] = []
+        repeat {
+            guard result.count <= QueryLimits.sortKeyCountMax else {
+                throw QueryError(
+                    .limitExceeded, "a place has at most \(QueryLimits.sortKeyCountMax) values and a key",
+                    at: token.position)
+            }
+            result.append(try element())
+        } while skip(",")
         return result
     }
 

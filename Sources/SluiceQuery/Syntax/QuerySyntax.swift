@@ -18,15 +18,25 @@ package struct QuerySyntax: Sendable {
         case limit(Int, position: Int? = nil)
         case distinct([PathSyntax], position: Int? = nil)
         case exclude([PathSyntax], position: Int? = nil)
+        case total(position: Int? = nil)
+        /// Only what comes after a place in the order, or before it: a value for each key of the order, then the key of an
+        /// object.
+        case place(PlaceSide, [LiteralSyntax], position: Int? = nil)
 
         /// Where the clause begins in the text, in UTF-8 bytes.
         package var position: Int? {
             switch self {
             case .sort(_, let position), .limit(_, let position), .distinct(_, let position),
-                .exclude(_, let position):
+                .exclude(_, let position), .total(let position), .place(_, _, let position):
                 position
             }
         }
+    }
+
+    /// On which side of a place results stand.
+    package enum PlaceSide: String, Hashable, Sendable, CaseIterable {
+        case after = "AFTER"
+        case before = "BEFORE"
     }
 
     /// One key of a sort.

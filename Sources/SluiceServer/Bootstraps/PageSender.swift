@@ -314,7 +314,8 @@ final class PageSender {
                 let complete = ServerMessage.Complete(
                     session: session, subscription: subscription.id, version: storage.version,
                     acceptedAt: storage.acceptedAt ?? now,
-                    kind: .resumed, digest: isOfAll ? run.remaining.digest?.digest : nil)
+                    kind: .resumed, digest: isOfAll ? run.remaining.digest?.digest : nil,
+                    figures: subscription.view.figures)
                 frame.append(ServerMessage.complete(complete))
             }
             return frame.isEmpty ? nil : .send(frame.finish(), to: subscription.session.connection)

@@ -29,6 +29,8 @@ package struct ConnectionProtocol: Sendable {
     private let dataLimits: DataLimits
     let login: any Login
     private var isGreeted = false
+    /// What both sides know.
+    private var features: Features = []
     /// The sessions that are open or log in.
     var sessionLogins: [UInt64: SessionLogin] = [:]
     private var lastSession: UInt64 = 0
@@ -151,8 +153,9 @@ package struct ConnectionProtocol: Sendable {
                 "the client speaks protocol versions \(hello.versionMin) to \(hello.versionMax), the server \(own)")
         }
         isGreeted = true
+        features = hello.features.intersection(.all)
         let reply = ServerMessage.HelloReply(
-            version: version, features: hello.features.intersection(.all), time: now, limits: limits,
+            version: version, features: features, time: now, limits: limits,
             agent: "sluice")
         return [.send(Frame.encode(ServerMessage.hello(reply)))]
     }
@@ -173,6 +176,8 @@ package struct ConnectionProtocol: Sendable {
                 "'\(open.path.prefix(80))' is no database name: use 1 to 64 letters, digits, '_' and '-'")
         }
         if let otherServer { return [moved(open.session, open.path, to: otherServer)] }
+        var open = open
+        open.features = features
         return logIn(open, byteCount: byteCount)
     }
 

@@ -62,7 +62,8 @@ extension DatabaseEngine {
         let id = arrival.id
         let opening = try sessions.open(id, arrival.client, as: client)
         if let stale = opening.superseded { end(stale, Self.hasOpenedAnother) }
-        subscriptions.open(id, holder: arrival.holder, access: permissions.binding(of: id))
+        subscriptions.open(
+            id, holder: arrival.holder, access: permissions.binding(of: id), features: arrival.client.open.features)
         output.send(permissions.notice(of: id) + opening.messages, to: id)
     }
 

@@ -100,6 +100,7 @@ package final class ChangeInbox: Sendable {
     /// two does not matter to it.
     private static func gather(_ waiting: inout [ObservedChange], from first: Int) {
         var gathered: [ObservedChange] = []
+        let total = waiting[first...].lazy.compactMap(\.total).last
         for change in waiting[first...] {
             let objects = change.objects.map(\.object)
             let place = gathered.firstIndex { $0.isOwn == change.isOwn } ?? gathered.count
@@ -113,6 +114,8 @@ package final class ChangeInbox: Sendable {
             }
             gathered[place].append(change)
         }
+        // Whichever of the two comes last must not have an earlier one.
+        for place in gathered.indices where gathered[place].total != nil { gathered[place].total = total }
         waiting.replaceSubrange(first..., with: gathered.filter { !$0.isEmpty })
     }
 }

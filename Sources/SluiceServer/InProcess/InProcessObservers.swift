@@ -72,7 +72,9 @@ final class InProcessObservers {
         throws
     {
         guard !numbers.isEmpty, let concerned = numbers[ObjectIdentifier(view)] else { return }
-        guard !(delta.entered.isEmpty && delta.updated.isEmpty && delta.left.isEmpty) else { return }
+        guard !(delta.entered.isEmpty && delta.updated.isEmpty && delta.left.isEmpty && delta.total == nil) else {
+            return
+        }
         let authors = delta.authors.map { group.authors[$0] }
         var told: [Bool: ObservedChange] = [:]
         for number in concerned {
@@ -93,6 +95,7 @@ final class InProcessObservers {
         _ delta: ViewDelta, _ commit: CommitDelta, over storage: any ObjectReading, _ empty: ObservedChange
     ) throws -> ObservedChange {
         var change = empty
+        change.total = delta.total
         // What the group has changed is in memory; a window's next rows and rows that a link made match are not.
         func row(_ object: ObjectRef) throws -> Row? {
             if let changed = commit.change(of: object) { return changed.new }

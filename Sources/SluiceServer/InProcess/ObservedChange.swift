@@ -23,6 +23,8 @@ package struct ObservedChange: Sendable {
     package private(set) var version: UInt64
     /// Who made the commits, in their order.
     package private(set) var authors: [CommitAuthor]
+    /// How many objects match the query, whatever its limit, if it asks for that and it is another number than before.
+    package var total: Int?
     /// The objects in the order of their first change, with nil for those of which nothing is to be told any more; those
     /// of the first event in the order of the query.
     private var order: [ObjectRef?] = []
@@ -38,8 +40,8 @@ package struct ObservedChange: Sendable {
         self.authors = authors
     }
 
-    /// Whether no result has changed.
-    package var isEmpty: Bool { outcomes.isEmpty }
+    /// Whether no result has changed, nor the total.
+    package var isEmpty: Bool { outcomes.isEmpty && total == nil }
 
     /// The objects with what became of them, in order.
     package var objects: [(object: ObjectRef, outcome: Outcome)] {
@@ -76,6 +78,7 @@ package struct ObservedChange: Sendable {
     package mutating func append(_ other: ObservedChange) {
         adapt(to: other.schema)
         for (object, outcome) in other.objects { add(outcome, of: object) }
+        total = other.total ?? total
         version = other.version
         authors += other.authors
     }

@@ -27,7 +27,7 @@ struct ChangedResults {
     }
 
     static func isPlain(_ query: Query) -> Bool {
-        query.object == nil && !query.isPartial && query.stages.isEmpty && query.context.isEverything
+        query.object == nil && !query.isPartial && !query.hasSection && query.stages.isEmpty && query.context.isEverything
             && query.predicateDependencies.linkPaths.isEmpty && !query.predicateDependencies.readsBacklinks
     }
 

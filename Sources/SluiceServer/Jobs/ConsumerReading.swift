@@ -138,7 +138,7 @@ struct ResultPage: Sendable {
     }
 
     private func rows(beyond key: ObjectKey?, in source: any KeyPaging) throws -> [Row] {
-        guard query.object != nil || query.isPartial else {
+        guard query.object != nil || query.isPartial || query.hasSection else {
             return try source.rows(
                 matching: query, afterKey: key, limit: sizes.rowCountMax, byteCountMax: sizes.byteCountMax)
         }

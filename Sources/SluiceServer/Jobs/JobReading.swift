@@ -100,7 +100,7 @@ extension ObjectReading {
             byteCount += row.byteCount
             return rows.count < countMax && byteCount < 1 << 20
         }
-        guard query.object == nil, !query.isPartial else {
+        guard query.object == nil, !query.isPartial, !query.hasSection else {
             for (_, row) in try results(of: query).prefix(countMax) {
                 guard try add(row) else { break }
             }
@@ -113,7 +113,7 @@ extension ObjectReading {
 
 extension Query {
     /// Whether its results have an order of their own or a limit, so that they are not read in the order of their keys.
-    package var isListed: Bool { object != nil || isPartial || !sort.isEmpty }
+    package var isListed: Bool { object != nil || isPartial || hasSection || !sort.isEmpty }
 }
 
 extension Row {

@@ -37,6 +37,11 @@ struct CommitFrames {
                 byteCount += part.size
             }
         }
+        let figures = blocks.compactMap { block in
+            block.parts.figures.map {
+                ServerMessage.SubscriptionFigures(subscriptions: block.subscriptions, values: $0)
+            }
+        }
         for (position, parts) in messages.enumerated() {
             let isLast = position == messages.count - 1
             let header = CommitHeader(
@@ -45,7 +50,7 @@ struct CommitFrames {
             var frame = FrameBuilder()
             if isLast { for rejection in rejections { frame.append(rejection) } }
             if isLast { for message in contexts[id]?.messages ?? [] { frame.append(message) } }
-            frame.appendCommit(header, blocks: parts)
+            frame.appendCommit(header, blocks: parts, figures: isLast ? figures : [])
             frames.append(frame.finish())
         }
         return frames

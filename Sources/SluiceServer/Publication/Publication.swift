@@ -14,7 +14,7 @@ struct Publication {
     // Most views that change alike have equal deltas, and then the rows need not be read again; the others may still
     // have equal blocks.
     private var knownDeltas = KnownParts<ShownDelta>()
-    private var knownBlocks = KnownParts<ViewBlock>()
+    private var knownBlocks = KnownParts<ShownContent>()
     /// The sessions whose context has changed with the commit, with what they are told of it.
     private var contexts: [SessionID: ContextNotice] = [:]
     /// How many blocks were encoded.
@@ -108,12 +108,13 @@ struct Publication {
         for object in delta.linkedUpdated { try add(object, role: .member) }
         for departure in delta.left { builder.add(departure, role: .root) }
         for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
-        let block = builder.blocks[0]
+        let figures = delta.total.map { [Value.int(Int64($0))] }
+        let content = ShownContent(block: builder.blocks[0], figures: figures)
         let isShareable = isShareable && builder.blocks.count == 1
-        if isShareable, let same = knownBlocks.find(block) { return same }
+        if isShareable, let same = knownBlocks.find(content) { return same }
         encodedCount += 1
-        let parts = EncodedParts(builder.blocks.map { (SharedBlock($0), $0.estimatedSize) })
-        if isShareable { knownBlocks.add(parts, for: block) }
+        let parts = EncodedParts(builder.blocks.map { (SharedBlock($0), $0.estimatedSize) }, figures: figures)
+        if isShareable { knownBlocks.add(parts, for: content) }
         return parts
     }
 
@@ -190,6 +191,12 @@ private struct ShownDelta: Hashable {
     let unnamed: Set<Int>
 }
 
+/// What is sent of a small change of a view.
+private struct ShownContent: Hashable {
+    let block: ViewBlock
+    let figures: [Value]?
+}
+
 extension ObjectDelta {
     /// How those lists that the group has edited come from what they were; without those that changed so much that the
     /// whole takes no more.
@@ -205,12 +212,15 @@ extension ObjectDelta {
 /// The change of a view, encoded once, in parts of bounded size. Views with the same change share one encoding.
 final class EncodedParts {
     let blocks: [(block: SharedBlock, size: Int)]
+    /// What the query computes over everything that it matches; nil where that has not changed.
+    let figures: [Value]?
     /// What the blocks add to frames, in bytes.
     let byteCount: Int
 
     /// - Parameter blocks: the blocks with their approximate sizes before compression.
-    init(_ blocks: [(block: SharedBlock, size: Int)]) {
+    init(_ blocks: [(block: SharedBlock, size: Int)], figures: [Value]? = nil) {
         self.blocks = blocks
+        self.figures = figures
         byteCount = blocks.reduce(0) { $0 + $1.block.size }
     }
 }

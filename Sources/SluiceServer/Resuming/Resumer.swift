@@ -21,6 +21,9 @@ final class Resumer {
     /// Counts a subscription that is sent everything.
     func noteStartAnew() { starts[.anew] += 1 }
 
+    /// Counts a subscription that is sent what it has beyond a smaller one.
+    func noteGrowth() { starts[.compared] += 1 }
+
     /// Brings a subscription up to date, or begins a comparison with what the client has.
     ///
     /// - Parameters:
@@ -69,7 +72,7 @@ final class Resumer {
         let digest = try digests.digest(of: subscription.view)
         let complete = ServerMessage.Complete(
             session: session, subscription: subscription.id, version: storage.version,
-            acceptedAt: storage.acceptedAt ?? now, kind: .resumed, digest: digest)
+            acceptedAt: storage.acceptedAt ?? now, kind: .resumed, digest: digest, figures: subscription.view.figures)
         guard !content.isEmpty else { return [.complete(complete)] }
         let page = ServerMessage.Page(
             session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, kind: .resumed,

@@ -123,7 +123,8 @@ final class SubscriptionContent {
             requestedAt: start.requestedAt ?? now)
         start.subscriber.subscriptions.insert(subscription)
         view.add(subscription)
-        try charging(subscription, &output) { work, _ in
+        try charging(subscription, &output) { work, output in
+            if let basis = request.basis, try grow(subscription, from: basis, within: work, &output) { return }
             if let resume = request.resume, resume.queryHash == start.query.hash {
                 let isResumed = try work.attempting(database.limits.resumeStepCountMax) {
                     try resumer.resume(
@@ -134,6 +135,41 @@ final class SubscriptionContent {
             }
             try sendEverything(to: subscription, within: work)
         }
+    }
+
+    /// Sends a subscription what it has beyond a smaller one of its session, whose members the client has.
+    ///
+    /// - Parameter basis: the number of the other, which is complete, and asks for fewer of the same results.
+    /// - Returns: false if there is no such subscription, or the session has no room for a comparison.
+    private func grow(
+        _ subscription: ViewSubscription, from basis: UInt64, within work: WorkLimit, _ output: inout TurnOutput
+    ) throws -> Bool {
+        let query = subscription.view.query
+        guard let smaller = subscription.subscriber.subscriptions[basis], smaller.isComplete,
+            let limit = smaller.view.query.limit, limit <= query.limit ?? 0,
+            let key = query.growingKey, smaller.view.query.growingKey == key
+        else { return false }
+        let live = smaller.view.live
+        let room = database.limits.comparedMemberCountMax - subscription.subscriber.comparedMemberCount
+        var members = ObjectBlock()
+        for root in try live.currentRoots(in: database.storage) ?? [] {
+            members.append(root, version: database.storage.version, role: .root)
+        }
+        guard members.count + live.linkedCount <= room else { return false }
+        try live.forEachLinked(in: database.storage) { object, _ in
+            members.append(object, version: database.storage.version, role: .linked)
+        }
+        var known = KnownMembers()
+        known.add(members)
+        // Says from which commit on the client's copy of the members is no more that of the smaller subscription.
+        let page = ServerMessage.Page(
+            session: subscription.session.session, subscriptions: [subscription.id],
+            version: database.storage.version, progress: 0, kind: .resumed, content: ViewBlock())
+        output.send([.page(page)], to: subscription.session)
+        resumer.noteGrowth()
+        try pages.begin(subscription, comparing: known, announcedCount: known.count, within: work)
+        listRoots()
+        return true
     }
 
     private func sendEverything(to subscription: ViewSubscription, within work: WorkLimit) throws {

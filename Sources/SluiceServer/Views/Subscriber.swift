@@ -1,10 +1,13 @@
 internal import SluiceModel
+internal import SluiceWire
 
 /// What one session subscribes to, and how much it may be sent of it.
 final class Subscriber {
     let session: SessionID
     /// To whom its work counts.
     let holder: Holder
+    /// What both sides of its connection know.
+    let features: Features
     /// What the subscriber may read and do now.
     var access: AccessBinding
     var subscriptions = SubscriptionList()
@@ -15,8 +18,9 @@ final class Subscriber {
     /// How many more pages the server may send before the client has applied earlier ones.
     private(set) var pageCredit: UInt64
 
-    init(_ session: SessionID, holder: Holder, access: AccessBinding, pageCredit: UInt64) {
+    init(_ session: SessionID, holder: Holder, access: AccessBinding, features: Features = .all, pageCredit: UInt64) {
         self.holder = holder
+        self.features = features
         self.session = session
         self.access = access
         self.pageCredit = pageCredit

@@ -56,9 +56,12 @@ final class Subscriptions {
     }
 
     /// Lets a session subscribe.
-    func open(_ session: SessionID, holder: Holder, access: AccessBinding) {
+    ///
+    /// - Parameter features: what both sides of its connection know.
+    func open(_ session: SessionID, holder: Holder, access: AccessBinding, features: Features) {
         subscribers[session] = Subscriber(
-            session, holder: holder, access: access, pageCredit: database.limits.server.pageCreditMax)
+            session, holder: holder, access: access, features: features,
+            pageCredit: database.limits.server.pageCreditMax)
         sessionsByHolder[holder, default: []].insert(session)
     }
 
@@ -122,6 +125,11 @@ final class Subscriptions {
             let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
             throw Refusal(
                 code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
+        }
+        guard subscriber.features.contains(.aggregates) || !query.hasTotal else {
+            throw Refusal(
+                code: .invalidQuery,
+                message: "a client may ask for TOTAL if it has named the feature aggregates in hello")
         }
         do { return try subscriber.access.query(query) } catch { throw Refusal(error) }
     }

@@ -12,6 +12,8 @@ final class ViewHub {
     private var slots: [SharedView?] = []
     /// The numbers of the views by their queries' keys. There may be a million views, and this takes 16 bytes for each.
     private var numbers = HashedNumbers<Query.Key>()
+    /// The numbers of the views that count their matches, by what they count.
+    private var counting = HashedNumbers<Query.Key>()
     private(set) var index: ViewIndex
     private var shapes: ViewShapes
     private var atoms = AtomTable()
@@ -48,7 +50,24 @@ final class ViewHub {
     // MARK: Making views
 
     /// A view that is not at any state yet. It may be activated on another thread, before it is inserted.
-    func unmade(_ query: Query) -> LiveView { LiveView(query, shape: shapes.shape(of: query)) }
+    func unmade(_ query: Query) -> LiveView {
+        let live = LiveView(query, shape: shapes.shape(of: query))
+        live.knownMatchCount = matchCount(of: query)
+        return live
+    }
+
+    /// How many objects match a query at the present state, as far as another view counts them already: its windows of
+    /// other lengths and orders count the same.
+    private func matchCount(of query: Query) -> Int? {
+        guard query.countsMatches else { return nil }
+        let key = query.countingKey
+        var found: Int?
+        counting.forEach(of: key) { number in
+            guard let live = slots[Int(number)]?.live, live.isActive, live.query.countingKey == key else { return }
+            found = live.matchCount
+        }
+        return found
+    }
 
     /// The shape of a query's view.
     func shape(of query: Query) -> ViewShape { shapes.shape(of: query) }
@@ -73,6 +92,7 @@ final class ViewHub {
         while slots.count <= number { slots.append(nil) }
         slots[number] = view
         numbers.insert(UInt64(number), for: view.query.key)
+        if view.query.countsMatches { counting.insert(UInt64(number), for: view.query.countingKey) }
         guard let parts else { return }
         atoms.hold(parts, of: view.query, by: UInt32(number)) { query in
             let live = unmade(query)
@@ -107,6 +127,7 @@ final class ViewHub {
         guard let number = index.remove(view.live) else { return }
         slots[number] = nil
         numbers.remove(UInt64(number), for: view.query.key)
+        if view.query.countsMatches { counting.remove(UInt64(number), for: view.query.countingKey) }
         atoms.release(by: UInt32(number))
         if atoms.hasManyIdle { dropIdleAtoms() }
         if index.count == 0 { slots = [] }
@@ -120,6 +141,7 @@ final class ViewHub {
         for view in all { view.forgetSubscriptions() }
         slots = []
         numbers = HashedNumbers()
+        counting = HashedNumbers()
         index = ViewIndex(schema: storage.schema)
         shapes = ViewShapes(schema: storage.schema, affectedCountMax: database.limits.affectedRootCountMax)
         atoms = AtomTable()

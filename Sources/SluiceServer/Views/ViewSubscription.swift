@@ -10,6 +10,7 @@ internal import SluiceWire
 /// | complete | the log or a digest brings the client up to date | complete |
 /// | complete | the client is asked for its members | listing |
 /// | complete | the client is sent everything | sharing |
+/// | complete | the client has the members of a smaller one | comparing |
 /// | listing | the list is complete | comparing |
 /// | listing | the list is longer than the session has room for, or its user may read other properties since | sharing |
 /// | sharing, comparing | the last page was sent | complete |
@@ -171,7 +172,7 @@ extension ViewSubscription.State {
         switch (self, next) {
         case (.ended, _): false
         case (_, .ended): true
-        case (.complete, .listing), (.complete, .sharing): true
+        case (.complete, .listing), (.complete, .sharing), (.complete, .comparing): true
         case (.listing, .comparing), (.listing, .sharing): true
         case (.sharing, .complete), (.comparing, .complete): true
         case (.complete, _), (.listing, _), (.sharing, _), (.comparing, _): false

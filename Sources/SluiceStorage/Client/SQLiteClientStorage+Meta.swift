@@ -67,6 +67,7 @@ extension ClientState {
             throw Self.damaged("what counts the writes", connection)
         }
         try loadSubscriptions(connection)
+        try loadFigures(meta, file: file)
         try loadMembers(connection)
     }
 
@@ -94,6 +95,18 @@ extension ClientState {
                 subscriptions[record.id] = record
                 if statement.int(10) != 0 { staging[record.id] = true }
             }
+        }
+    }
+
+    private mutating func loadFigures(_ meta: MetaTable, file: String) throws {
+        for (name, bytes) in try meta.blobs(beginning: StoredFigures.prefix) {
+            guard let id = UInt64(name.dropFirst(StoredFigures.prefix.count)), var record = subscriptions[id] else {
+                continue
+            }
+            record.figures = try StoredBlob.decode(
+                StoredFigures.self, from: bytes, file: file, what: "the figures of a subscription"
+            ).values
+            subscriptions[id] = record
         }
     }
 

@@ -1,4 +1,5 @@
 package import SluiceModel
+internal import SluiceWire
 
 extension SQLiteClientStorage {
     /// Adds a subscription.
@@ -25,9 +26,18 @@ extension SQLiteClientStorage {
     package func updateSubscription(_ record: SubscriptionRecord) throws {
         try requireTransaction()
         var record = record
-        record.hasHoles = try requireSubscription(record.id).hasHoles
+        let former = try requireSubscription(record.id)
+        record.hasHoles = former.hasHoles
         state.subscriptions[record.id] = record
         try storeSubscription(record)
+        if record.figures != former.figures { try storeFigures(of: record) }
+    }
+
+    /// Few subscriptions have figures, and theirs change more often than the rest of a record.
+    private func storeFigures(of record: SubscriptionRecord) throws {
+        let name = StoredFigures.name(ofSubscription: record.id)
+        guard let figures = record.figures else { return try meta.remove(name) }
+        try meta.set(name, StoredFigures(values: figures).wireBytes())
     }
 
     func storeSubscription(_ record: SubscriptionRecord) throws {
@@ -55,7 +65,7 @@ extension SQLiteClientStorage {
     /// Removes a subscription and its membership; the objects stay.
     package func removeSubscription(_ id: UInt64) throws {
         try requireTransaction()
-        _ = try requireSubscription(id)
+        if try requireSubscription(id).figures != nil { try meta.remove(StoredFigures.name(ofSubscription: id)) }
         state.subscriptions[id] = nil
         state.staging[id] = nil
         holders.noteDepartures(subscription: id, state.members)

@@ -30,11 +30,13 @@ package struct SubscriptionRecord: Hashable, Sendable {
     /// removed from this store although the server still includes it, or what a bootstrap had brought was added before
     /// the bootstrap was complete.
     package var hasHoles: Bool
+    /// What the server has said last that the query computes over everything that it matches; nil if nothing.
+    package var figures: [Value]?
 
     package init(
         id: UInt64, canonicalText: String, hash: ObjectID, className: String, state: State = .pending,
         version: UInt64 = 0, createdAt: Timestamp, updatedAt: Timestamp, isDormant: Bool = false,
-        hasHoles: Bool = false
+        hasHoles: Bool = false, figures: [Value]? = nil
     ) {
         self.id = id
         self.canonicalText = canonicalText
@@ -46,6 +48,7 @@ package struct SubscriptionRecord: Hashable, Sendable {
         self.updatedAt = updatedAt
         self.isDormant = isDormant
         self.hasHoles = hasHoles
+        self.figures = figures
     }
 }
 

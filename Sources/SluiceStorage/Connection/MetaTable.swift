@@ -22,6 +22,17 @@ struct MetaTable {
 
     func blob(_ name: String) throws -> [UInt8]? { try value(name) { $0.blob(0) } }
 
+    /// The bytes of all names that begin in a way, with the names.
+    func blobs(beginning prefix: String) throws -> [(name: String, bytes: [UInt8])] {
+        var found: [(name: String, bytes: [UInt8])] = []
+        let sql = "SELECT name, value FROM _meta WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1"
+        try connection.withStatement(sql) { statement in
+            statement.bind(1, prefix)
+            while try statement.step() { found.append((statement.string(0), statement.blob(1))) }
+        }
+        return found
+    }
+
     func set(_ name: String, _ value: Int64) throws { try set(name) { $0.bind(2, value) } }
 
     func set(_ name: String, _ value: [UInt8]) throws { try set(name) { $0.bind(2, value) } }

@@ -110,6 +110,15 @@ extension ObjectTables {
         return count
     }
 
+    /// See `ViewSource`.
+    func matchCount(of query: Query) throws -> Int {
+        var count = 0
+        try run(query.condition, .count, order: .any) { statement in
+            if try statement.step() { count = Int(statement.int(0)) }
+        }
+        return count
+    }
+
     func forObject(
         of query: Query, in source: any ObjectSource, _ body: (ObjectRef, Row) throws -> Void
     ) throws {
@@ -155,8 +164,8 @@ extension Query {
         var syntax = try QuerySyntax.parse(canonicalText)
         syntax.clauses.removeAll { clause in
             switch clause {
-            case .limit, .distinct: true
-            case .sort, .exclude: false
+            case .limit, .distinct, .total: true
+            case .sort, .exclude, .place: false
             }
         }
         return try Query(syntax, schema: schema).read(in: context)

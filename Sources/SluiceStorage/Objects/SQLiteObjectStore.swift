@@ -89,6 +89,8 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
 
     package func count(matching query: Query) throws -> Int { try tables.count(matching: query, in: self) }
 
+    package func matchCount(of query: Query) throws -> Int { try tables.matchCount(of: query) }
+
     package func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan? {
         try tables.plan(of: query, order: order)
     }

@@ -30,8 +30,8 @@ package struct SQLCompiler: Sendable {
     /// The alias of the queried class's table.
     package static let rootAlias = "o"
 
-    private let schema: Schema
-    private let layout: TableLayout
+    let schema: Schema
+    let layout: TableLayout
 
     package init(schema: Schema, layout: TableLayout = TableLayout()) {
         self.schema = schema
@@ -64,6 +64,7 @@ package struct SQLCompiler: Sendable {
         } else {
             statement = "\(statement) AND (\(builder.condition(query.predicate)))"
         }
+        if query.hasSection { statement = "\(statement) AND \(section(of: query, &builder))" }
         if let restriction { statement = "\(statement) AND (\(restriction))" }
         var rowLimit = limit
         switch order {

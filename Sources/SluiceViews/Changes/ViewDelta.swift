@@ -52,6 +52,8 @@ package struct ViewDelta: Sendable, Hashable {
     package var linkedLeft: [ViewDeparture] = []
     /// Objects that stay linked, and of which a value or the set of included properties changed.
     package var linkedUpdated: [ViewObject] = []
+    /// How many objects match the query now, if the query asks for its total and that is another number than before.
+    package var total: Int?
     /// The authors whose changes are visible in this delta, ascending: positions in the engine's list of authors.
     package var authors: [Int] = []
 
@@ -64,7 +66,7 @@ package struct ViewDelta: Sendable, Hashable {
 
     package var isEmpty: Bool {
         entered.isEmpty && left.isEmpty && updated.isEmpty && linkedEntered.isEmpty && linkedLeft.isEmpty
-            && linkedUpdated.isEmpty
+            && linkedUpdated.isEmpty && total == nil
     }
 }
 

@@ -46,6 +46,10 @@ package struct ViewCheck {
         compare("linked that entered", \.linkedEntered)
         compare("linked that left", \.linkedLeft)
         compare("linked that were updated", \.linkedUpdated)
+        let total = old.total == new.total ? nil : new.total
+        if delta?.total != total {
+            problems.append("reported the total \(text(delta?.total)) instead of \(text(total))")
+        }
         if let delta, delta.isEmpty { problems.append("reported an empty change") }
         return problems.map { "the view of '\(view.query.canonicalText)' \($0)" }
     }
@@ -69,9 +73,14 @@ package struct ViewCheck {
         try view.forEachLinked(in: source) { object, _ in linked.insert(object) }
         if linked != snapshot.linked { problems.append("links to \(linked) instead of \(snapshot.linked)") }
         if case .window(let window) = view.roots { problems += try windowProblems(window, of: view) }
+        if view.matchCount != snapshot.total {
+            problems.append("counts \(text(view.matchCount)) instead of \(text(snapshot.total))")
+        }
         if let closure = view.closure { problems += try closure.problems(roots: snapshot.roots, in: readable) }
         return problems
     }
+
+    private func text(_ count: Int?) -> String { count.map { "\($0)" } ?? "nothing" }
 
     /// A window holds all matches up to its boundary, in order.
     private func windowProblems(_ window: Window, of view: LiveView) throws -> [String] {

@@ -91,6 +91,7 @@ extension QueryExplanation.View {
         }
         if !otherClasses.isEmpty { lines.append("and by every change of \(otherClasses.joined(separator: ", "))") }
         if let windowCapacity { lines.append("holds a window of at most \(windowCapacity) rows") }
+        if counts == true { lines.append("counts what matches, also beyond the window") }
         if !linkedClasses.isEmpty { lines.append("holds linked objects of \(linkedClasses.joined(separator: ", "))") }
         if !holdsMembers { lines.append("holds nothing: membership follows from the predicate") }
         return lines

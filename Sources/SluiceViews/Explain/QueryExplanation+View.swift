@@ -48,6 +48,7 @@ extension QueryExplanation.View {
         otherClasses = others.subtracting([live.query.classIndex]).sorted().map { schema[$0].name }
         holdsMembers = live.holdsMembers
         windowCapacity = live.query.limit.map { WindowSurplus(limit: $0).capacity }
+        counts = live.query.countsMatches ? true : nil
         linkedClasses = live.plan.linkedClasses.sorted().map { schema[$0].name }
     }
 }

@@ -94,6 +94,8 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
         public let holdsMembers: Bool
         /// How many rows a window holds at most, including those that it holds beyond the limit; nil without a limit.
         public let windowCapacity: Int?
+        /// True where the view counts what matches, for TOTAL, so that changes beyond the window concern it too; else nil.
+        public let counts: Bool?
         /// The classes of the objects that results link to.
         public let linkedClasses: [String]
     }

@@ -104,9 +104,11 @@ package struct Filing: Sendable {
 
 extension LiveView {
     /// The value of the first sort key up to which the view's window holds all matches. Nil if the view has no window,
-    /// the window holds all matches, or the key is no property of the object itself.
+    /// the window holds all matches, or the key is no property of the object itself; and where matches are counted, so
+    /// that those behind the window concern the view too.
     var windowEnd: Value? {
-        guard case .window(let window) = roots, let end = window.heldEnd, shape.sortsByProperty else { return nil }
+        guard case .window(let window) = roots, let end = window.heldEnd, shape.sortsByProperty, !query.countsMatches
+        else { return nil }
         return end
     }
 
@@ -128,7 +130,8 @@ extension LiveView {
         }
         let end = ValueRange.Bound(boundary, isIncluded: true)
         // Null precedes every value, and only a range without a lower end has it.
-        if key.isAscending { return [.own(RootCondition(property: property, .range(ValueRange(to: end))))] }
-        return boundary.isNull ? nil : [.own(RootCondition(property: property, .range(ValueRange(from: end))))]
+        if !key.isAscending, boundary.isNull { return nil }
+        let range = key.isAscending ? ValueRange(to: end) : ValueRange(from: end)
+        return [.own(RootCondition(property: property, .range(query.sectionRange?.intersection(range) ?? range)))]
     }
 }

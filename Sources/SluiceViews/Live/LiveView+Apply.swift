@@ -36,14 +36,15 @@ extension LiveView {
             isActive = true
             return nil
         }
-        try closure?.apply(commit, roots: roots, changesLinked: changesLinked, in: source, before: before)
+        try closure?.apply(commit, roots: roots.all, changesLinked: changesLinked, in: source, before: before)
         var builder = DeltaBuilder(view: self, commit: commit)
-        for root in roots { builder.add(root) }
+        for root in roots.all { builder.add(root) }
+        builder.addTotal(of: roots)
         if let closure {
             if closure.isTouched, !changesLinked, !plan.isRootClassLinked {
                 for (object, _) in closure.touched.entries { builder.addLinked(object) }
             } else if closure.isTouched || changesLinked {
-                try addLinked(of: closure, roots, commit, to: &builder, in: source)
+                try addLinked(of: closure, roots.all, commit, to: &builder, in: source)
             }
         }
         isActive = true
@@ -86,6 +87,13 @@ private struct DeltaBuilder {
     /// Adds a linked object that is no root.
     mutating func addLinked(_ object: ObjectRef) {
         add(RootChange(object: object, wasRoot: false, isRoot: false, reason: .unknown))
+    }
+
+    /// Adds the number of matches, if it is another one.
+    mutating func addTotal(of roots: RootChanges) {
+        guard let total = roots.total else { return }
+        delta.total = total
+        for cause in roots.totalCauses { authors += commit.changes[cause].authors }
     }
 
     mutating func add(_ root: RootChange) {

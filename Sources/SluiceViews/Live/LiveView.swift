@@ -19,6 +19,8 @@ package final class LiveView {
     /// The objects that links lead to; nil if the query follows no links.
     var closure: LinkClosure?
     private var knownJudge: RootJudge?
+    /// How many objects match the query in the state in which the view is activated, if that is known before.
+    package var knownMatchCount: Int?
     /// Where an index has filed the view.
     var filed: FiledPlace?
 
@@ -94,7 +96,9 @@ package final class LiveView {
         let source = readable(source)
         roots = .matches
         closure = nil
-        roots = try RootState(judge, overscan: overscan < 0 ? nil : Int(overscan), in: source)
+        roots = try RootState(
+            judge, overscan: overscan < 0 ? nil : Int(overscan), matchCount: knownMatchCount, in: source)
+        knownMatchCount = nil
         if plan.followsLinks {
             let closure = LinkClosure(plan: plan)
             if let held = heldRoots {
@@ -109,6 +113,9 @@ package final class LiveView {
         }
         isActive = true
     }
+
+    /// How many objects match the query, as its reader sees them; nil unless the query asks for its total and has a limit.
+    package var matchCount: Int? { if case .window(let window) = roots { window.matchCount } else { nil } }
 
     /// The position of a root in the query's order.
     package func position(of row: Row, in source: any ObjectSource) throws -> SortPosition {

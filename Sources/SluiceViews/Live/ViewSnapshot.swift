@@ -8,6 +8,8 @@ package struct ViewSnapshot: Sendable, Hashable {
     package private(set) var roots: [ObjectRef] = []
     /// Every object of the view, roots and linked, with the properties that the view includes of it.
     package private(set) var included: [ObjectRef: PropertySet] = [:]
+    /// How many objects match the query; nil unless it asks for its total and has a limit.
+    package private(set) var total: Int?
 
     /// - Throws: what the source throws.
     package init(of query: Query, schema: Schema, in source: any ViewSource) throws {
@@ -29,6 +31,14 @@ package struct ViewSnapshot: Sendable, Hashable {
                 roots.append(ObjectRef(query.classIndex, row.key))
                 return true
             }
+        }
+        if query.countsMatches {
+            var count = 0
+            try source.rows(matching: query.condition, after: nil, limit: nil) { _ in
+                count += 1
+                return true
+            }
+            total = count
         }
         var seen: [ObjectRef: Set<Int>] = [:]
         var queue = roots.map { (object: $0, position: ExclusionTree.root) }

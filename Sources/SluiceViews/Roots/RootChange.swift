@@ -1,5 +1,17 @@
 import SluiceModel
 
+/// What a commit group changes about the roots of a view.
+struct RootChanges {
+    /// Every object that became a root or stopped being one, and every changed object that was or is a root.
+    var all: [RootChange] = []
+    /// How many objects match the query after the group, if that is another number than before and the view counts them.
+    var total: Int?
+    /// The positions of the changes because of which the number is another one.
+    var totalCauses: [Int] = []
+
+    var isEmpty: Bool { all.isEmpty && total == nil }
+}
+
 /// What a commit group changes about one object as a root.
 struct RootChange {
     let object: ObjectRef

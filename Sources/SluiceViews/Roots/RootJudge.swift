@@ -7,6 +7,8 @@ final class RootJudge: Sendable {
     let query: Query
     let shape: ViewShape
     let evaluator: Evaluator
+    /// What judges the condition alone, where that is not what makes a match.
+    private let conditionEvaluator: Evaluator?
     private let classIndex: Int
     /// The properties of a possible root that the predicate or the order reads.
     private let placingProperties: PropertySet
@@ -17,6 +19,8 @@ final class RootJudge: Sendable {
         self.query = query
         self.shape = shape
         evaluator = Evaluator(query, schema: shape.schema)
+        conditionEvaluator =
+            query.countsMatches && query.hasSection ? Evaluator(query.condition, schema: shape.schema) : nil
         classIndex = query.classIndex
         placingProperties = query.dependencies.rootProperties
         predicateProperties = query.predicateDependencies.rootProperties
@@ -24,6 +28,14 @@ final class RootJudge: Sendable {
     }
 
     func matches(_ row: Row, in source: any ObjectSource) throws -> Bool { try evaluator.matches(row, in: source) }
+
+    /// Whether an object counts for the query's total: whether it meets the condition, in the query's section or not.
+    ///
+    /// - Parameter isMatch: whether it is a match.
+    func counts(_ row: Row?, isMatch: Bool, in source: any ObjectSource) throws -> Bool {
+        guard let conditionEvaluator, !isMatch, let row else { return isMatch }
+        return try conditionEvaluator.matches(row, in: source)
+    }
 
     /// The position of a root in the query's order.
     func position(of row: Row, in source: any ObjectSource) throws -> SortPosition {

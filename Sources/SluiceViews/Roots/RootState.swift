@@ -17,15 +17,18 @@ indirect enum RootState {
     /// Reads what the view holds. It reads the rows of a window if there is a limit, all matches if there are stages,
     /// and else nothing.
     ///
-    /// - Parameter overscan: see ``Window/init(limit:_:overscan:in:)``.
-    init(_ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
+    /// - Parameters:
+    ///   - overscan: see ``Window/init(limit:_:overscan:matchCount:in:)``.
+    ///   - matchCount: how many objects match the query in the state, if that is known.
+    init(_ judge: RootJudge, overscan: Int?, matchCount: Int?, in source: any ViewSource) throws {
         let query = judge.query
         if let id = query.object {
             self = .object(try source.object(withID: id))
         } else if !query.stages.isEmpty {
             self = .stages(try StagedRoots(judge, overscan: overscan, in: source))
         } else if let limit = query.limit {
-            self = .window(try Window(limit: limit, judge, overscan: overscan, in: source))
+            self = .window(
+                try Window(limit: limit, judge, overscan: overscan, matchCount: matchCount, in: source))
         } else {
             self = .matches
         }
@@ -66,25 +69,24 @@ indirect enum RootState {
 
     /// Follows a commit group.
     ///
-    /// - Returns: every object that became a root or stopped being one, and every changed object that was or is a root.
     mutating func apply(
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: OldStateSource
-    ) throws -> [RootChange] {
+    ) throws -> RootChanges {
         switch self {
-        case .matches: return try judge.matchChanges(commit, in: source, before: before)
+        case .matches: return RootChanges(all: try judge.matchChanges(commit, in: source, before: before))
         case .object(let known):
             let object = known ?? judge.objectCreated(in: commit)
             if known == nil, object != nil { self = .object(object) }
-            guard let object, let change = commit.change(of: object) else { return [] }
-            return [
+            guard let object, let change = commit.change(of: object) else { return RootChanges() }
+            return RootChanges(all: [
                 RootChange(object: object, wasRoot: change.old != nil, isRoot: change.new != nil, reason: .deleted)
-            ]
+            ])
         case .window(let window): return try window.apply(commit, judge, in: source, before: before)
         case .stages(var stages):
             // Moved out, so that it is changed in place.
             self = .matches
             defer { self = .stages(stages) }
-            return try stages.apply(commit, judge, in: source, before: before)
+            return RootChanges(all: try stages.apply(commit, judge, in: source, before: before))
         }
     }
 }

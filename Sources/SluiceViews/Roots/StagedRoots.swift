@@ -115,6 +115,6 @@ struct StagedRoots {
     private func followLeading(
         _ commit: CommitDelta, in source: any ViewSource, before: any ObjectSource
     ) throws -> [RootChange] {
-        try leading.map { try $0.window.apply(commit, $0.judge, in: source, before: before) } ?? []
+        try leading.map { try $0.window.apply(commit, $0.judge, in: source, before: before).all } ?? []
     }
 }

@@ -19,16 +19,23 @@ final class Window {
     private(set) var boundary: WindowEntry?
     /// The value of the first sort key up to which the window held all matches when an index filed it.
     var filedEnd: Value?
+    /// How many objects match the query; nil unless the query asks for its total.
+    private(set) var matchCount: Int?
 
-    /// Makes a window, and reads its rows.
+    /// Makes a window, reads its rows, and counts the matches if the query asks for its total.
     ///
-    /// - Parameter overscan: see ``WindowSurplus/init(limit:usualCount:)``.
-    init(limit: Int, _ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
+    /// - Parameters:
+    ///   - overscan: see ``WindowSurplus/init(limit:usualCount:)``.
+    ///   - matchCount: how many objects match the query in the state; nil to have them counted.
+    init(
+        limit: Int, _ judge: RootJudge, overscan: Int?, matchCount: Int? = nil, in source: any ViewSource
+    ) throws {
         self.limit = limit
         order = WindowOrder(judge.query, judge.shape)
         surplus = WindowSurplus(limit: limit, usualCount: overscan)
         let (read, wanted) = try rows(beyond: 0, surplus: surplus, judge, in: source)
         append(read, wanted: wanted)
+        if judge.query.countsMatches { self.matchCount = try matchCount ?? source.matchCount(of: judge.query) }
     }
 
     private init(copying other: Window) {
@@ -38,6 +45,7 @@ final class Window {
         rows = other.rows
         boundary = other.boundary
         filedEnd = other.filedEnd
+        matchCount = other.matchCount
     }
 
     /// A window in the same state, which can then change independently.
@@ -101,6 +109,7 @@ final class Window {
     ) throws -> (read: [WindowEntry], wanted: Int) {
         let wanted = surplus.capacity - count
         var read: [WindowEntry] = []
+        guard wanted > 0 else { return (read, wanted) }
         read.reserveCapacity(min(wanted, 64))
         try source.rows(matching: judge.query, after: boundary.map(order.position), limit: wanted) { row in
             read.append(WindowEntry(try place(of: row, judge, in: source)))
@@ -142,13 +151,14 @@ final class Window {
     /// The window changes once everything is read, so that one that could not follow is as it was before the group.
     func apply(
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
-    ) throws -> [RootChange] {
+    ) throws -> RootChanges {
         guard let affected = try judge.affected(by: commit, in: source, atMost: judge.shape.affectedCountMax) else {
             return try readAnew(commit, judge, in: source, before: before)
         }
         let oldLast = last
         var placed: [Placed] = []
         var unmoved: [(object: ObjectRef, entry: WindowEntry)] = []
+        var countedMatches = CountedMatches(matchCount)
         try judge.forEachMove(commit, affected, in: source) { object, old, new, isMoved in
             let index = try index(of: old, judge, in: before)
             guard isMoved else {
@@ -156,6 +166,12 @@ final class Window {
                 return
             }
             let matches = try new.map { try judge.matches($0, in: source) } ?? false
+            if countedMatches.isOn {
+                let matched = try index != nil || (old.map { try judge.matches($0, in: before) } ?? false)
+                let counted = try judge.counts(old, isMatch: matched, in: before)
+                let counts = try judge.counts(new, isMatch: matches, in: source)
+                if counted != counts { countedMatches.note(object, isMatch: counts, affected.causes(of: object)) }
+            }
             guard matches || index != nil else { return }
             let root = MovedRoot(wasMember: index.map { $0 < limit } ?? false, isPresent: new != nil, matches: matches)
             let place = try matches ? new.map { try self.place(of: $0, judge, in: source) } : nil
@@ -171,6 +187,7 @@ final class Window {
         rows.replace(removed, by: added, order)
         surplus = wider
         if let refill { append(refill.read, wanted: refill.wanted) }
+        matchCount = countedMatches.count
         defer { trim() }
 
         let newLast = last
@@ -194,7 +211,7 @@ final class Window {
         for (object, entry) in unmoved where isWithin(entry, oldLast) && isWithin(entry, newLast) {
             changes.append(RootChange(object: object, wasRoot: true, isRoot: true, reason: .window))
         }
-        return changes
+        return countedMatches.changes(changes, by: commit)
     }
 
     /// The rows that are to be removed, and those to be added. A row whose place stays is neither, and one beyond the
@@ -211,7 +228,7 @@ final class Window {
                 if placed[position].isHeld { continue }
             }
             if let index { removed.append(index) }
-            guard var place = placed[position].place else { continue }
+            guard limit > 0, var place = placed[position].place else { continue }
             placed[position].isHeld = boundary.map { order.compare($0, &place) >= 0 } ?? true
             placed[position].place = place
             if placed[position].isHeld { added.append(WindowEntry(place)) }
@@ -222,7 +239,7 @@ final class Window {
     /// Reads the window anew, since a group concerns more possible roots than are judged one by one.
     private func readAnew(
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
-    ) throws -> [RootChange] {
+    ) throws -> RootChanges {
         let anew = try Window(limit: limit, judge, overscan: surplus.usualCount, in: source)
         let classIndex = judge.query.classIndex
         let changes = try judge.changes(
@@ -231,7 +248,9 @@ final class Window {
         rows = anew.rows
         boundary = anew.boundary
         surplus.reset()
-        return changes
+        guard let count = anew.matchCount, count != matchCount else { return RootChanges(all: changes) }
+        matchCount = count
+        return RootChanges(all: changes, total: count, totalCauses: Array(commit.changes.indices))
     }
 
     private func isMember(_ placed: inout Placed, _ last: WindowEntry?, isRefilled: Bool) -> Bool {
@@ -274,6 +293,38 @@ struct MovedRoot {
     let matches: Bool
 
     var reason: RemovalReason { isPresent ? matches ? .window : .filter : .deleted }
+}
+
+/// Counts what a commit brings to the matches of a query and takes from them.
+private struct CountedMatches {
+    /// The number of matches; nil if they are not counted.
+    private(set) var count: Int?
+    private let before: Int?
+    /// The objects that have come or gone, and the changes of others because of which they have.
+    private var moved: [(object: ObjectRef, causes: [Int])] = []
+
+    init(_ count: Int?) {
+        self.count = count
+        before = count
+    }
+
+    var isOn: Bool { count != nil }
+
+    mutating func note(_ object: ObjectRef, isMatch: Bool, _ causes: [Int]) {
+        count? += isMatch ? 1 : -1
+        moved.append((object, causes))
+    }
+
+    /// The changes of roots, with that of the number.
+    func changes(_ roots: [RootChange], by commit: CommitDelta) -> RootChanges {
+        guard count != before else { return RootChanges(all: roots) }
+        var causes = Set(moved.flatMap(\.causes))
+        let objects = Set(moved.map(\.object))
+        for (position, change) in commit.changes.enumerated() where objects.contains(change.object) {
+            causes.insert(position)
+        }
+        return RootChanges(all: roots, total: count, totalCauses: causes.sorted())
+    }
 }
 
 /// Objects, with a table only where they are many.

@@ -16,10 +16,10 @@ package struct WindowSurplus: Sendable {
     /// - Parameters:
     ///   - limit: how many rows the window shows.
     ///   - usualCount: how many rows beyond the limit the first reading leaves; nil for as many as the limit, but at
-    ///     least 16 and at most 256.
+    ///     least 16 and at most 256. A window that shows nothing holds nothing.
     package init(limit: Int, usualCount: Int? = nil) {
         self.limit = limit
-        self.usualCount = usualCount ?? min(max(limit, 16), 256)
+        self.usualCount = limit == 0 ? 0 : usualCount ?? min(max(limit, 16), 256)
         count = self.usualCount
     }
 

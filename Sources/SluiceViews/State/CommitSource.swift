@@ -62,5 +62,7 @@ package final class CommitSource: ViewSource {
         try source.links(fromMatchesOf: query, through: properties, body)
     }
 
+    package func matchCount(of query: Query) throws -> Int { try source.matchCount(of: query) }
+
     package func object(withID id: ObjectID) throws -> ObjectRef? { try source.object(withID: id) }
 }

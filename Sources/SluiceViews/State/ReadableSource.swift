@@ -53,6 +53,8 @@ final class ReadableSource: ViewSource {
         }
     }
 
+    func matchCount(of query: Query) throws -> Int { try source.matchCount(of: query.read(in: context)) }
+
     func object(withID id: ObjectID) throws -> ObjectRef? {
         guard let object = try source.object(withID: id), try objects.isPresent(object) else { return nil }
         return object

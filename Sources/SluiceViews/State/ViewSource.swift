@@ -22,11 +22,24 @@ package protocol ViewSource: ObjectSource {
         _ body: (_ property: Int, _ target: ObjectKey, _ count: Int) throws -> Void
     ) throws
 
+    /// How many objects meet a query's condition, as ``rows(matching:after:limit:_:)`` finds them, whatever the query's
+    /// limit and section. It is not called for `OBJECT(id)` queries.
+    func matchCount(of query: Query) throws -> Int
+
     /// The object with an object id; nil if the state has no such object.
     func object(withID id: ObjectID) throws -> ObjectRef?
 }
 
 extension ViewSource {
+    package func matchCount(of query: Query) throws -> Int {
+        var count = 0
+        try rows(matching: query.condition, after: nil, limit: nil) { _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
     package func links(
         fromMatchesOf query: Query, through properties: PropertySet,
         _ body: (_ property: Int, _ target: ObjectKey, _ count: Int) throws -> Void

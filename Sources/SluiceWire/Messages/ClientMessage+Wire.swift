@@ -213,13 +213,30 @@ extension ClientMessage.Subscribe {
     func encodeFields(into writer: inout ByteWriter) {
         writer.varint(subscription)
         writer.string(query)
-        writer.optional(resume) { $1.encode(into: &$0) }
+        if let basis {
+            writer.byte(Self.hasBasis)
+            writer.varint(basis)
+        } else {
+            writer.optional(resume) { $1.encode(into: &$0) }
+        }
     }
 
+    /// Follows the query where a basis does, and not an optional resume, which begins with 0 or 1.
+    private static let hasBasis: UInt8 = 2
+
     init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
-        self.init(
-            session: session, subscription: try reader.varint(), query: try reader.string(),
-            resume: try reader.optional { reader throws(WireError) in try ClientMessage.Resume(from: &reader) })
+        let (subscription, query) = (try reader.varint(), try reader.string())
+        let code = try reader.byte()
+        switch code {
+        case 0: self.init(session: session, subscription: subscription, query: query)
+        case 1:
+            self.init(
+                session: session, subscription: subscription, query: query,
+                resume: try ClientMessage.Resume(from: &reader))
+        case Self.hasBasis:
+            self.init(session: session, subscription: subscription, query: query, basis: try reader.varint())
+        default: throw reader.malformed("\(code) where 0, 1 or 2 says what a subscription goes on from")
+        }
     }
 }
 

@@ -88,6 +88,8 @@ extension ClientMessage {
         package var variables: ValueMap
         /// The classes and properties that the client knows, in its own order.
         package var schema: Schema
+        /// What both sides of the connection know. It does not travel: whoever receives the message sets it.
+        package var features = Features.all
 
         package init(
             session: UInt64, path: String, credentials: [Credentials] = [], identity: ClientIdentity? = nil,
@@ -125,12 +127,19 @@ extension ClientMessage {
         package var query: String
         /// What the client knows from before; nil for a fresh start.
         package var resume: Resume?
+        /// A complete subscription of the session to the same query with a lower limit, whose members the client has as
+        /// well; only without ``resume``. With ``Features/aggregates``.
+        package var basis: UInt64?
 
-        package init(session: UInt64, subscription: UInt64, query: String, resume: Resume? = nil) {
+        package init(
+            session: UInt64, subscription: UInt64, query: String, resume: Resume? = nil, basis: UInt64? = nil
+        ) {
+            precondition(resume == nil || basis == nil, "a subscription goes on from one thing")
             self.session = session
             self.subscription = subscription
             self.query = query
             self.resume = resume
+            self.basis = basis
         }
     }
 

@@ -7,9 +7,11 @@ package struct Features: OptionSet, Hashable, Sendable {
 
     /// Jobs of clients: the message `job`, and changes of their records in uploads.
     package static let jobs = Features(rawValue: 1 << 0)
+    /// Queries may ask for what is computed over everything that they match: their total.
+    package static let aggregates = Features(rawValue: 1 << 1)
 
     /// All that this version knows.
-    package static let all: Features = [.jobs]
+    package static let all: Features = [.jobs, .aggregates]
 }
 
 /// Versions of the protocol.

@@ -1,16 +1,18 @@
 extension FrameBuilder {
     /// Adds a commit whose blocks were encoded before. Without blocks it only moves the version or acknowledges.
     package mutating func appendCommit(
-        _ header: CommitHeader, blocks: [(subscriptions: [UInt64], block: SharedBlock)] = []
+        _ header: CommitHeader, blocks: [(subscriptions: [UInt64], block: SharedBlock)] = [],
+        figures: [ServerMessage.SubscriptionFigures] = []
     ) {
         append(blocks.lazy.map { $0.block }) {
             $0.byte(ServerMessage.Code.commit)
             $0.varint(header.session)
-            header.encodeFields(into: &$0)
+            header.encodeFields(into: &$0, withFigures: !figures.isEmpty)
             $0.array(blocks) {
                 $0.array($1.subscriptions) { $0.varint($1) }
                 $1.block.encode(into: &$0)
             }
+            if !figures.isEmpty { $0.array(figures) { $1.encode(into: &$0) } }
         }
     }
 

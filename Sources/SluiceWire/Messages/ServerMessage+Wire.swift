@@ -225,22 +225,28 @@ extension ServerMessage.Opened {
 }
 
 extension ServerMessage.Complete {
+    /// The bit of the kind's byte which says that figures follow.
+    private static let hasFigures: UInt8 = 0x80
+
     func encodeFields(into writer: inout ByteWriter) {
         writer.varint(subscription)
         writer.varint(version)
         writer.zigzag(acceptedAt.microseconds)
-        writer.byte(kind.rawValue)
+        writer.byte(kind.rawValue | (figures == nil ? 0 : Self.hasFigures))
         writer.optional(digest) { $1.encode(into: &$0) }
+        if let figures { writer.array(figures) { $1.encode(into: &$0) } }
     }
 
     init(session: UInt64, from reader: inout ByteReader) throws(WireError) {
         let subscription = try reader.varint()
         let version = try reader.varint()
         let acceptedAt = Timestamp(microseconds: try reader.zigzag())
-        let kind = try Kind(from: &reader)
+        let code = try reader.byte()
+        let kind = try Kind(code: code & ~Self.hasFigures, in: reader)
         self.init(
             session: session, subscription: subscription, version: version, acceptedAt: acceptedAt, kind: kind,
-            digest: try reader.optional { reader throws(WireError) in try ObjectID(from: &reader) })
+            digest: try reader.optional { reader throws(WireError) in try ObjectID(from: &reader) },
+            figures: code & Self.hasFigures == 0 ? nil : try reader.figures())
     }
 }
 

@@ -230,10 +230,27 @@ extension ServerMessage {
     package struct Commit: Hashable, Sendable {
         package var header: CommitHeader
         package var blocks: [SubscriptionBlock]
+        /// The figures that are others than before; in the last part of a commit. With ``Features/aggregates``.
+        package var figures: [SubscriptionFigures]
 
-        package init(_ header: CommitHeader, blocks: [SubscriptionBlock] = []) {
+        package init(
+            _ header: CommitHeader, blocks: [SubscriptionBlock] = [], figures: [SubscriptionFigures] = []
+        ) {
             self.header = header
             self.blocks = blocks
+            self.figures = figures
+        }
+    }
+
+    /// What queries compute over everything that they match, for the subscriptions that share a view.
+    package struct SubscriptionFigures: Hashable, Sendable {
+        package var subscriptions: [UInt64]
+        /// All of them, as they are now: the total.
+        package var values: [Value]
+
+        package init(subscriptions: [UInt64], values: [Value]) {
+            self.subscriptions = subscriptions
+            self.values = values
         }
     }
 
@@ -258,10 +275,13 @@ extension ServerMessage {
         package var kind: Kind
         /// The digest of the subscription's contents, where the server has one.
         package var digest: ObjectID?
+        /// What the query computes over everything that it matches, as of the version; nil where it computes nothing.
+        /// With ``Features/aggregates``.
+        package var figures: [Value]?
 
         package init(
             session: UInt64, subscription: UInt64, version: UInt64, acceptedAt: Timestamp, kind: Kind,
-            digest: ObjectID? = nil
+            digest: ObjectID? = nil, figures: [Value]? = nil
         ) {
             self.session = session
             self.subscription = subscription
@@ -269,6 +289,7 @@ extension ServerMessage {
             self.acceptedAt = acceptedAt
             self.kind = kind
             self.digest = digest
+            self.figures = figures
         }
 
         package enum Kind: UInt8, Sendable, CaseIterable {

@@ -26,9 +26,17 @@ struct NaiveInterpreter {
     func results(_ syntax: QuerySyntax, ofClass classIndex: Int) -> [ObjectKey] {
         var objects = world.rows.keys.filter { $0.classIndex == classIndex }.sorted { id($0) < id($1) }
         objects = objects.filter { holds(syntax.predicate, root($0)) }
+        // The keys of the order so far, the strongest first.
+        var order: [QuerySyntax.SortSyntax] = []
         for clause in syntax.clauses {
             switch clause {
-            case .exclude: break
+            case .exclude, .total: break
+            case .place(let side, let literals, _):
+                let place = literals.map { if case .value(let value) = $0.kind { value } else { Value.null } }
+                objects = objects.filter { object in
+                    let isBehind = isBehind(object, place, order)
+                    return side == .after ? isBehind == true : isBehind == false
+                }
             case .limit(let limit, _): objects = Array(objects.prefix(limit))
             case .distinct(let paths, _):
                 var seen: [[Value]] = []
@@ -39,6 +47,7 @@ struct NaiveInterpreter {
                     return true
                 }
             case .sort(let keys, _):
+                order = keys + order
                 let values = Dictionary(
                     uniqueKeysWithValues: objects.map { object in (object, keys.map { single($0.path, root(object)) }) }
                 )
@@ -52,6 +61,27 @@ struct NaiveInterpreter {
             }
         }
         return objects.map(\.key)
+    }
+
+    /// Whether an object stands behind a place; nil if it is the object of the place, unmoved.
+    ///
+    /// - Parameter place: a value for each key that has an effect, then the key of the object.
+    private func isBehind(_ object: ObjectRef, _ place: [Value], _ order: [QuerySyntax.SortSyntax]) -> Bool? {
+        var seen: [[String]] = []
+        var values = place[...]
+        for key in order {
+            let names = key.path.components.map { "\($0.kind)" }
+            if seen.contains(names) { continue }
+            seen.append(names)
+            guard values.count > 1, let other = values.popFirst() else { break }
+            let own = single(key.path, root(object))
+            // Numbers of two types can be equal.
+            if !(own < other), !(other < own) { continue }
+            return key.isAscending ? other < own : own < other
+        }
+        guard let last = place.last, let key = ObjectKey(primaryKey: last) ?? last.ownID else { return nil }
+        let other = Identity(className: schema[object.classIndex].name, key: key).objectID
+        return id(object) == other ? nil : other < id(object)
     }
 
     private func root(_ object: ObjectRef) -> [Binding] {
@@ -272,4 +302,8 @@ struct NaiveInterpreter {
         guard let character = text.first, first == "?" || first == character else { return false }
         return fits(text.dropFirst(), pattern.dropFirst())
     }
+}
+
+extension Value {
+    fileprivate var ownID: ObjectKey? { if case .objectID(let id) = self { .id(id) } else { nil } }
 }

@@ -70,6 +70,12 @@ struct QueryCase: CustomStringConvertible {
             guard lookups == naive else { return "SQL with lookups finds \(lookups), naively \(naive)" }
             let count = try database.integers(compiler.select(query, .count))
             guard count == [Int64(naive.count)] else { return "SQL counts \(count), naively \(naive.count)" }
+            if query.hasTotal {
+                let all = QuerySyntax(syntax.target, where: syntax.predicate)
+                let total = NaiveInterpreter(readable()).results(all, ofClass: query.classIndex).count
+                let counted = try database.integers(compiler.select(query.condition, .count, order: .any))
+                guard counted == [Int64(total)] else { return "SQL counts \(counted) in all, naively \(total)" }
+            }
             guard try Query.parse(query.canonicalText, schema: schema).canonicalText == query.canonicalText else {
                 return "the canonical text is no fixed point"
             }

@@ -366,6 +366,36 @@ struct WorldGenerator {
         }
     }
 
+    /// Places by values that objects may have.
+    private mutating func places(
+        by keys: [QuerySyntax.SortSyntax], _ schema: Schema, _ classIndex: Int
+    ) -> [QuerySyntax.Clause] {
+        let sides: [[QuerySyntax.PlaceSide]] = [[], [.after], [.before], [.after, .before]]
+        return random.pick(sides).map { side in
+            var values = keys.map { key -> Value in
+                let property = property(at: key.path, schema, classIndex)
+                if random.chance(15) { return .null }
+                return element(PropertyType(property.type.element), schema)
+            }
+            values.append(key(Int.random(in: 0..<10, using: &random), of: schema[classIndex]).value)
+            return .place(side, values.map { LiteralSyntax(.value($0)) })
+        }
+    }
+
+    /// The property at the end of a path of names; any other path has numbers, as counts and sums are.
+    private func property(at path: PathSyntax, _ schema: Schema, _ classIndex: Int) -> Property {
+        var current = classIndex
+        var found = Property("n", .scalar(.int))
+        for component in path.components {
+            guard case .property(let name) = component.kind, let index = schema[current].index(of: name) else {
+                return Property("n", .scalar(.int))
+            }
+            found = schema[current].properties[index]
+            if let target = found.type.targetClass.flatMap(schema.index(of:)) { current = target }
+        }
+        return found
+    }
+
     mutating func clauses(_ schema: Schema, _ classIndex: Int) -> [QuerySyntax.Clause] {
         var clauses: [QuerySyntax.Clause] = []
         for _ in 0..<random.pick([1, 1, 1, 2, 3]) {
@@ -375,6 +405,13 @@ struct WorldGenerator {
             if !keys.isEmpty { clauses.append(.sort(keys)) }
             if random.chance(20) { clauses.append(.distinct([path(schema, classIndex).0])) }
             if random.chance(30) { clauses.append(.limit(random.pick([0, 1, 3, 100]))) }
+        }
+        // Among stages it is refused, and so would be the rest.
+        if clauses.count < 3, random.chance(30) { clauses.append(.total()) }
+        if random.chance(35), case .sort(let keys, _)? = clauses.first {
+            clauses.insert(contentsOf: places(by: keys, schema, classIndex), at: 1)
+        } else if clauses.isEmpty {
+            clauses = places(by: [], schema, classIndex)
         }
         return clauses
     }

@@ -102,6 +102,7 @@
             try expect(
                 cars.sorted(by: \.dealer.city, ascending: false).limit(20).excluding(\.owners.friends),
                 "SORT(dealer.city DESC) LIMIT(20) EXCLUDE(owners.friends)")
+            try expect(cars.where { $0.price > 9_000 }.limit(20).withTotal(), "price > 9000 LIMIT(20) TOTAL")
         }
 
         @Test(arguments: [true, false]) func aQueryIsPutTogetherAtRunTime(onlyNew: Bool) throws {

@@ -86,7 +86,7 @@ import Testing
     @Test func anExplanationHasTheDocumentedMembers() async throws {
         var reports: [String] = []
         for query in [
-            "Car WHERE price > 3 AND year == 4 SORT(price ASC) LIMIT(3)", "Car WHERE dealer.city > vin",
+            "Car WHERE price > 3 AND year == 4 SORT(price ASC) LIMIT(3) TOTAL", "Car WHERE dealer.city > vin",
         ] {
             reports.append(try await store.records(query).explainOnServer().json)
         }

@@ -78,17 +78,44 @@ struct RandomWorld {
         }
     }
 
+    /// A place in an order, by values that objects may have, and the key of one.
+    private mutating func place(in sort: String, ofClass name: String) -> String {
+        func value(_ last: Substring?) -> String {
+            switch last {
+            case "name", "city", "carrier": generator.pick(["'a'", "'b'", "NULL"])
+            case "code": generator.pick(["'d1'", "'d3'"])
+            default: "\(generator.pick([1, 3, 5, 8]))"
+            }
+        }
+        var values = sort.split(separator: ",").map { part in
+            value(part.drop { $0 == " " }.prefix { $0 != " " }.split(separator: ".").last)
+        }
+        let schema = TestSchema.schema
+        let declared = schema.index(of: name).map { schema[$0] }
+        switch declared?.keyType {
+        case .string: values.append("'\(generator.pick(["d1", "c2", "a"]))'")
+        case .objectID, nil: values.append("oid(\(ObjectID(high: 1, low: 3)))")
+        default: values.append("\(generator.pick([1, 3, 5, 8]))")
+        }
+        return " \(generator.pick(["AFTER", "BEFORE"]))(\(values.joined(separator: ", ")))"
+    }
+
     /// Makes the text of a query. Some combinations are not valid queries.
     mutating func queryText() -> String {
         var name = generator.pick(Array(Self.predicates.keys).sorted())
         if generator.chance(30) || classes == [TestSchema.user] { name = "User" }
         var text = "\(name) WHERE \(generator.pick(Self.predicates[name]!))"
-        if generator.chance(40) { text += " SORT(\(generator.pick(Self.sorts[name]!)))" }
+        if generator.chance(40) {
+            let sort = generator.pick(Self.sorts[name]!)
+            text += " SORT(\(sort))"
+            if generator.chance(25) { text += place(in: sort, ofClass: name) }
+        }
         if generator.chance(15) { text += " DISTINCT(\(generator.pick(Self.groups[name]!)))" }
         if generator.chance(50) { text += " LIMIT(\(generator.pick([1, 2, 3, 5, 8, 20])))" }
         if generator.chance(15) { text += " SORT(\(generator.pick(Self.sorts[name]!)))" }
         if generator.chance(5) { text += " LIMIT(\(generator.pick([1, 2, 3])))" }
         if generator.chance(60) { text += " EXCLUDE(\(generator.pick(Self.exclusions[name]!)))" }
+        if generator.chance(25) { text += " TOTAL" }
         return text
     }
 

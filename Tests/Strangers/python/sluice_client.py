@@ -552,12 +552,18 @@ def read_message(reader):
         message |= {"content": read_view_block(reader)}
     elif code == 0x85:
         message |= {"type": "commit", "version": reader.varint(), "acceptedAt": reader.zigzag()}
-        message |= {"acknowledged": reader.optional(reader.varint), "continued": reader.bool()}
+        message |= {"acknowledged": reader.optional(reader.varint)}
+        flags = reader.byte()
+        message |= {"continued": flags & 1 != 0}
         message |= {"blocks": reader.array(lambda: (reader.array(reader.varint), read_view_block(reader)))}
+        read_figures = lambda: (reader.array(reader.varint), reader.array(lambda: read_value(reader)))
+        message |= {"figures": reader.array(read_figures) if flags & 2 else []}
     elif code == 0x86:
         message |= {"type": "complete", "subscription": reader.varint(), "version": reader.varint()}
-        message |= {"acceptedAt": reader.zigzag(), "kind": reader.byte()}
-        message |= {"digest": reader.optional(lambda: reader.raw(16))}
+        message |= {"acceptedAt": reader.zigzag()}
+        kind = reader.byte()
+        message |= {"kind": kind & 0x7F, "digest": reader.optional(lambda: reader.raw(16))}
+        message |= {"figures": reader.array(lambda: read_value(reader)) if kind & 0x80 else None}
     elif code == 0x87:
         message |= {"type": "subscriptionError", "subscription": reader.varint(), "code": reader.string()}
         message |= {"message": reader.string(), "position": reader.optional(reader.varint)}
@@ -624,7 +630,8 @@ def hello_frame(agent):
     fields = Writer()
     fields.varint(1)
     fields.varint(1)
-    fields.varint(0)
+    # Bit 1: queries may ask for their total.
+    fields.varint(2)
     fields.string(agent)
     return frame(0x01, 0, fields)
 
@@ -803,6 +810,8 @@ async def run(url, query, watch, variables={}, then=None, authorization=None, ca
                     complete = True
                     for name in state.roots():
                         print(json.dumps(state.json(name), ensure_ascii=False), flush=True)
+                    if message["figures"]:
+                        print(json.dumps({"@total": message["figures"][0][1]}), flush=True)
                     if not watch:
                         return 0
                     if then is not None:
@@ -818,12 +827,15 @@ async def run(url, query, watch, variables={}, then=None, authorization=None, ca
                         state.rows, state.roles = {}, {}
                         await socket.send(subscribe_frame(1, number, query))
                         continue
+                    totals = [values[0][1] for subscriptions, values in message["figures"] if number in subscriptions]
                     for content in blocks:
                         changed, left = state.apply(content)
-                        if complete and (changed or left):
+                        if complete and (changed or left or totals):
                             line = {"version": message["version"], "removed": left}
                             line["changed"] = [state.json(name) for name in changed]
                             line["held"] = len(state.rows)
+                            if totals:
+                                line["total"] = totals[0]
                             print(json.dumps(line, ensure_ascii=False), flush=True)
                 elif kind == "subscriptionError" or kind == "error" and message["action"] != 0:
                     print(f"{message['code']}: {message['message']}", file=sys.stderr)
@@ -866,6 +878,10 @@ def render_content(content):
     return f"authors[{authors}] rows[{rows}] left[{left}]"
 
 
+def render_figures(values):
+    return "figures[" + ",".join(render(value) for value in values) + "]"
+
+
 def render_message(message):
     kind = message["type"]
     text = f"{kind} {message['session']}"
@@ -876,9 +892,11 @@ def render_message(message):
     if kind == "commit":
         blocks = " ".join(f"{subscriptions} {render_content(content)}" for subscriptions, content in message["blocks"])
         acknowledged = "none" if message["acknowledged"] is None else message["acknowledged"]
-        return f"{text} {message['version']} {message['acceptedAt']} {acknowledged} {blocks}"
+        figures = "".join(f" {subscriptions} {render_figures(values)}" for subscriptions, values in message["figures"])
+        return f"{text} {message['version']} {message['acceptedAt']} {acknowledged} {blocks}{figures}"
     if kind == "complete":
-        return f"{text} {message['subscription']} {message['version']} {message['acceptedAt']} {message['kind']}"
+        figures = "" if message["figures"] is None else " " + render_figures(message["figures"])
+        return f"{text} {message['subscription']} {message['version']} {message['acceptedAt']} {message['kind']}{figures}"
     if kind == "digest":
         return f"{text} {message['subscription']} {message['version']} {message['digest'].hex()}"
     if kind == "withdrawn":

@@ -100,6 +100,7 @@ final class FrameApplier {
         let subscriptions = subscriptions(page.subscriptions)
         guard !subscriptions.isEmpty else { return }
         for subscription in subscriptions {
+            applier.requests.noteAnswer(to: subscription)
             concerned[subscription.record.id] = subscription
             let phase = subscription.phase
             let effect = try subscription.receive(page, at: commitVersion)
@@ -127,6 +128,7 @@ final class FrameApplier {
 
     func apply(_ complete: ServerMessage.Complete) throws {
         guard let subscription = subscriptions([complete.subscription]).first else { return }
+        applier.requests.noteAnswer(to: subscription)
         let id = subscription.record.id
         concerned[id] = subscription
         let wasComplete = subscription.isComplete
@@ -146,6 +148,7 @@ final class FrameApplier {
         }
         completed.append(subscription)
         subscription.membershipIsStored()
+        if subscription.query.countsMatches { transaction.noteFigures(of: id) }
         try storage.updateSubscription(subscription.record)
         // The values of what it has were shown as they came.
         if !wasComplete { transaction.noteRebuild(id, rereads: false) }
@@ -174,14 +177,24 @@ final class FrameApplier {
 
     func apply(_ commit: ServerMessage.Commit) throws {
         for block in commit.blocks {
-            let subscriptions = subscriptions(block.subscriptions)
+            let subscriptions = block.subscriptions.flatMap(applier.requests.subscriptions(concernedBy:))
             guard !subscriptions.isEmpty else { continue }
             try apply(block.content, to: subscriptions)
             try forEachLinkTarget(block.content) { linkTargets.insert($0) }
         }
+        for figures in commit.figures {
+            for subscription in subscriptions(figures.subscriptions) { try apply(figures.values, to: subscription) }
+        }
         guard !commit.header.isContinued else { return }
         try storage.advance(to: commit.header.version)
         commitVersion = commit.header.version
+    }
+
+    /// Stores what the query of a subscription computes over everything that it matches.
+    private func apply(_ figures: [Value], to subscription: Subscription) throws {
+        try subscription.receive(figures: figures)
+        try storage.updateSubscription(subscription.record)
+        transaction.noteFigures(of: subscription.record.id)
     }
 
     /// Calls `body` with the targets of the links in a block's rows, as far as the query follows them.

@@ -9,6 +9,8 @@ internal import SluiceViews
 struct Backlog {
     struct Stretch {
         fileprivate(set) var edits = EditSet()
+        /// The total after the edits; nil if there is none, or it is not known.
+        fileprivate(set) var total: Int?
         /// The server's commits that the edits came from; nil for local edits.
         fileprivate(set) var authors: AuthorList?
 
@@ -35,20 +37,27 @@ struct Backlog {
         return touch
     }
 
+    /// The total after all that waits; an outer nil if nothing waits.
+    var lastTotal: Int?? { stretches.last.map(\.total) }
+
     /// The objects with waiting edits.
     var objects: [ObjectRef] { stretches.flatMap(\.edits.objects) }
 
-    /// Adds the edits of a transaction. Without edits it only makes sure that an event will report the state.
-    mutating func append(_ edits: [ResultEdit], origin: ChangeOrigin) {
-        if edits.isEmpty, !stretches.isEmpty { return }
+    /// Adds the edits of a transaction. Without edits, and with the total that there was, it only makes sure that an event
+    /// will report the state.
+    ///
+    /// - Parameter total: the total after the transaction; nil if there is none, or it is not known.
+    mutating func append(_ edits: [ResultEdit], total: Int? = nil, origin: ChangeOrigin) {
+        if edits.isEmpty, let last = stretches.last, last.total == total { return }
         if stretches.last?.isRemote != origin.isRemote {
-            if stretches.count == Self.stretchCountMax { gather(lastIsRemote: origin.isRemote) }
+            if stretches.count == Self.stretchCountMax { gather(lastIsRemote: origin.isRemote, total: total) }
             if stretches.last?.isRemote != origin.isRemote {
                 stretches.append(Stretch(authors: origin.isRemote ? AuthorList() : nil))
             }
         }
         let last = stretches.count - 1
         stretches[last].edits.add(edits)
+        stretches[last].total = total
         if case .remote(let authors) = origin { stretches[last].authors?.add(authors) }
     }
 
@@ -56,7 +65,9 @@ struct Backlog {
     mutating func removeFirst() -> Stretch? { stretches.isEmpty ? nil : stretches.removeFirst() }
 
     /// Gathers all stretches into two. The last edit of each object counts, in the stretch of that edit's origin.
-    private mutating func gather(lastIsRemote: Bool) {
+    ///
+    /// - Parameter total: the total after all of them.
+    private mutating func gather(lastIsRemote: Bool, total: Int?) {
         var isRemote: [ObjectRef: Bool] = [:]
         for stretch in stretches {
             for edit in stretch.edits.all {
@@ -75,6 +86,7 @@ struct Backlog {
                 here.edits.add(edits)
             }
         }
+        (here.total, there.total) = (total, total)
         stretches = lastIsRemote ? [here, there] : [there, here]
     }
 }

@@ -13,6 +13,7 @@ final class Observations {
     private let now: () -> Timestamp
     private let log: LogSink?
     private let overruled = OverruledResults()
+    private let totals: ObservedTotals
     private var index: ObserverIndex
     private var lastNumber: UInt64 = 0
     private(set) var work = ObservationWork()
@@ -24,6 +25,7 @@ final class Observations {
         now: @escaping () -> Timestamp, log: LogSink?
     ) {
         self.storage = storage
+        totals = ObservedTotals(storage)
         self.active = active
         self.session = session
         self.now = now
@@ -65,8 +67,9 @@ final class Observations {
         overruled.replace(of: observer.id, with: try reader.overruled())
         work.readCount += read.readCount
         observer.hold(read.extent)
+        try totals.begin(subscription)
         index.insert(observer, schema: storage.schema)
-        observer.start(with: entries)
+        observer.start(with: entries, total: totals[subscription])
         return observer.id
     }
 
@@ -76,13 +79,16 @@ final class Observations {
     func end(_ id: UInt64) -> Subscription? {
         overruled.removeAll(of: id)
         defer { tellHandled() }
-        return index.remove(id)?.subscription
+        guard let subscription = index.remove(id)?.subscription else { return nil }
+        totals.end(subscription)
+        return subscription
     }
 
     /// Ends every observation, because the store is closed.
     func endAll() {
         let ended = index.all
         index = ObserverIndex(overruled)
+        totals.removeAll()
         for observer in ended {
             overruled.removeAll(of: observer.id)
             observer.end()
@@ -132,6 +138,7 @@ final class Observations {
             observer.adopt(storage.schema)
             index.insert(observer, schema: storage.schema)
         }
+        totals.rebind()
     }
 
     private func reader(of subscription: Subscription) -> ResultReader {
@@ -143,7 +150,10 @@ final class Observations {
     /// Reports new states of subscriptions that did not come from a transaction.
     func publishStatus() {
         let concerned = active.takeChanged().flatMap { index.observers(of: $0.record.id) }
-        for id in concerned.sorted() { index[id]?.receive([], origin: .local, now: now()) }
+        for id in concerned.sorted() {
+            guard let observer = index[id] else { continue }
+            observer.receive([], total: totals[observer.subscription], origin: .local, now: now())
+        }
         tellHandled()
     }
 
@@ -166,8 +176,11 @@ final class Observations {
     }
 
     private func publish(_ transaction: StoreTransaction, _ changed: [Subscription], origin: ChangeOrigin) throws {
-        let settlement = try ObserverSettlement(
+        var settlement = try ObserverSettlement(
             transaction, changed, index, overruled, in: storage, askedObserverCountMax: askedObserverCountMax)
+        for subscription in try totals.follow(transaction, settlement.outcome) {
+            settlement.note(index.observers(of: subscription))
+        }
         let now = now()
         let origin = origin.naming(settlement.operations)
         for (id, task) in settlement.tasks.sorted(by: { $0.key < $1.key }) {
@@ -175,7 +188,9 @@ final class Observations {
             do {
                 if let failure = task.failure { throw failure }
                 let edits = try edits(for: observer, task, settlement)
-                observer.receive(edits + task.touched.sorted().map { .touch($0) }, origin: origin, now: now)
+                observer.receive(
+                    edits + task.touched.sorted().map { .touch($0) }, total: totals[observer.subscription],
+                    origin: origin, now: now)
             } catch {
                 fail(observer, because: error)
             }

@@ -23,6 +23,9 @@ final class Observer {
     private(set) var isBusy = false
     private var backlog = Backlog()
     private var reportedStatus: SubscriptionStatus?
+    /// The total of the query that belongs to ``results``; nil if there is none, or it is not known.
+    private var total: Int?
+    private var reportedTotal: Int?
     /// Whether the consumer has handled an event with the state ``SubscriptionState/complete``, and none after it with
     /// another state.
     private(set) var hasHandledComplete = false
@@ -155,7 +158,10 @@ final class Observer {
     // MARK: Events
 
     /// Reports the present results as the first event.
-    func start(with entries: [ResultEntry]) {
+    ///
+    /// - Parameter total: the total that belongs to them.
+    func start(with entries: [ResultEntry], total: Int?) {
+        self.total = total
         let before = results.list
         let entries = pool?.replace(with: entries) ?? entries
         let change = results.replace(with: entries, reason: .unknown)
@@ -182,33 +188,43 @@ final class Observer {
             ResultEvent(
                 list: step.list, change: step.change, removed: step.removed,
                 unreadable: readable.unreadable, changesUnreadable: step.changesUnreadable,
-                status: SubscriptionStatus(state: .error, error: error), remote: nil, isInitial: false,
-                freshness: .cached(since: subscription.confirmedUntil?.date)))
+                status: SubscriptionStatus(state: .error, error: error), total: shownTotal, changesTotal: false,
+                remote: nil, isInitial: false, freshness: .cached(since: subscription.confirmedUntil?.date)))
     }
 
     /// Receives edits, and reports them at once or when the consumer is ready.
-    func receive(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
+    ///
+    /// - Parameter total: the total of the query after them.
+    func receive(_ edits: [ResultEdit], total: Int?, origin: ChangeOrigin, now: Timestamp) {
         guard !isOver else { return }
-        guard !edits.isEmpty || subscription.status != reportedStatus else { return }
-        if isBusy { backlog.append(edits, origin: origin) } else { apply(edits, origin: origin, now: now) }
+        let last = backlog.lastTotal ?? self.total
+        guard !edits.isEmpty || subscription.status != reportedStatus || total != last else { return }
+        if isBusy {
+            backlog.append(edits, total: total, origin: origin)
+        } else {
+            apply(edits, total: total, origin: origin, now: now)
+        }
     }
 
     /// Records that the consumer has handled the last event.
     func consumerIsReady(now: Timestamp) {
         isBusy = false
         hasHandledComplete = reportedStatus?.state == .complete
-        while !isBusy, let next = backlog.removeFirst() { apply(next.edits.all, origin: next.origin, now: now) }
+        while !isBusy, let next = backlog.removeFirst() {
+            apply(next.edits.all, total: next.total, origin: next.origin, now: now)
+        }
         if !isBusy { reportFailure() }
     }
 
     /// Applies edits, and reports the change if there is one.
-    private func apply(_ edits: [ResultEdit], origin: ChangeOrigin, now: Timestamp) {
+    private func apply(_ edits: [ResultEdit], total: Int?, origin: ChangeOrigin, now: Timestamp) {
         let before = results.list
+        self.total = total
         let edits = pool?.apply(edits, to: results) ?? edits
         let change = results.apply(edits)
         if backlog.isEmpty { window?.trim(&results) }
         let step = readable.follow(edits, change, from: before, to: results)
-        let isChanged = !step.change.isEmpty || step.changesUnreadable
+        let isChanged = !step.change.isEmpty || step.changesUnreadable || shownTotal != reportedTotal
         guard isChanged || subscription.status != reportedStatus else { return }
         var remote: Remote?
         // An event that only reports a new state has no author.
@@ -218,15 +234,25 @@ final class Observer {
         report(step, remote: remote, isInitial: false)
     }
 
+    /// The total as it is shown. A store that has more of the results than the server has said so far shows no less.
+    private var shownTotal: Int? {
+        guard subscription.query.hasTotal else { return nil }
+        guard subscription.query.countsMatches else { return results.count }
+        return total.map { max($0, results.list.visibleCount) }
+    }
+
     private func report(_ step: ReadableResults.Step, remote: Remote?, isInitial: Bool) {
         let status = subscription.status
         reportedStatus = status
+        let total = shownTotal
+        defer { reportedTotal = total }
         isBusy = true
         if status.state != .complete { hasHandledComplete = false }
         deliver(
             ResultEvent(
                 list: step.list, change: step.change, removed: step.removed,
                 unreadable: readable.unreadable, changesUnreadable: step.changesUnreadable, status: status,
-                remote: remote, isInitial: isInitial, freshness: freshness()))
+                total: total, changesTotal: total != reportedTotal, remote: remote, isInitial: isInitial,
+                freshness: freshness()))
     }
 }

@@ -21,7 +21,7 @@ struct ObserverSettlement {
     }
 
     private let transaction: StoreTransaction
-    private let outcome: TransactionOutcome
+    let outcome: TransactionOutcome
     private let overruled: OverruledResults
     private(set) var tasks: [UInt64: Task] = [:]
     private(set) var work = ObservationWork()
@@ -78,6 +78,11 @@ struct ObserverSettlement {
             tasks[observer.id, default: Task()].touched.formUnion(results)
         }
         work.readCount = outcome.readCount
+    }
+
+    /// Makes sure that observers receive something, if only that nothing has become of their results.
+    mutating func note(_ observers: Set<UInt64>) {
+        for id in observers where tasks[id] == nil { tasks[id] = Task() }
     }
 
     /// - Parameters:

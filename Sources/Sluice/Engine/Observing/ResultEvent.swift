@@ -14,6 +14,10 @@ package struct ResultEvent: Sendable {
     /// Whether ``unreadable`` is another than in the event before.
     package let changesUnreadable: Bool
     package let status: SubscriptionStatus
+    /// How many objects match the query, whatever its limit; nil if it does not ask for that, or nobody knows.
+    package let total: Int?
+    /// Whether ``total`` is another than in the event before.
+    package let changesTotal: Bool
     package let remote: Remote?
     package let isInitial: Bool
     package let freshness: Freshness
@@ -25,7 +29,8 @@ extension ResultEvent {
         self.init(
             list: ResultList(schema: Schema(), order: SortOrder([]), limit: nil), change: ResultChange(), removed: [],
             unreadable: [:], changesUnreadable: false,
-            status: SubscriptionStatus(state: .error, error: failure), remote: nil, isInitial: true,
+            status: SubscriptionStatus(state: .error, error: failure), total: nil, changesTotal: false, remote: nil,
+            isInitial: true,
             freshness: .cached(since: nil))
     }
 }

@@ -42,7 +42,9 @@ final class PostponedAcknowledgements {
         var version = self.version ?? 0
         var acknowledged = acknowledgements.sequence
         for part in content {
-            guard case .commit(let commit) = part, commit.blocks.isEmpty, !commit.header.isContinued else {
+            guard case .commit(let commit) = part, commit.blocks.isEmpty, commit.figures.isEmpty,
+                !commit.header.isContinued
+            else {
                 return nil
             }
             version = max(version, commit.header.version)

@@ -14,10 +14,12 @@ internal import SluiceViews
 struct ResultJudge {
     let query: Query
     private let evaluator: Evaluator
+    /// What judges the condition alone, where that is not what makes a match.
+    private let conditionEvaluator: Evaluator?
     private let linkedWrites: LinkedWrites
     private let schema: Schema
     /// Whether the store has no server, so that all objects that link to an object are here.
-    private let isAlone: Bool
+    let isAlone: Bool
 
     /// - Parameter isAlone: whether the store has no server.
     init(_ query: Query, schema: Schema, isAlone: Bool) {
@@ -25,6 +27,8 @@ struct ResultJudge {
         self.schema = schema
         self.isAlone = isAlone || query.namesLocalClass(in: schema)
         evaluator = Evaluator(query, schema: schema)
+        conditionEvaluator =
+            query.countsMatches && query.hasSection ? Evaluator(query.condition, schema: schema) : nil
         linkedWrites = LinkedWrites(query)
     }
 
@@ -104,6 +108,32 @@ struct ResultJudge {
     /// Whether the condition can be evaluated with what is here.
     func isJudgeable(_ row: Row, of subscription: SubscriptionRecord?, in state: any ObjectStanding) throws -> Bool {
         try evaluator.isJudgeable(row, in: state, trustsBacklinks: trustsBacklinks(of: subscription))
+    }
+
+    /// Whether an object counts for the query's total: whether it meets the condition, in the query's section or not.
+    func counts(_ row: Row, in source: any ObjectSource) throws -> Bool {
+        try (conditionEvaluator ?? evaluator).matches(row, in: source)
+    }
+
+    /// By how much pending writes change how many objects match, because of one object: what matches with them, without
+    /// what matched in the server's image. Zero where one of the two cannot be judged here.
+    ///
+    /// - Parameter object: one with pending writes, or from which the query's paths lead to one.
+    func effectOnTotal(
+        _ object: ObjectRef, of subscription: SubscriptionRecord?, in state: any ObjectStanding
+    ) throws -> Int {
+        func isMatch(_ row: Row?, in source: any ObjectSource) throws -> Int? {
+            guard let row else { return 0 }
+            guard try evaluator.isJudgeable(row, in: source, trustsBacklinks: trustsBacklinks(of: subscription)) else {
+                return nil
+            }
+            return try counts(row, in: source) ? 1 : 0
+        }
+        let unwritten = UnwrittenObjects(state)
+        guard let now = try isMatch(state.row(object), in: state),
+            let was = try isMatch(unwritten.row(object), in: unwritten)
+        else { return 0 }
+        return now - was
     }
 
     /// The properties that a row must have for the condition to be evaluated; nil where that depends on other objects,

@@ -124,7 +124,7 @@ struct ResultReader {
     }
 
     /// The objects whose pending operations decide over the server's word, each once.
-    private func pendingObjects() throws -> [ObjectRef] {
+    func pendingObjects() throws -> [ObjectRef] {
         let pending = try reader.pendingObjects
         guard let written = written?.writtenObjects, !written.isEmpty else { return pending }
         return Array(Set(pending).union(written))
@@ -132,7 +132,7 @@ struct ResultReader {
 
     /// The objects about which this store decides, and not the server that has answered the query: those with pending
     /// writes, and those from which the query's paths lead to one.
-    private func decidedHere(_ pending: [ObjectRef]) throws -> Set<ObjectRef> {
+    func decidedHere(_ pending: [ObjectRef]) throws -> Set<ObjectRef> {
         guard !pending.isEmpty else { return [] }
         return try judge.decidedBehindLinks(pending, of: subscription, in: state).union(pending)
     }
@@ -202,9 +202,14 @@ struct ResultReader {
     /// The number of results, at most the limit.
     func count() throws -> Int {
         guard query.stages.isEmpty else { return staged(try entries()).count }
+        return min(try matchCount(), query.limit ?? .max)
+    }
+
+    /// The number of results, regardless of the limit, of a query without stages.
+    func matchCount() throws -> Int {
         var count = 0
         try forEachResult { _, _ in count += 1 }
-        return min(count, query.limit ?? .max)
+        return count
     }
 
     /// All matches, regardless of limit and stages.
@@ -287,6 +292,10 @@ struct ResultReader {
 extension ClientReading {
     /// The results of a query in this state, in order and within the limit.
     package func results(of query: Query) throws -> ResultList { try resultReader(query).results() }
+
+    /// How many objects match a query in this state, whatever its limit; nil if it does not ask for its total, or the
+    /// server has not said it yet.
+    package func total(of query: Query) throws -> Int? { try resultReader(query).total() }
 
     /// Makes the reader of a query's results in this state.
     ///

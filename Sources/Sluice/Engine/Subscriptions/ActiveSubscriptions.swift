@@ -16,6 +16,8 @@ final class ActiveSubscriptions {
     private var changed: [UInt64: Subscription] = [:]
     /// The subscriptions that the server has neither completed nor rejected, by id.
     private var unsettled: Set<UInt64> = []
+    /// The ids of those that ask for a number of first results, by what they ask for besides.
+    private var byGrowth: [ObjectID: Set<UInt64>] = [:]
     /// Whether some subscription reads a class, as far as it was asked since the subscriptions last changed.
     private var readClasses: [Int: Bool] = [:]
 
@@ -51,6 +53,7 @@ final class ActiveSubscriptions {
         readClasses = [:]
         byQuery[subscription.record.hash] = subscription
         byID[subscription.record.id] = subscription
+        if let key = subscription.growingKey { byGrowth[key, default: []].insert(subscription.record.id) }
         if subscription.isComplete { completeCount += 1 }
         if subscription.isLocal { localCount += 1 }
         noteSettlement(of: subscription)
@@ -67,6 +70,11 @@ final class ActiveSubscriptions {
         byID[subscription.record.id] = nil
         changed[subscription.record.id] = nil
         unsettled.remove(subscription.record.id)
+        if let key = subscription.growingKey, byGrowth[key]?.remove(subscription.record.id) != nil,
+            byGrowth[key]?.isEmpty ?? false
+        {
+            byGrowth[key] = nil
+        }
         if subscription.isComplete { completeCount -= 1 }
         if subscription.isLocal { localCount -= 1 }
         subscription.onStatusChange = nil
@@ -78,6 +86,18 @@ final class ActiveSubscriptions {
         } else {
             unsettled.insert(subscription.record.id)
         }
+    }
+
+    /// The largest complete subscription that asks for fewer of the first results than another one, and for the same
+    /// besides; nil if there is none.
+    func basis(of subscription: Subscription) -> Subscription? {
+        guard let key = subscription.growingKey, let limit = subscription.query.limit else { return nil }
+        return (byGrowth[key] ?? []).lazy.compactMap { self.byID[$0] }
+            .filter { other in
+                other !== subscription && other.phase == .complete && other.wireID != nil && !other.record.hasHoles
+                    && other.query.limit ?? .max < limit
+            }
+            .max { $0.query.limit ?? 0 < $1.query.limit ?? 0 }
     }
 
     /// Notes that an object is removed from the store while subscriptions have it. Where the server was told that they

@@ -87,6 +87,7 @@ final class Subscription {
         self.isLocal = isLocal || isCached
         self.isCached = isCached && !isLocal
         self.isRemembered = isRemembered && !self.isLocal
+        growingKey = self.isLocal ? nil : query.growingKey?.hash
         self.halt = self.isLocal ? nil : halt
         judge = ResultJudge(query, schema: schema, isAlone: isAlone || isCached)
         plan = ClosurePlan(query, schema: schema)
@@ -95,6 +96,10 @@ final class Subscription {
     // MARK: The query
 
     var query: Query { judge.query }
+
+    /// Equal for subscriptions that differ in nothing but how many of the first results they ask the server for; nil for
+    /// others. As of when the subscription was made: properties may have other names since.
+    let growingKey: ObjectID?
 
     /// What the subscription is filed under.
     var hash: ObjectID { isCached ? Self.cachedHash(of: query) : query.hash }
@@ -236,6 +241,7 @@ final class Subscription {
     /// Notes that what is here is nothing to continue from.
     func forgetServer() -> Effect {
         record.version = 0
+        record.figures = nil
         return advance(.serverForgotten)
     }
 
@@ -283,10 +289,30 @@ final class Subscription {
     func receive(_ completion: ServerMessage.Complete, now: Timestamp) throws -> Effect {
         let effect = try receive(.completion(completion.kind), at: nil)
         guard effect != .requestAnew else { return effect }
+        try receive(figures: completion.figures)
         progress = 1
         record.version = completion.version
         record.updatedAt = now
         return effect
+    }
+
+    /// Takes in what the query computes over everything that it matches.
+    ///
+    /// - Parameter figures: nil where it computes nothing.
+    /// - Throws: ``SyncError/Code/protocolViolation`` when these are not the figures that the query asks for.
+    func receive(figures: [Value]?) throws {
+        let isRight =
+            switch figures {
+            case nil: !query.countsMatches
+            case let figures?:
+                if query.countsMatches, figures.count == 1, case .int(let total) = figures[0] {
+                    total >= 0
+                } else {
+                    false
+                }
+            }
+        guard isRight else { throw SyncError(.protocolViolation, "figures that the query does not ask for, or none") }
+        record.figures = figures
     }
 
     /// Notes that the membership that the server has completed is stored.
@@ -314,7 +340,10 @@ final class Subscription {
     func refuse(because error: SyncError) throws -> Effect { try receive(.refusal(error), at: nil) }
 
     /// Notes that its members go, because the user may not ask for them any more.
-    func forgetVersion() { record.version = 0 }
+    func forgetVersion() {
+        record.version = 0
+        record.figures = nil
+    }
 
     /// Counts what the server has sent.
     func count(_ amount: TransferAmount) { received += amount }

@@ -21,6 +21,9 @@ final class SubscriptionRequests {
     private var lastNumber: UInt64 = 0
     /// The subscriptions that were requested in this session, by their numbers in it.
     private var requested: [UInt64: Subscription] = [:]
+    /// The subscriptions that have the members of others, by the numbers of these, until the server has answered: what
+    /// commits bring to the one they bring to the other as well.
+    private var growing: [UInt64: [Subscription]] = [:]
     /// For how many more members digests may be made, so that opening a session costs little.
     private var digestObjectCountLeft = 0
 
@@ -46,14 +49,45 @@ final class SubscriptionRequests {
     /// The subscription with a number in this session.
     func subscription(_ number: UInt64) -> Subscription? { requested[number] }
 
+    /// The subscriptions that a commit concerns which names a number of this session.
+    func subscriptions(concernedBy number: UInt64) -> [Subscription] {
+        (requested[number].map { [$0] } ?? []) + (growing[number] ?? [])
+    }
+
+    /// Notes that the server has answered a request: a subscription that has the members of another is one of its own.
+    func noteAnswer(to subscription: Subscription) {
+        if growing.isEmpty { return }
+        for number in growing.keys {
+            growing[number]?.removeAll { $0 === subscription }
+            if growing[number]?.isEmpty ?? false { growing[number] = nil }
+        }
+    }
+
     // MARK: The session
 
     /// Requests all subscriptions in a session that has just opened.
     func beginSession() throws {
         digestObjectCountLeft = digestObjectCountMax
-        let messages = try active.synced.sorted { $0.record.id < $1.record.id }.map(message)
+        let subscriptions = active.synced.sorted { $0.record.id < $1.record.id }
+        let messages = try subscriptions.filter(isServed).map(message)
         active.awaitsCatchUp = active.completeCount > 0
         if !messages.isEmpty { session.sendTogether(messages[...]) }
+        for subscription in subscriptions where !isServed(subscription) { try refuse(subscription) }
+    }
+
+    /// Whether the server knows all that the query asks for.
+    private func isServed(_ subscription: Subscription) -> Bool {
+        !subscription.query.hasTotal || session.features.contains(.aggregates)
+    }
+
+    /// Fails a subscription that this server could not serve, without asking it.
+    private func refuse(_ subscription: Subscription) throws {
+        _ = try message(for: subscription)
+        guard let number = subscription.wireID else { return }
+        try fail(
+            .init(
+                session: session.number, subscription: number, code: .invalidQuery,
+                message: "the server is of a version that does not know TOTAL", position: nil))
     }
 
     /// Forgets the numbers, because the connection has ended. Bootstraps that were interrupted start anew in the next
@@ -65,6 +99,7 @@ final class SubscriptionRequests {
         }
         active.awaitsCatchUp = false
         requested = [:]
+        growing = [:]
         lastNumber = 0
     }
 
@@ -79,7 +114,9 @@ final class SubscriptionRequests {
 
     /// Requests a subscription, if a session is open.
     func request(_ subscription: Subscription) throws {
-        if session.isActive, !subscription.isLocal { session.send([try message(for: subscription)]) }
+        guard session.isActive, !subscription.isLocal else { return }
+        guard isServed(subscription) else { return try refuse(subscription) }
+        session.send([try message(for: subscription)])
     }
 
     /// Requests everything of a subscription again that was requested before.
@@ -95,12 +132,14 @@ final class SubscriptionRequests {
     func end(_ subscription: Subscription) {
         guard let number = subscription.wireID else { return }
         requested[number] = nil
+        noteAnswer(to: subscription)
         if session.isActive { session.send([.unsubscribe(session: session.number, subscription: number)]) }
     }
 
     /// Notes that the server cannot serve a subscription.
     func fail(_ error: ServerMessage.SubscriptionError) throws {
         guard let subscription = requested[error.subscription] else { return }
+        noteAnswer(to: subscription)
         let effect = try subscription.refuse(because: SyncError(SyncError.Code(error.code), error.message))
         try transactions.run(.catchUp(acceptedAt: now())) { transaction in
             if error.code == .permissionDenied { subscription.forgetVersion() }
@@ -133,12 +172,41 @@ final class SubscriptionRequests {
         // A complete subscription is at the store's version.
         let version = subscription.isComplete ? storeVersion : subscription.record.version
         let canResume = version > 0
-        let effect = subscription.request(as: number, canResume: canResume, at: storeVersion)
+        let basis = canResume ? nil : try grow(subscription)
+        let effect = subscription.request(as: number, canResume: canResume || basis != nil, at: storeVersion)
         if effect != .none { try carryOut(effect, of: subscription) }
         return .subscribe(
             .init(
                 session: session.number, subscription: number, query: subscription.query.canonicalText,
-                resume: canResume ? resume(subscription, at: version) : nil))
+                resume: canResume ? resume(subscription, at: version) : nil, basis: basis))
+    }
+
+    /// Gives a subscription the members of a smaller one, if there is one that the server can go on from.
+    ///
+    /// - Returns: the number of the other.
+    private func grow(_ subscription: Subscription) throws -> UInt64? {
+        guard session.features.contains(.aggregates), subscription.phase == .unrequested(.members),
+            let basis = active.basis(of: subscription), let number = basis.wireID
+        else { return nil }
+        let (from, to) = (basis.record.id, subscription.record.id)
+        // What it has from before would be taken for what the other has.
+        guard !subscription.record.hasHoles, storage.memberCount(of: to, role: .root) == 0,
+            storage.memberCount(of: to, role: .linked) == 0
+        else { return nil }
+        try transactions.run(.catchUp(acceptedAt: now())) { transaction in
+            for role in MemberRole.allCases {
+                var members: [ObjectRef] = []
+                try storage.forEachMember(of: from, role: role) { object in
+                    members.append(object)
+                    return true
+                }
+                for object in members where try storage.addMember(object, role: role, to: to) {
+                    transaction.noteMembership(object, of: to)
+                }
+            }
+        }
+        growing[number, default: []].append(subscription)
+        return number
     }
 
     /// Does what a transition asks that changes how the query is answered.

@@ -28,6 +28,8 @@ final class StoreTransaction: TransactionTarget {
     private(set) var rebuilt: Set<UInt64> = []
     /// Those among them whose results may show other values than before, although nothing wrote them.
     private(set) var reread: Set<UInt64> = []
+    /// Subscriptions whose figures the server has sent.
+    private(set) var figured: Set<UInt64> = []
 
     /// An object before its first change in a transaction.
     struct FirstState {
@@ -159,6 +161,9 @@ final class StoreTransaction: TransactionTarget {
         rebuilt.insert(subscription)
         if rereads { reread.insert(subscription) }
     }
+
+    /// Notes that the server has sent what the query of a subscription computes over everything that it matches.
+    func noteFigures(of subscription: UInt64) { figured.insert(subscription) }
 
     @discardableResult
     private func remember(_ object: ObjectRef) throws -> Row? {

@@ -1,0 +1,62 @@
+import Sluice
+
+/// C4: the bytes on the wire of a list that grows from 20 to 1,000 rows, beside a first list of 1,000; and of a page
+/// behind a cursor, beside the first page.
+struct GrowingRow {
+    private let workbench: Workbench
+
+    init(_ workbench: Workbench) { self.workbench = workbench }
+
+    func measure() async throws -> [Measurement] {
+        let count = workbench.options.size(100_000, quick: 3_000)
+        return try await workbench.withServer { url in
+            let source = try await workbench.openStore("source", models: [Reading.self], url: url)
+            try await source.insert(Reading.numbered(0..<count))
+            await source.close()
+            let parts = url.split(separator: ":")
+            let proxy = try CountingProxy(to: UInt16(parts[2].split(separator: "/")[0]) ?? 0)
+            defer { proxy.stop() }
+            let address = "ws://127.0.0.1:\(proxy.port)/bench"
+            let first = try await workbench.openStore("first", models: [Reading.self], url: address)
+            try await first.connected(timeout: .seconds(30))
+            var tokens: [NotificationToken] = []
+            let whole = try await bytes(of: Self.sorted(first).limit(1_000), 1_000, proxy, &tokens)
+            await first.close()
+
+            let store = try await workbench.openStore("list", models: [Reading.self], url: address)
+            try await store.connected(timeout: .seconds(30))
+            let list = Self.sorted(store).limit(20)
+            let page = try await bytes(of: list, 20, proxy, &tokens)
+            let longer = try list.growing(by: 980) ?? list
+            let growth = try await bytes(of: longer, 1_000, proxy, &tokens)
+            let last = try longer.snapshot()
+            let next = Self.sorted(store).limit(20).after(last.cursor(at: last.count - 1))
+            let behind = try await bytes(of: next, 20, proxy, &tokens)
+            await store.close()
+            return [
+                Measurement(
+                    .growing, "from 20 to 1,000 of \(Double(count).shown) rows, beside 1,000 at once",
+                    ours: Double(growth), floor: Double(whole), unit: "bytes", goal: .ratioAtMost(1)),
+                Measurement(
+                    .growing, "20 rows behind a cursor, beside the first 20", ours: Double(behind),
+                    floor: Double(page), unit: "bytes", goal: .ratioAtMost(1.1)),
+            ]
+        }
+    }
+
+    private static func sorted(_ store: Store) -> Results<Reading> {
+        store.objects(Reading.self).sorted(by: \.value).sorted(by: \.place)
+    }
+
+    /// Observes results.
+    ///
+    /// - Returns: the bytes that the server sends until the results are complete.
+    private func bytes(
+        of results: Results<Reading>, _ count: Int, _ proxy: CountingProxy, _ tokens: inout [NotificationToken]
+    ) async throws -> Int {
+        _ = proxy.takeCount()
+        tokens.append(try results.observe { _ in })
+        try check(try await results.synced(timeout: .seconds(60)).count, is: count, "the rows")
+        return proxy.takeCount().toClient
+    }
+}

@@ -1,0 +1,153 @@
+internal import SluiceModel
+internal import SluiceQuery
+internal import SluiceStorage
+internal import SluiceViews
+
+/// The totals of the observed queries that ask for them and have a limit, each kept once for all observers of a
+/// subscription and current from transaction to transaction.
+///
+/// The total of a query that a server answers is what the server has said last and what pending writes make of that,
+/// object by object: a transaction is looked at for the objects that it changes or settles. Where this store decides
+/// alone, what comes and goes is counted.
+final class ObservedTotals {
+    private struct Kept {
+        let subscription: Subscription
+        var observerCount: Int
+        var value: Int?
+        /// By how much pending writes change what the server has said, for each object because of which they do.
+        var effects: [ObjectRef: Int] = [:]
+        /// Whether the value must be found anew.
+        var isStale = false
+
+        /// Puts the value together of what the server has said and what pending writes make of it.
+        mutating func noteSaid() {
+            value = subscription.record.total.map { $0 + effects.values.reduce(0, +) }
+        }
+    }
+
+    private let storage: SQLiteClientStorage
+    /// By the ids of the subscriptions' records.
+    private var kept: [UInt64: Kept] = [:]
+    /// The subscriptions whose totals changes of a class may concern.
+    private var byClass: [Int: Set<UInt64>] = [:]
+
+    init(_ storage: SQLiteClientStorage) { self.storage = storage }
+
+    /// The total of a subscription's query; nil if there is none, or it is not known.
+    subscript(subscription: Subscription) -> Int? { kept[subscription.record.id]?.value }
+
+    // MARK: Observers
+
+    /// Keeps the total of a subscription for one more observer.
+    func begin(_ subscription: Subscription) throws {
+        guard subscription.query.countsMatches else { return }
+        let id = subscription.record.id
+        if kept[id] != nil {
+            kept[id]?.observerCount += 1
+            return
+        }
+        var made = Kept(subscription: subscription, observerCount: 1)
+        try renew(&made)
+        kept[id] = made
+        file(subscription)
+    }
+
+    func end(_ subscription: Subscription) {
+        let id = subscription.record.id
+        guard let count = kept[id]?.observerCount else { return }
+        guard count == 1 else {
+            kept[id]?.observerCount = count - 1
+            return
+        }
+        kept[id] = nil
+        for classIndex in byClass.keys { byClass[classIndex]?.remove(id) }
+    }
+
+    func removeAll() {
+        kept = [:]
+        byClass = [:]
+    }
+
+    /// Goes on with a schema that has changed.
+    func rebind() {
+        byClass = [:]
+        for id in kept.keys { kept[id]?.isStale = true }
+        for known in kept.values { file(known.subscription) }
+    }
+
+    private func file(_ subscription: Subscription) {
+        let query = subscription.query
+        let classes = [query.classIndex] + query.predicateDependencies.linkPaths.flatMap { $0.links.map(\.targetClass) }
+        for classIndex in classes { byClass[classIndex, default: []].insert(subscription.record.id) }
+    }
+
+    // MARK: Transactions
+
+    /// Brings the totals up to date after a transaction.
+    ///
+    /// - Returns: the subscriptions whose totals are others than before.
+    func follow(_ transaction: StoreTransaction, _ outcome: TransactionOutcome) throws -> Set<UInt64> {
+        guard !kept.isEmpty else { return [] }
+        var changed: Set<UInt64> = []
+        let objects = Set(outcome.touched.lazy.map(\.change.object)).union(transaction.renewedImages)
+        var concerned = transaction.figured.union(transaction.rebuilt)
+        for classIndex in Set(objects.lazy.map(\.classIndex)) { concerned.formUnion(byClass[classIndex] ?? []) }
+        concerned.formUnion(kept.lazy.filter(\.value.isStale).map(\.key))
+        for id in concerned {
+            guard var known = kept[id] else { continue }
+            let before = known.value
+            if known.isStale || transaction.rebuilt.contains(id) {
+                try renew(&known)
+            } else if known.subscription.judge.isAlone {
+                try count(outcome, in: &known)
+            } else {
+                try settle(objects, outcome, in: &known)
+            }
+            kept[id] = known
+            if known.value != before { changed.insert(id) }
+        }
+        return changed
+    }
+
+    /// Finds a total anew.
+    private func renew(_ known: inout Kept) throws {
+        let reader = ResultReader(known.subscription.judge, in: storage, subscription: known.subscription.record)
+        known.isStale = false
+        if known.subscription.judge.isAlone {
+            known.value = try reader.total()
+        } else {
+            known.effects = try reader.pendingEffects()
+            known.noteSaid()
+        }
+    }
+
+    /// Follows the pending writes of the objects that a transaction has changed or settled.
+    private func settle(_ objects: Set<ObjectRef>, _ outcome: TransactionOutcome, in known: inout Kept) throws {
+        let subscription = known.subscription
+        let query = subscription.query
+        defer { known.noteSaid() }
+        guard outcome.hasPendingObjects || !known.effects.isEmpty else { return }
+        guard query.predicateDependencies.linkPaths.isEmpty else { return try renew(&known) }
+        for object in objects where object.classIndex == query.classIndex {
+            let isPending = try outcome.hasPending(object)
+            let effect =
+                try isPending ? subscription.judge.effectOnTotal(object, of: subscription.record, in: outcome) : 0
+            known.effects[object] = effect == 0 ? nil : effect
+        }
+    }
+
+    /// Counts what a transaction brings to the matches of a query that this store alone decides, and takes from them.
+    private func count(_ outcome: TransactionOutcome, in known: inout Kept) throws {
+        let query = known.subscription.query
+        // What a server has named, and links, may matter beyond the objects that have changed.
+        guard !known.subscription.isCached, query.predicateDependencies.linkPaths.isEmpty, let before = known.value
+        else { return try renew(&known) }
+        let judge = known.subscription.judge
+        known.value = try outcome.delta.changes.reduce(before) { count, change in
+            guard change.object.classIndex == query.classIndex else { return count }
+            let was = try change.old.map { try judge.counts($0, in: outcome.before) } ?? false
+            let isMatch = try change.new.map { try judge.counts($0, in: outcome) } ?? false
+            return count + (isMatch ? 1 : 0) - (was ? 1 : 0)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import SluiceWire
+import TestSupport
+import Testing
+
+/// Totals under rules: nobody's total says anything of what its reader may not read.
+@Suite struct HiddenTotalTests {
+    private typealias World = RuledWorld
+
+    private static let queries = [
+        "Document SORT(id ASC) LIMIT(2) TOTAL", "Document LIMIT(0) TOTAL",
+        "Document WHERE text != 'x' SORT(id DESC) LIMIT(1) EXCLUDE(team) TOTAL",
+        "Document WHERE team.id == 7 LIMIT(1) TOTAL",
+    ]
+
+    @Test(arguments: queries) func whatIsHiddenIsInNoTotalAndNoWriteToItIsToldOf(query: String) throws {
+        let world = try World(users: ["ada", "bob"])
+        try world.setTeam(7, ["ada"])
+        try world.create(World.document(1, team: 7), World.document(2), World.document(9, isPublic: true))
+        for user in ["ada", "bob"] { try world.observe(user, query) }
+        let counts = ["ada", "bob"].map { world[$0].frames.count }
+        // Documents of nobody and of another team come, change and go.
+        try world.setTeam(8, ["root"])
+        for key in 20..<30 as Range<Int64> { try world.create(World.document(key, team: key % 2 == 0 ? 8 : nil)) }
+        for key in 20..<30 as Range<Int64> {
+            try world.update("root", key, World.Field.text, .string("secret \(key)"))
+            try world.write("root") { try $0.delete(World.document(key)) }
+        }
+        #expect(["ada", "bob"].map { world[$0].frames.count } == counts)
+        try expectTotals(world, query)
+    }
+
+    @Test(arguments: queries) func whoMayReadMoreOrLessHasAnotherTotalInTheSameVersion(query: String) throws {
+        let world = try World(users: ["ada", "bob"])
+        try world.setTeam(7, [])
+        for key in 1...6 as ClosedRange<Int64> { try world.create(World.document(key, team: key < 5 ? 7 : nil)) }
+        try world.create(World.document(9, isPublic: true))
+        for user in ["ada", "bob"] { try world.observe(user, query) }
+        try expectTotals(world, query)
+        for members in [["ada"], ["ada", "bob"], ["bob"], [], ["bob", "ada"]] {
+            try world.setTeam(7, members)
+            try expectTotals(world, query)
+            let last = try #require(world["ada"].frames.last)
+            #expect(!last.contains { if case .subscriptionError = $0 { true } else { false } })
+        }
+    }
+
+    /// By any sequence of writes: rights, teams, documents and their teams change at random, and after each change every
+    /// total is what its reader may read.
+    @Test(arguments: 1...12 as ClosedRange<UInt64>) func noSequenceOfWritesMakesATotalWrong(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let world = try World(users: ["ada", "bob"])
+        for team in [7, 8] as [Int64] { try world.setTeam(team, random.pick([[], ["ada"], ["bob"], ["ada", "bob"]])) }
+        for key in 1...8 as ClosedRange<Int64> { try world.create(Self.document(key, &random)) }
+        for user in ["ada", "bob"] { for query in Self.queries { try world.observe(user, query) } }
+        for _ in 0..<40 {
+            let key = Int64.random(in: 1...10, using: &random)
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0: try world.setTeam(random.pick([7, 8]), random.pick([[], ["ada"], ["bob"], ["ada", "bob"]]))
+            case 1: try world.write("root") { try? $0.delete(World.document(key)) }
+            case 2 where try world.server.row(World.document(key)) != nil:
+                try world.update("root", key, World.Field.text, .string(random.pick(["x", "y"])))
+            case 3 where try world.server.row(World.document(key)) != nil:
+                try world.update("root", key, World.Field.team, random.pick([.null, .link(.int(7)), .link(.int(8))]))
+            default:
+                if try world.server.row(World.document(key)) == nil { try world.create(Self.document(key, &random)) }
+            }
+            for query in Self.queries { try expectTotals(world, query) }
+        }
+    }
+
+    private static func document(_ key: Int64, _ random: inout SeededGenerator) -> Row {
+        World.document(key, team: random.pick([nil, 7, 8]), isPublic: Int.random(in: 0..<4, using: &random) == 0)
+    }
+
+    /// Compares what each client shows with what its user may read, read naively.
+    private func expectTotals(_ world: RuledWorld, _ query: String) throws {
+        world.check()
+        #expect(world.problems == [])
+        for user in ["ada", "bob"] {
+            let storage = world[user].storage
+            let readable = try world.readable(user)
+            let expected = try readable.count { key in
+                guard let row = try world.server.row(World.document(key)) else { return false }
+                if query.contains("text != 'x'") { return row.values[World.Field.text] != .string("x") }
+                if query.contains("team.id == 7") {
+                    guard row.values[World.Field.team] == .link(.int(7)) else { return false }
+                    return try world.mayRead(world[user], World.team(7))
+                }
+                return true
+            }
+            let shown = try storage.total(of: Query.parse(query, schema: storage.schema))
+            #expect(shown == expected, "\(user): \(query)")
+        }
+    }
+}
