@@ -68,6 +68,7 @@ final class ClaimDesk: Sendable {
         _ count: Int, _ judge: Judge?
     ) async throws -> [Claimed] {
         guard count > 0 else { return [] }
+        try await database.access.bringTime(for: query)
         var lookedAt = max(Self.rowCountMin, 2 * count)
         while true {
             let found = try await candidates(lookedAt)

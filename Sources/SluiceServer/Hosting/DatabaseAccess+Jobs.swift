@@ -36,14 +36,26 @@ extension DatabaseAccess {
     package func chunk(
         after checkpoint: Checkpoint?, _ sizes: ChunkSizes, of query: @escaping @Sendable (Schema) throws -> Query
     ) async throws -> ConsumerChunk {
-        try await reading { engine in
+        try await reading { engine, now in
             let storage = engine.database.storage
-            switch try ConsumerReading(query(storage.schema), after: checkpoint, in: storage, sizes) {
+            let query = try query(storage.schema)
+            engine.bringTime(to: now, for: query, isAwaited: true)
+            switch try ConsumerReading(query, after: checkpoint, in: storage, sizes) {
             case .chunk(let chunk): return .done(chunk)
             case .reading(let page):
                 guard let snapshot = try storage.snapshot() else { return .done(try page.read(in: storage)) }
                 return .beside(HandedOver(snapshot)) { try page.read(in: $0) }
             }
+        }
+    }
+
+    /// Brings the time of the database to the present for the query of a job, and lets a group be made when time changes
+    /// its results next.
+    ///
+    /// - Parameter query: makes the query for the schema as it is.
+    package func bringTime(for query: @escaping @Sendable (Schema) throws -> Query) async throws {
+        try await worker.perform { engine, now in
+            engine.bringTime(to: now, for: try query(engine.database.storage.schema), isAwaited: true)
         }
     }
 

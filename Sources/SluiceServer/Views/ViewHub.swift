@@ -15,6 +15,8 @@ final class ViewHub {
     private(set) var index: ViewIndex
     private var shapes: ViewShapes
     private var atoms = AtomTable()
+    /// When time changes results.
+    let clock: QueryClock
     /// The classes for which it was logged that a view is of too many atoms.
     private var notedClasses: Set<Int> = []
     /// How many views had to work out what commits change for them.
@@ -27,6 +29,7 @@ final class ViewHub {
     init(_ database: Database) {
         self.database = database
         index = ViewIndex(schema: database.storage.schema)
+        clock = QueryClock(schema: database.storage.schema)
         shapes = ViewShapes(
             schema: database.storage.schema, affectedCountMax: database.limits.affectedRootCountMax)
     }
@@ -73,6 +76,7 @@ final class ViewHub {
         while slots.count <= number { slots.append(nil) }
         slots[number] = view
         numbers.insert(UInt64(number), for: view.query.key)
+        clock.hold(view.query, in: storage)
         guard let parts else { return }
         atoms.hold(parts, of: view.query, by: UInt32(number)) { query in
             let live = unmade(query)
@@ -106,6 +110,7 @@ final class ViewHub {
     func remove(_ view: SharedView) {
         guard let number = index.remove(view.live) else { return }
         slots[number] = nil
+        clock.release(view.query)
         numbers.remove(UInt64(number), for: view.query.key)
         atoms.release(by: UInt32(number))
         if atoms.hasManyIdle { dropIdleAtoms() }
@@ -123,11 +128,13 @@ final class ViewHub {
         index = ViewIndex(schema: storage.schema)
         shapes = ViewShapes(schema: storage.schema, affectedCountMax: database.limits.affectedRootCountMax)
         atoms = AtomTable()
+        clock.removeAll(schema: storage.schema)
     }
 
     /// Makes the views anew that must include what has come to the schema, which has grown.
     func grow() throws {
         index.schema = storage.schema
+        clock.grow(to: storage.schema)
         let changed = Set(shapes.grow(to: storage.schema).map(ObjectIdentifier.init))
         guard !changed.isEmpty else { return }
         // Views that share an atom are made anew together.
@@ -142,6 +149,17 @@ final class ViewHub {
     }
 
     // MARK: Commits
+
+    /// A commit with the objects whose dates have passed with it for a query with `$now`. If they cannot be read, the
+    /// commit alone.
+    ///
+    /// - Parameter authors: whose change that is.
+    func passing(_ commit: CommitDelta, by authors: [Int]) -> CommitDelta {
+        do { return try clock.passing(commit, in: storage, by: authors) } catch {
+            database.note(.error, "what time has changed in queries was not found", [("error", "\(error)")])
+            return commit
+        }
+    }
 
     /// The views that have not followed a commit.
     struct Stragglers {

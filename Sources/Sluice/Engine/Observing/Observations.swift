@@ -14,6 +14,10 @@ final class Observations {
     private let log: LogSink?
     private let overruled = OverruledResults()
     private var index: ObserverIndex
+    /// When time changes results.
+    let clock: QueryClock
+    /// The time of queries to which the results were brought.
+    private var time: Timestamp
     private var lastNumber: UInt64 = 0
     private(set) var work = ObservationWork()
     /// What to do once the prompt observers of a subscription know that it is complete.
@@ -31,9 +35,14 @@ final class Observations {
         askedObserverCountMax = options.askedObserverCountMax
         windowSurplus = options.windowSurplus
         index = ObserverIndex(overruled)
+        clock = QueryClock(schema: storage.schema)
+        time = storage.now
     }
 
     var isEmpty: Bool { index.isEmpty }
+
+    /// Whether time has changed results since they were brought to a time.
+    func isDue(at now: Timestamp) -> Bool { clock.isDue(at: now, since: time, in: storage) }
 
     // MARK: Observers
 
@@ -50,6 +59,7 @@ final class Observations {
         _ subscription: Subscription, readability: Readability?, reportsPending: Bool, isPrompt: Bool,
         end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
+        storage.moveTime(to: now())
         let reader = reader(of: subscription)
         lastNumber += 1
         let observer = Observer(
@@ -66,6 +76,8 @@ final class Observations {
         work.readCount += read.readCount
         observer.hold(read.extent)
         index.insert(observer, schema: storage.schema)
+        if clock.isEmpty { time = storage.now }
+        clock.hold(subscription.query, in: storage)
         observer.start(with: entries)
         return observer.id
     }
@@ -76,13 +88,16 @@ final class Observations {
     func end(_ id: UInt64) -> Subscription? {
         overruled.removeAll(of: id)
         defer { tellHandled() }
-        return index.remove(id)?.subscription
+        guard let observer = index.remove(id) else { return nil }
+        clock.release(observer.subscription.query)
+        return observer.subscription
     }
 
     /// Ends every observation, because the store is closed.
     func endAll() {
         let ended = index.all
         index = ObserverIndex(overruled)
+        clock.removeAll(schema: storage.schema)
         for observer in ended {
             overruled.removeAll(of: observer.id)
             observer.end()
@@ -128,7 +143,9 @@ final class Observations {
     func rebind() {
         let observers = index.all
         index = ObserverIndex(overruled)
+        clock.removeAll(schema: storage.schema)
         for observer in observers {
+            clock.hold(observer.subscription.query, in: storage)
             observer.adopt(storage.schema)
             index.insert(observer, schema: storage.schema)
         }
@@ -167,7 +184,9 @@ final class Observations {
 
     private func publish(_ transaction: StoreTransaction, _ changed: [Subscription], origin: ChangeOrigin) throws {
         let settlement = try ObserverSettlement(
-            transaction, changed, index, overruled, in: storage, askedObserverCountMax: askedObserverCountMax)
+            transaction, changed, index, overruled, in: storage, clock, since: time,
+            askedObserverCountMax: askedObserverCountMax)
+        time = storage.now
         let now = now()
         let origin = origin.naming(settlement.operations)
         for (id, task) in settlement.tasks.sorted(by: { $0.key < $1.key }) {
