@@ -54,6 +54,8 @@ final class EvaluationWorld: ObjectSource {
         }
     }
 
+    var now: Timestamp { Timestamp(microseconds: 0) }
+
     func row(_ object: ObjectRef) throws -> SluiceModel.Row? { rows[object] }
 
     func isPresent(_ object: ObjectRef) throws -> Bool { rows[object] != nil }

@@ -162,8 +162,8 @@ final class ServerHistory {
         guard latest.version > earlier.version + 1 else { return }
         // The server may have committed several groups at once.
         for version in earlier.version + 1..<latest.version {
-            states[version] = ServerState(
-                latest, version: version, schemaAtFirst: earlier.schemaAtFirst,
+            states[version] = try ServerState(
+                latest, version: version, at: storage.time(ofVersion: version), schemaAtFirst: earlier.schemaAtFirst,
                 olds: try storage.oldImages(since: version).map { ($0.object, $0.row) })
         }
     }

@@ -8,6 +8,8 @@ import TestSupport
 final class ServerState: ViewSource, RuledObjects {
     let schema: Schema
     let version: UInt64
+    /// The time of the version.
+    let now: Timestamp
     /// The schema that the server surely had when it came to this version: whoever stands here has been told of it.
     /// What was added since, or in the same step of the server, may still be on its way.
     let schemaAtFirst: Schema
@@ -20,6 +22,7 @@ final class ServerState: ViewSource, RuledObjects {
     init(_ storage: any ServerStorage, after earlier: ServerState? = nil) throws {
         schema = storage.schema
         version = storage.version
+        now = storage.now
         let isNew = earlier?.version != storage.version
         schemaAtFirst = (isNew ? earlier?.schema : earlier?.schemaAtFirst) ?? storage.schema
         rows = try storage.schema.classes.indices.map { classIndex in
@@ -34,8 +37,10 @@ final class ServerState: ViewSource, RuledObjects {
 
     /// Makes an earlier state: a later one, overlaid with old images.
     init(
-        _ later: ServerState, version: UInt64, schemaAtFirst: Schema, olds: [(object: ObjectRef, row: Row?)]
+        _ later: ServerState, version: UInt64, at now: Timestamp, schemaAtFirst: Schema,
+        olds: [(object: ObjectRef, row: Row?)]
     ) {
+        self.now = now
         schema = later.schema
         self.version = version
         self.schemaAtFirst = schemaAtFirst
@@ -48,6 +53,7 @@ final class ServerState: ViewSource, RuledObjects {
     init(_ other: ServerState, in schema: Schema) {
         self.schema = schema
         version = other.version
+        now = other.now
         schemaAtFirst = other.schemaAtFirst
         rows = schema.classes.indices.map { classIndex in
             guard classIndex < other.rows.count else { return [:] }
@@ -68,6 +74,7 @@ final class ServerState: ViewSource, RuledObjects {
     private init(_ other: ServerState, rows: [[ObjectKey: Row]]) {
         schema = other.schema
         version = other.version
+        now = other.now
         schemaAtFirst = other.schemaAtFirst
         self.rows = rows
     }
@@ -76,6 +83,7 @@ final class ServerState: ViewSource, RuledObjects {
     private init(_ other: ServerState, in context: ReadContext) throws {
         schema = other.schema
         version = other.version
+        now = other.now
         schemaAtFirst = other.schemaAtFirst
         rows = try other.rows.enumerated().map { classIndex, rows in
             try rows.filter { try context.allows($0.value, ofClass: classIndex, in: other) }

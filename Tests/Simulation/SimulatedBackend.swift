@@ -78,11 +78,11 @@ struct SimulatedBackend {
     }
 
     /// Begins the observations of which there are none.
-    mutating func observe(_ engine: DatabaseEngine) throws {
+    mutating func observe(_ engine: DatabaseEngine, now: Timestamp) throws {
         for text in Self.queries where !mirrors.contains(where: { $0.text == text }) {
             guard let query = try? Query.parse(text, schema: engine.objects.schema) else { continue }
             let inbox = ChangeInbox()
-            let (_, initial) = try engine.observe(query, by: 1, inbox)
+            let (_, initial) = try engine.observe(query, by: 1, inbox, now: now)
             initial.read()
             mirrors.append(Mirror(text: text, inbox: inbox))
         }

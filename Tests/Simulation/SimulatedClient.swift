@@ -195,6 +195,14 @@ final class SimulatedClient {
         }
     }
 
+    /// When time changes what the client observes.
+    ///
+    /// - Parameter now: the time of the simulation, from which the client's clock differs.
+    func nextTick(at now: Int64) -> Timestamp? {
+        let skew = clock().microseconds - now
+        return engine.nextTick?.advanced(by: -skew)
+    }
+
     /// Whether an observer, a waiter or an earlier stop with `stopSyncing: false` keeps the query in sync.
     func holdsSubscription(to query: Query) -> Bool {
         observations.contains { $0.query == query } || holds.contains { $0.query == query } || kept.contains(query)

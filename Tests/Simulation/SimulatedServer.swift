@@ -207,7 +207,8 @@ final class SimulatedServer {
         if node.engine.isJudgingCached { return try handle([], on: node, now: now) }
         let before = history.latest
         let actions = node.step(now: now)
-        if journal != nil {
+        // Time may have moved with it.
+        if journal != nil || node.storage.version != before.version {
             try record(node)
             try follower.step(now: now)
         }
@@ -258,6 +259,11 @@ final class SimulatedServer {
         return outputs
     }
 
+    /// Lets every node move time where a date has passed.
+    func passTime(now: Timestamp) throws -> [Output] {
+        try nodes.reduce(into: []) { $0 += try handle([], on: $1, now: now) }
+    }
+
     /// Writes from the server's own process.
     func write(now: Timestamp, _ body: (any ObjectReading) throws -> [ObjectOperation]) throws -> [Output] {
         let before = history.latest
@@ -272,7 +278,7 @@ final class SimulatedServer {
         guard options.hasBackend else { return }
         try backend.note(storage, of: engine.connectedClients)
         try backend.check(engine)
-        try backend.observe(engine)
+        try backend.observe(engine, now: storage.now)
     }
 
     /// - Parameter version: the server's version before it made these; nil if that is the present one.

@@ -43,6 +43,7 @@ extension Simulation {
         case .crashServerAfterHandling: _ = try deliver(&generator, crashingServer: true)
         case .crashClientAfterHandling: _ = try deliver(&generator, crashingClient: true)
         case .advance: _ = try advance()
+        case .passTime: _ = try passTime()
         case .cut: if let connection = client.connection { network.cut(connection, &generator) }
         case .unplug:
             client.isReachable = false

@@ -26,6 +26,9 @@ extension Simulation {
                     throw SimulationFailure("client \(client.index) stands at version \(version), which never was")
                 }
                 try check(client, query, record, at: state)
+                if query.readsTime, storage.isTimeOwn {
+                    try checkEverythingOnDisk(client, query, record)
+                }
             } else {
                 try checkEverythingOnDisk(client, query, record)
             }

@@ -33,7 +33,7 @@ package final class Simulation {
     /// The time from which all clocks of the simulation derive.
     private final class SimulatedClock {
         /// Microseconds since 1970.
-        var now: Int64 = 1_700_000_000_000_000
+        var now = SimulationWorld.startTime.microseconds
     }
 
     package init(_ plan: SimulationPlan) throws {
@@ -43,7 +43,7 @@ package final class Simulation {
         self.clock = clock
         var generator = SeededGenerator(seed: plan.seed ^ 0xC0FFEE)
         let texts = (0..<options.queryCount).map { _ in
-            SimulationWorld.queryText(clientCount: options.clientCount, &generator)
+            SimulationWorld.queryText(clientCount: options.clientCount, readsTime: options.readsTime, &generator)
         }
         queryTexts = texts + texts.compactMap(SimulationWorld.grown)
         var rules = SeededGenerator(seed: plan.seed ^ 0x5EC5E7)
@@ -151,10 +151,17 @@ package final class Simulation {
     // MARK: Clients
 
     func handle(_ event: ClientEvent, of client: SimulatedClient, crashing: Bool = false) throws {
+        passTime(of: client)
         client.step = Self.step(of: event)
         client.engine.handle(event)
         if crashing { return try crash(client) }
         try carryOutActions(of: client)
+    }
+
+    /// Lets a client's timer fire that is due, before something else happens.
+    private func passTime(of client: SimulatedClient) {
+        client.step = .other
+        client.engine.passTime()
     }
 
     private static func step(of event: ClientEvent) -> ObservationMirror.Step {
@@ -164,6 +171,7 @@ package final class Simulation {
 
     /// Carries out the actions that a client wants, and checks the client.
     func carryOutActions(of client: SimulatedClient) throws {
+        client.engine.passTime()
         client.readyObservers()
         for action in client.engine.takeActions() { carryOut(action, of: client) }
         client.step = .other
@@ -311,6 +319,7 @@ package final class Simulation {
             let messages = frames.map { Self.describe(.frame($0), as: ServerMessage.self) }
             return "  client \(client.index) takes together \(messages.joined(separator: " | "))"
         }
+        passTime(of: client)
         client.step = .content
         client.engine.receive(frames)
         try carryOutActions(of: client)
@@ -353,6 +362,22 @@ package final class Simulation {
         return true
     }
 
+    /// Lets the next date pass for a query with `$now`.
+    ///
+    /// - Returns: false when none will.
+    func passTime() throws -> Bool {
+        let ticks = server.nodes.compactMap(\.engine.nextTick) + clients.compactMap { $0.nextTick(at: clock.now) }
+        guard let next = ticks.min() else { return false }
+        clock.now = max(clock.now, next.microseconds)
+        note("  time passes to \(now)")
+        carryOut(try server.passTime(now: now))
+        for client in clients {
+            client.step = .other
+            try carryOutActions(of: client)
+        }
+        return true
+    }
+
     /// Repairs all connections, and continues until nothing is left to do.
     private func comeToRest() throws {
         note("coming to rest")
@@ -369,7 +394,7 @@ package final class Simulation {
         var generator = SeededGenerator(seed: plan.seed &+ 1)
         var count = 0
         while true {
-            if try !deliver(&generator), try !advance(), try !logInAgain() { break }
+            if try !deliver(&generator), try !advance(), try !passTime(), try !logInAgain() { break }
             count += 1
             if count > 20_000 { throw SimulationFailure("the world does not come to rest") }
             try throwProblems()

@@ -10,7 +10,9 @@ struct SimulationWorld {
 
     /// The classes as a version of the program declares them. Later versions rename properties and give them wider
     /// types, all so that queries, which go by the first names, find the same objects.
-    private static func classes(version: Int) throws -> [ClassSchema] {
+    ///
+    /// - Parameter readsTime: whether some have dates.
+    private static func classes(version: Int, readsTime: Bool) throws -> [ClassSchema] {
         let seen =
             switch version {
             case 0: Property("views", .scalar(.int))
@@ -23,6 +25,8 @@ struct SimulationWorld {
             : Property("label", .scalar(.string), isIndexed: true, was: ["name"])
         let rank = PropertyType.scalar(version < 1 ? .int : .decimal, isOptional: true)
         let tags = PropertyType(.scalar(.string), container: .list, isOptional: version > 1)
+        let date = PropertyType.scalar(.date, isOptional: true)
+        let (since, due) = readsTime ? ([Property("since", date)], [Property("due", date)]) : ([], [])
         let mark = version < 1 ? [] : [Property("mark", .scalar(.string), default: .string("b"))]
         return [
             try ClassSchema(
@@ -31,7 +35,7 @@ struct SimulationWorld {
                     Property("id", .scalar(.int)), label,
                     Property("age", .scalar(.int)), Property("friends", .links("User")),
                     Property("best", .link("User")),
-                ]),
+                ] + since),
             try ClassSchema(
                 "Car",
                 properties: [
@@ -53,7 +57,7 @@ struct SimulationWorld {
                 properties: [
                     Property("text", .scalar(.string)), Property("rank", rank),
                     Property("parent", .link("Note")),
-                ] + mark),
+                ] + due + mark),
         ]
     }
 
@@ -61,7 +65,7 @@ struct SimulationWorld {
     static func schema(ofClient client: Int, version: Int, options: SimulationOptions) throws -> Schema {
         if options.lastClientLearnsSchema, client == options.clientCount - 1 { return Schema() }
         if client >= options.clientCount - options.limitedClientCount { return Schema() }
-        let all = try classes(version: version)
+        let all = try classes(version: version, readsTime: options.readsTime)
         return try Schema(
             all.indices.map { index in
                 let declared = all[(index + client) % all.count]
@@ -72,6 +76,9 @@ struct SimulationWorld {
     }
 
     // MARK: Objects and values
+
+    /// When a simulation begins. Dates are within the first seconds.
+    static let startTime = Timestamp(microseconds: 1_700_000_000_000_000)
 
     private static let userCount = 7
     private static let dealerCount = 4
@@ -123,6 +130,7 @@ struct SimulationWorld {
         case .link(let name): return .link(key(ofClass: name, clientCount: clientCount, &generator))
         case .scalar(.int): return .int(Int64(generator.below(10)))
         case .scalar(.decimal): return .decimal(Decimal(generator.below(10)))
+        case .scalar(.date): return .date(startTime.advanced(by: Int64(generator.below(48)) * 250_000))
         case .scalar(.double): return .double(generator.chance(3) ? .nan : Double(generator.below(10)))
         case .scalar: return .string(generator.pick(["a", "b", "c", "d", "A", "é"]))
         }
@@ -211,6 +219,23 @@ struct SimulationWorld {
         ),
     ]
 
+    /// Conditions with `$now`, for classes that have dates.
+    private static let timedPredicates = [
+        "User": [
+            "since < $now", "since > $now", "NOT since <= $now - 1s", "ANY friends.since < $now",
+            "best.since <= $now AND age > 3", "ALL friends.since > $now + 500ms", "age > 5 OR since < $now",
+            "SUBQUERY(friends, $f, $f.since < $now AND $f.age > 2).@count > 0", "since BETWEEN {$now - 2s, $now + 1s}",
+            "ANY @links.User.best.since < $now", "SUBQUERY(@links.User.friends, $u, $u.since > $now).@count == 1",
+        ],
+        "Car": ["ANY owners.since < $now", "price > 3 AND ANY owners.since > $now - 1s"],
+        "Note": [
+            "due < $now", "due >= $now", "due <= $now AND rank > 2", "parent.due < $now",
+            "parent.due < $now OR rank > 6",
+            "due > $now - 2s AND due <= $now", "NOT parent.parent.due < $now",
+            "SUBQUERY(@links.Note.parent, $n, $n.due < $now).@count > 0",
+        ],
+    ]
+
     /// Makes the conditions that say what a client may read: for some classes none, for some that nothing is readable.
     static func conditions(_ generator: inout SeededGenerator) -> [String] {
         clauses.compactMap { name, clauses in
@@ -246,13 +271,18 @@ struct SimulationWorld {
     }
 
     /// Makes the text of a query. Some combinations are not valid queries.
-    static func queryText(clientCount: Int, _ generator: inout SeededGenerator) -> String {
+    static func queryText(
+        clientCount: Int, readsTime: Bool = false, _ generator: inout SeededGenerator
+    ) -> String {
         let (name, clauses) = generator.pick(clauses)
         if generator.chance(10) {
             let identity = Identity(className: name, key: key(ofClass: name, clientCount: clientCount, &generator))
             return "OBJECT(\(identity.objectID))"
         }
         var text = "\(name) WHERE \(generator.pick(clauses.predicates))"
+        if readsTime, let timed = timedPredicates[name], generator.chance(70) {
+            text = "\(name) WHERE \(generator.pick(timed))"
+        }
         if generator.chance(40) {
             let sort = generator.pick(clauses.sorts)
             text += " SORT(\(sort))"

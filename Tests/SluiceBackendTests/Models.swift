@@ -1,3 +1,4 @@
+import Foundation
 import SluiceBackend
 import Synchronization
 
@@ -6,6 +7,7 @@ import Synchronization
     var delay = 0
     var gate: String?
     var carrier: Link<Carrier>?
+    var due: Date?
 }
 
 @Model struct Carrier: Equatable {

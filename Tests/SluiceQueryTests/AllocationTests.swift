@@ -123,6 +123,8 @@ private final class PreparedSource: ObjectSource {
         }
     }
 
+    var now: Timestamp { Timestamp(microseconds: 0) }
+
     func row(_ object: ObjectRef) throws -> Row? { rows[object] }
 
     func isPresent(_ object: ObjectRef) throws -> Bool { rows[object] != nil }

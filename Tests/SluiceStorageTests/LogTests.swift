@@ -1,10 +1,46 @@
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
+import SluiceViews
 import TestSupport
 import Testing
 
 @Suite(.ownThread) struct LogTests {
+    /// The time of queries is that of the group that made the version, also behind the end of the log.
+    @Test func aVersionHasTheTimeAtWhichItsGroupWasAccepted() throws {
+        let folder = try TemporaryFolder()
+        let file = StorageLocation.file(folder.file("db"))
+        var storage = try Garage.server(file)
+        func times(_ versions: ClosedRange<UInt64>) throws -> [Int64] {
+            try versions.map { try storage.time(ofVersion: $0).microseconds }
+        }
+        func reopen() throws {
+            storage.close()
+            storage = try SQLiteServerStorage.open(file, databaseID: ObjectID(high: 1, low: 2))
+        }
+        for time in [10, 20, 20, 30] as [Int64] { try storage.write { try storage.record(accepted: time) } }
+        try storage.write {
+            let group = JournalGroup(baseVersion: 4, acceptedAt: Timestamp(microseconds: 40), steps: [.mark(1)])
+            _ = try storage.apply(JournalRecord(group, after: storage.head))
+        }
+        #expect(storage.now.microseconds == 30)
+        #expect(try times(0...4) == [0, 10, 20, 20, 30])
+        try reopen()
+        #expect(storage.now.microseconds == 30)
+        #expect(try times(1...4) == [10, 20, 20, 30])
+        let applied = try storage.write { try storage.record(accepted: 50) }
+        #expect(applied.delta.time == TimeStep(from: Timestamp(microseconds: 30), to: Timestamp(microseconds: 50)))
+        #expect(try storage.trimLog(keepingVersions: 2, keepingBytes: .max, entriesMax: .max) == 3)
+        #expect(try times(3...5) == [20, 30, 50])
+        #expect(throws: StorageError.self) { try storage.time(ofVersion: 2) }
+        try storage.trimLog(keepingVersions: 0, keepingBytes: .max, entriesMax: .max)
+        try reopen()
+        #expect(storage.logStart == 5 && storage.now.microseconds == 50)
+        #expect(try times(5...5) == [50])
+        let late = storage.reading(at: Timestamp(microseconds: 70)) { storage.now.microseconds }
+        #expect(late == 70 && storage.now.microseconds == 50)
+    }
+
     /// A server's database that is driven at random, and its state at every version.
     final class Driven {
         let storage: SQLiteServerStorage

@@ -24,6 +24,8 @@ import Testing
             if left < 0 { throw Stopped() }
         }
 
+        var now: Timestamp { source.now }
+
         func row(_ object: ObjectRef) throws -> Row? {
             try count()
             return source.row(object)

@@ -12,6 +12,7 @@ import Testing
         var olds: [ObjectRef: Row?] = [:]
 
         init(_ present: MemorySource) {
+            source.now = present.now
             for (classIndex, rows) in present.rows.enumerated() {
                 for (key, row) in rows { source.set(ObjectRef(classIndex, key), row) }
             }
@@ -28,7 +29,7 @@ import Testing
                 let (old, new) = (olds[object] ?? nil, present.row(object))
                 return old == nil && new == nil ? nil : ObjectDelta(object: object, old: old, new: new, authors: [])
             }
-            return CommitDelta(changes: changes, version: 1)
+            return CommitDelta(changes: changes, version: 1, time: TimeStep(from: source.now, to: present.now))
         }
     }
 
@@ -63,7 +64,7 @@ import Testing
             let name = TestSchema.schema[object.classIndex].name
             let text =
                 isOfObject
-                ? "OBJECT(\(Identity(className: name, key: object.key).objectID))" : world.queryText()
+                ? "OBJECT(\(Identity(className: name, key: object.key).objectID))" : world.queryText(readsTime: true)
             guard let query = try? TestSchema.query(text).read(in: world.generator.pick(contexts)) else { continue }
             let shape = ViewShape(
                 query.form, in: query.context, schema: source.schema, affectedCountMax: [1_000, 0, 2][Int(seed % 3)])
@@ -75,9 +76,15 @@ import Testing
         for step in 0..<40 {
             pasts.append(Past(source))
             if pasts.count > 6 { pasts.removeFirst() }
-            let (commit, before) = source.commit(world.edits(in: source))
-            for index in pasts.indices { pasts[index].note(commit) }
+            if world.generator.chance(50) {
+                source.now = source.now.advanced(by: world.generator.pick([1, 2, 5]))
+            }
+            let (plain, _) = source.commit(world.edits(in: source))
+            for index in pasts.indices { pasts[index].note(plain) }
             for view in views {
+                let edges = view.query.form.timeEdges
+                let commit = try #require(try plain.passing(edges, in: source, schema: source.schema))
+                let before = OldStateSource(commit, over: source, schema: source.schema)
                 _ = try view.apply(commit, in: source, before: before)
                 let past = world.generator.pick(pasts)
                 let context = "seed \(seed), step \(step): \(view.query) in \(view.query.context)"
@@ -95,9 +102,9 @@ import Testing
     @Test func whatWasWrittenIsToldAlthoughItIsAsItWas() throws {
         let source = MemorySource()
         let (ada, boss) = (ObjectRef(TestSchema.user, .int(1)), ObjectRef(TestSchema.user, .int(2)))
-        let row = Row(key: ada.key, values: [.int(1), .string("Ada"), .int(30), .list([]), .link(boss.key)])
+        let row = Row(key: ada.key, values: [.int(1), .string("Ada"), .int(30), .list([]), .link(boss.key), .null])
         source.set(ada, row)
-        source.set(boss, Row(key: boss.key, values: [.int(2), .string("Bob"), .int(60), .list([]), .null]))
+        source.set(boss, Row(key: boss.key, values: [.int(2), .string("Bob"), .int(60), .list([]), .null, .null]))
         let rules = try TestSchema.schema.classes.map { declared in
             try TestSchema.query("\(declared.name) WHERE \(declared.name == "User" ? "age < 50" : "TRUEPREDICATE")")
         }
@@ -125,7 +132,9 @@ import Testing
         var contents = then.included.reduce(into: [ObjectRef: [Int: Value]]()) { contents, entry in
             contents[entry.key] = Self.values(entry.value, of: pastState.row(entry.key))
         }
-        for difference in try view.differences(since: past.commit(to: source), in: source) {
+        let commit = try #require(
+            try past.commit(to: source).passing(view.query.form.timeEdges, in: source, schema: source.schema))
+        for difference in try view.differences(since: commit, in: source) {
             let object = difference.object
             let included = then.included[object]
             #expect(difference.before?.included == included, "\(context): \(difference)")

@@ -8,7 +8,7 @@ import Testing
 @Suite(.ownThread) struct LiveViewSimulationTests {
     @Test func mostRandomTextsAreQueries() {
         var world = RandomWorld(seed: 1, keyCount: 5)
-        let parsed = (0..<200).filter { _ in (try? TestSchema.query(world.queryText())) != nil }
+        let parsed = (0..<200).filter { _ in (try? TestSchema.query(world.queryText(readsTime: true))) != nil }
         #expect(parsed.count > 150)
     }
 
@@ -39,6 +39,7 @@ import Testing
         }
         var followers: [(view: LiveView, mirror: ViewMirror)] = []
         let index = ViewIndex(schema: TestSchema.schema)
+        let clock = QueryClock(schema: TestSchema.schema)
         let contexts = try (0..<readers).map { _ in try world.context() } + [.everything]
         func add(_ plain: Query, step: Int) throws {
             let query = plain.read(in: world.generator.pick(contexts))
@@ -52,6 +53,7 @@ import Testing
             try mirror.check(view, source)
             followers.append((view, mirror))
             index.insert(view)
+            clock.hold(query, in: source)
         }
         for step in 0..<150 {
             while followers.count < 6 {
@@ -60,11 +62,17 @@ import Testing
                     let name = TestSchema.schema[object.classIndex].name
                     let id = Identity(className: name, key: object.key).objectID
                     try add(TestSchema.query("OBJECT(\(id))"), step: step)
-                } else if let query = try? TestSchema.query(world.queryText()) {
+                } else if let query = try? TestSchema.query(world.queryText(readsTime: true)) {
                     try add(query, step: step)
                 }
             }
-            let (commit, plainBefore) = source.commit(world.edits(in: source))
+            if world.generator.chance(60) {
+                source.now = source.now.advanced(by: world.generator.pick([1, 1, 2, 5]))
+            }
+            let isTick = world.generator.chance(20)
+            let (plain, _) = source.commit(isTick ? [] : world.edits(in: source))
+            let commit = try clock.passing(plain, in: source, by: [0])
+            let plainBefore = OldStateSource(commit, over: source, schema: TestSchema.schema)
             // As a server reads, or without anything kept from one view to the next.
             let after: any ViewSource = seed % 2 == 0 ? CommitSource(commit, over: source) : source
             let before =
@@ -86,7 +94,9 @@ import Testing
             }
             #expect(index.problems().isEmpty, "seed \(seed), step \(step)")
             if world.generator.chance(10) {
-                index.remove(followers.removeFirst().view)
+                let view = followers.removeFirst().view
+                index.remove(view)
+                clock.release(view.query)
                 #expect(index.count == followers.count)
             }
         }

@@ -9,9 +9,13 @@ internal import Synchronization
 /// writers and the server's messages.
 package final class StoreCore: Sendable {
     /// The engine, which only code on the queue uses.
-    private struct Confined: @unchecked Sendable {
+    private final class Confined: @unchecked Sendable {
         // Sound because every access goes through `queue`.
         let engine: ClientEngine
+        /// When the queue will look next whether time has changed results; nil if it will not.
+        var wakesForTime: Timestamp?
+
+        init(engine: ClientEngine) { self.engine = engine }
     }
 
     package let storage: SQLiteClientStorage
@@ -154,8 +158,28 @@ package final class StoreCore: Sendable {
             carryOut(confined.engine.takeActions())
             confined.engine.reportStatus()
             confined.engine.reportProgress()
+            wakeForTime()
         }
         do { return try body(confined.engine) } catch { throw StoreError.wrapping(error) }
+    }
+
+    /// Sees to it that time changes what is observed, even if nothing else happens.
+    private func wakeForTime() {
+        guard !isClosed, let next = confined.engine.nextTick, confined.wakesForTime.map({ next < $0 }) ?? true else {
+            return
+        }
+        confined.wakesForTime = next
+        let wait = max(
+            0, next.microseconds.subtractingReportingOverflow(configuration.environment.now().microseconds).partialValue
+        )
+        // Longer waits are cut to what timers can count.
+        configuration.environment.schedule(.microseconds(min(wait, 86_400_000_000))) { [weak self] in
+            self?.performLater { [weak self] engine in
+                guard let self else { return }
+                if confined.wakesForTime == next { confined.wakesForTime = nil }
+                engine.passTime()
+            }
+        }
     }
 
     /// Reads the last commit, from any thread.
@@ -163,7 +187,7 @@ package final class StoreCore: Sendable {
     /// - Throws: ``StoreError`` when the store is closed or cannot be read; what `body` throws.
     func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result {
         try checkOpen()
-        do { return try storage.read(body) } catch {
+        do { return try storage.read(at: configuration.environment.now(), body) } catch {
             // Another thread may have closed the store meanwhile.
             try checkOpen()
             throw StoreError.wrapping(error)

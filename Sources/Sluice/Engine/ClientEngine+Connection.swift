@@ -7,6 +7,8 @@ internal import SluiceWire
 extension ClientEngine {
     /// Handles an event. An error of the store ends the connection, which is tried again later.
     package func handle(_ event: ClientEvent) {
+        defer { settleTime() }
+        passTime()
         switch event {
         case .start: start()
         case .stop: stop()
@@ -108,6 +110,7 @@ extension ClientEngine {
     func greeted(_ reply: ServerMessage.HelloReply) throws {
         if let error = try session.greeted(reply) { return fail(error) }
         session.login.greeted(serverTime: reply.time, now: now())
+        if let offset = session.login.serverClockOffset { storage.storeClock.note(offset: offset) }
         outbox.compareClock(with: reply.time, asked: session.askedAt ?? now())
     }
 

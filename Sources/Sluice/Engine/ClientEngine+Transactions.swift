@@ -6,7 +6,10 @@ internal import SluiceWire
 extension ClientEngine: StoreTransactionsDelegate {
     var needsChanges: Bool { !observations.isEmpty || transfers.isHeard() }
 
-    func transactionDidBegin(_ transaction: StoreTransaction) throws { try outbox.transactionDidBegin(transaction) }
+    func transactionDidBegin(_ transaction: StoreTransaction) throws {
+        storage.moveTime(to: now())
+        try outbox.transactionDidBegin(transaction)
+    }
 
     func transactionDidRollBack() throws {
         outbox.transactionDidRollBack()

@@ -127,7 +127,10 @@ package final class ClientEngine {
     // MARK: A local write
 
     /// Runs a local write transaction: either all of it is stored and queued for upload, or nothing.
-    package func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result { try outbox.write(body) }
+    package func write<Result>(_ body: (LocalWriter) throws -> Result) throws -> Result {
+        passTime()
+        return try outbox.write(body)
+    }
 
     /// Removes cached objects beyond the limits of the configuration.
     ///
@@ -139,6 +142,8 @@ package final class ClientEngine {
 
     /// Handles frames from the server, in order of arrival.
     package func receive(_ frames: [[UInt8]]) {
+        defer { settleTime() }
+        passTime()
         do {
             for frame in frames {
                 guard session.phase.isListening else { return }
@@ -178,6 +183,13 @@ package final class ClientEngine {
         let content = inbox.takeContent()
         guard !content.isEmpty else { return }
         session.noteContent()
+        for part in content {
+            switch part {
+            case .commit(let commit): storage.storeClock.note(commit.header.acceptedAt)
+            case .complete(let complete): storage.storeClock.note(complete.acceptedAt)
+            case .page, .rejected, .context, .withdrawn: break
+            }
+        }
         guard schemas.map != nil else { throw SyncError(.protocolViolation, "objects before the session is open") }
         if outbox.postpones(content) { return outbox.pump() }
         for subscription in try applier.apply(content) { statusWaiters.notify(of: subscription) }

@@ -76,6 +76,9 @@ private final class ServerStanding: ClientReading {
     var hasPendingObjects: Bool { false }
     func baseImage(of object: ObjectRef) -> BaseImage? { nil }
 
+    var now: Timestamp { objects.now }
+    var isTimeOwn: Bool { true }
+
     func row(_ object: ObjectRef) throws -> Row? { try objects.row(object) }
     func isPresent(_ object: ObjectRef) throws -> Bool { try objects.isPresent(object) }
     func findObject(_ id: ObjectID) throws -> ObjectRef? { try objects.findObject(id) }

@@ -30,6 +30,9 @@ final class MemoryObjects: ObjectSource {
         return Array(keys.prefix(query.limit ?? .max))
     }
 
+    /// Rules do not depend on the time.
+    var now: Timestamp { Timestamp(microseconds: 0) }
+
     func row(_ object: ObjectRef) throws -> Row? { rows[object] }
 
     func isPresent(_ object: ObjectRef) throws -> Bool { rows[object] != nil }

@@ -28,3 +28,11 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     @inlinable
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
 }
+
+extension Timestamp {
+    /// A time so many microseconds later; the last or the first there is where that is beyond it.
+    package func advanced(by microseconds: Int64) -> Timestamp {
+        let (sum, isOver) = self.microseconds.addingReportingOverflow(microseconds)
+        return Timestamp(microseconds: isOver ? (microseconds < 0 ? .min : .max) : sum)
+    }
+}

@@ -48,7 +48,7 @@ package struct DerivedCondition: Sendable, Hashable {
         let operand = comparison.left
         switch operand {
         case .path, .arithmetic: break
-        case .constant, .list: return nil
+        case .constant, .list, .now: return nil
         }
         guard case .scalar? = operand.type, operand.paths.allSatisfy({ $0.scope == 0 }) else { return nil }
         func constant(_ value: Value) -> Value? {

@@ -73,7 +73,7 @@ extension Checker {
 
     // MARK: A side and one constant
 
-    private func compare(
+    func compare(
         _ side: OperandSide, _ literal: LiteralSyntax, _ syntax: ComparisonSyntax
     ) throws(QueryError) -> Query.Predicate {
         switch syntax.comparison {
@@ -85,6 +85,7 @@ extension Checker {
             throw QueryError(.typeMismatch, "BETWEEN needs a list of two values, as in {1, 5}", at: literal.position)
         default: break
         }
+        if case .now(let offset) = literal.kind { return try compare(side, now: offset, literal, syntax) }
         try checkOperator(syntax, on: side)
         if case .value(.null) = literal.kind { try checkNull(side, literal) }
         let constant = try constant(literal, for: side)
@@ -126,6 +127,7 @@ extension Checker {
         case .between:
             throw QueryError(.typeMismatch, "BETWEEN needs a list of two values, as in {1, 5}", at: syntax.position)
         default:
+            if case .now = literal.kind { throw Self.misplacedNow("'\(side.text)'", literal) }
             try checkOperator(syntax, on: side)
             let constant = try constant(literal, for: side)
             return side.quantified {

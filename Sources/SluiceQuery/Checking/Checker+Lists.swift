@@ -6,6 +6,7 @@ extension Checker {
         _ side: OperandSide, _ literals: [LiteralSyntax], _ listQuantifier: PathSyntax.Quantifier?,
         _ syntax: ComparisonSyntax, at position: Int?
     ) throws(QueryError) -> Query.Predicate {
+        if syntax.comparison == .between, let predicate = try betweenTimes(side, literals, syntax) { return predicate }
         let constants = try constants(literals, for: side, syntax, at: position)
         var comparison = syntax.comparison
         switch comparison {

@@ -47,6 +47,13 @@ extension Checker {
     private func arithmetic(_ syntax: ArithmeticSyntax, depth: Int) throws(QueryError) -> CheckedOperand {
         let left = try operand(syntax.left, depth: depth)
         let right = try operand(syntax.right, depth: depth)
+        for case .literal(let literal) in [left, right] {
+            guard case .now = literal.kind else { continue }
+            throw QueryError(
+                .typeMismatch,
+                "to and from '$now' spans of time are added and subtracted only, as in $now - 90m or "
+                    + "$now + 1d; the units are d, h, m, s, ms and us", at: syntax.position)
+        }
         switch (left, right) {
         case (.literal(let left), .literal(let right)):
             return .literal(try ConstantArithmetic.fold(syntax.operation, left, right, at: syntax.position))

@@ -98,7 +98,7 @@ extension Checker {
     /// Whether the values of a side have an order: all collections on the way are lists.
     private func hasOrder(_ operand: Query.Comparison.Operand) -> Bool {
         switch operand {
-        case .constant, .list: return true
+        case .constant, .list, .now: return true
         case .arithmetic(_, let left, let right, _):
             // The pairs of two sides with many values have no order.
             return left.isToMany != right.isToMany && hasOrder(left.isToMany ? left : right)

@@ -131,7 +131,7 @@ private struct QuerySize {
         case .constant(.list(let values)), .constant(.set(let values)), .list(let values):
             constantCount += values.count
             listCount = max(listCount, values.count)
-        case .constant: break
+        case .constant, .now: break
         case .arithmetic(_, let left, let right, _):
             nodeCount += 1
             constantCount += 1

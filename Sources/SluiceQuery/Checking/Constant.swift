@@ -32,6 +32,7 @@ extension Checker {
         if case .value(.null) = literal.kind { return .exact(.null) }
         if case .untyped(let text) = literal.kind { return try constant(typed(text, literal, for: side), for: side) }
         if case .variable = literal.kind { throw literal.unbound }
+        if case .now = literal.kind { throw Self.misplacedNow("'\(side.text)' in a list", literal) }
         let name = side.name
         if case .member(_, let key) = literal.kind, case .scalar = side.type {
             return try constant(LiteralSyntax(.value(key.value), position: literal.position), for: side)
@@ -179,7 +180,7 @@ extension Checker {
         case .value(.objectID(let id)): key = .id(id)
         case .value(let value): key = ObjectKey(primaryKey: value)
         case .number(let digits): key = ExactNumber(digits)?.integer.map { .int($0) }
-        case .instant, .untyped, .variable: key = nil
+        case .instant, .untyped, .variable, .now: key = nil
         case .member(let className, let own):
             guard className == declared.name else {
                 throw QueryError(

@@ -78,6 +78,7 @@ struct ConstantComparison {
                 at: literal.position)
         case .member(_, let key): return key.value
         case .variable: throw literal.unbound
+        case .now: throw Checker.misplacedNow("a constant", literal)
         case .object:
             throw QueryError(.typeMismatch, "an object compares with links only", at: literal.position)
         }

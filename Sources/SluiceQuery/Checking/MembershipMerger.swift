@@ -43,7 +43,7 @@ struct MembershipMerger {
             return
         }
         switch comparison.right {
-        case .constant(.null), .constant(.list), .constant(.set), .path, .arithmetic: others.append(operand)
+        case .constant(.null), .constant(.list), .constant(.set), .path, .arithmetic, .now: others.append(operand)
         case .constant(let value): add([value], to: comparison)
         case .list(let list) where comparison.comparison == .isIn: add(list, to: comparison)
         case .list: others.append(operand)

@@ -105,7 +105,7 @@ extension Query.Comparison.Operand {
 
     fileprivate var parenthesesDepth: Int {
         switch self {
-        case .constant, .list: return 0
+        case .constant, .list, .now: return 0
         case .path(let path):
             guard case .subquery(let subquery) = path.leaf else { return 0 }
             return subquery.predicate.parenthesesDepth + 1

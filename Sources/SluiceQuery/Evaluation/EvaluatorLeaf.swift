@@ -89,6 +89,8 @@ indirect enum OperandReader: Sendable {
     case constant(Value)
     case list([Value])
     case path(PathReader)
+    /// `$now`, plus so many microseconds.
+    case now(Int64)
     case arithmetic(ArithmeticOperator, OperandReader, OperandReader, ScalarType, isToMany: Bool)
 
     init(_ operand: Query.Comparison.Operand, schema: Schema) {
@@ -96,6 +98,7 @@ indirect enum OperandReader: Sendable {
         case .constant(let value): self = .constant(value)
         case .list(let values): self = .list(values)
         case .path(let path): self = .path(PathReader(path, schema: schema))
+        case .now(let offset): self = .now(offset)
         case .arithmetic(let operation, let left, let right, let type):
             self = .arithmetic(
                 operation, OperandReader(left, schema: schema), OperandReader(right, schema: schema), type,
@@ -105,7 +108,7 @@ indirect enum OperandReader: Sendable {
 
     var isToMany: Bool {
         switch self {
-        case .constant: false
+        case .constant, .now: false
         case .list: true
         case .path(let reader): reader.isToMany
         case .arithmetic(_, _, _, _, let isToMany): isToMany
@@ -117,6 +120,7 @@ indirect enum OperandReader: Sendable {
         switch self {
         case .constant(let value): value
         case .list: .null
+        case .now(let offset): .date(source.now.advanced(by: offset))
         case .path(let reader): try reader.value(in: context, source)
         case .arithmetic(let operation, let left, let right, let type, _):
             Arithmetic.apply(operation, try left.value(context, source), try right.value(context, source), as: type)
@@ -141,6 +145,7 @@ indirect enum OperandReader: Sendable {
         switch self {
         case .constant(let value): return try test(value)
         case .list(let values): return try values.contains(where: test)
+        case .now: return try test(value(context, source))
         case .path(let reader): return try reader.anyValue(in: context, source, test)
         case .arithmetic(let operation, let left, let right, let type, let isToMany):
             guard isToMany else { return try test(value(context, source)) }

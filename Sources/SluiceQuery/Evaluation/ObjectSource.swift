@@ -2,6 +2,9 @@ package import SluiceModel
 
 /// Provides the objects that queries are evaluated on, by name, and the links to them.
 package protocol ObjectSource: AnyObject {
+    /// The value of `$now`: the time of the state.
+    var now: Timestamp { get }
+
     /// The object's current version; nil for a ghost, a deleted or an unknown object.
     func row(_ object: ObjectRef) throws -> Row?
 

@@ -11,6 +11,8 @@ package final class ReadableObjects: ObjectSource {
         self.context = context
     }
 
+    package var now: Timestamp { source.now }
+
     package func row(_ object: ObjectRef) throws -> Row? {
         guard let row = try readable(object) else { return nil }
         return try shown(row, ofClass: object.classIndex)

@@ -82,10 +82,15 @@ enum CanonicalText {
         case .constant(.list(let values)), .constant(.set(let values)): return list(values)
         case .constant(let value): return literal(value)
         case .list(let values): return prefix + list(values)
+        case .now(let offset): return now(offset)
         case .arithmetic(let operation, let left, let right, _):
             return term(left, of: operation, beside: right, isRight: false, prefix) + " \(operation.rawValue) "
                 + term(right, of: operation, beside: left, isRight: true, prefix)
         }
+    }
+
+    private static func now(_ offset: Int64) -> String {
+        offset == 0 ? "$now" : "$now \(offset < 0 ? "-" : "+") \(TimeSpan.text(Int64(offset.magnitude)))"
     }
 
     /// Writes an operand of arithmetic: in parentheses where the grammar needs them, a double beside an integer with a

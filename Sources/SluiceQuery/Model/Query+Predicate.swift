@@ -43,6 +43,8 @@ extension Query {
             /// A list of constants, on the right side only: sorted and distinct under `isIn`; with other operators the
             /// quantifier applies to them.
             case list([Value])
+            /// `$now`, plus so many microseconds; on the right side only, under an operator of order.
+            case now(offset: Int64)
             /// Arithmetic of numbers; the type is that of the result.
             case arithmetic(ArithmeticOperator, Operand, Operand, ScalarType)
         }
@@ -92,7 +94,7 @@ extension Query.Comparison.Operand {
     package var paths: [Query.Path] {
         switch self {
         case .path(let path): [path]
-        case .constant, .list: []
+        case .constant, .list, .now: []
         case .arithmetic(_, let left, let right, _): left.paths + right.paths
         }
     }
@@ -101,7 +103,7 @@ extension Query.Comparison.Operand {
     package var isToMany: Bool {
         switch self {
         case .path(let path): path.isToMany
-        case .constant: false
+        case .constant, .now: false
         case .list: true
         case .arithmetic(_, let left, let right, _): left.isToMany || right.isToMany
         }
@@ -113,6 +115,7 @@ extension Query.Comparison.Operand {
         case .path(let path): path.type
         case .constant(let value): value.scalarType.map { .scalar($0) }
         case .list(let values): values.lazy.compactMap(\.scalarType).first.map { .scalar($0) }
+        case .now: .scalar(.date)
         case .arithmetic(_, _, _, let type): .scalar(type)
         }
     }
@@ -125,13 +128,14 @@ extension Query.Comparison.Operand {
         case .list(let values): values.contains(where: \.isNull)
         // Integers divided by zero and results beyond the range of their type are null.
         case .arithmetic: true
+        case .now: false
         }
     }
 
     /// Whether any two values have an order, because neither null nor NaN occurs.
     var isTotallyOrdered: Bool {
         switch self {
-        case .constant: return true
+        case .constant, .now: return true
         case .path(let path):
             guard !path.canBeNull, case .scalar(let type) = path.type else { return false }
             return type != .float && type != .double && type != .decimal

@@ -33,6 +33,8 @@ package final class QueryForm: Sendable {
     package let sortDependencies: QueryDependencies
     /// What predicate and sort read together.
     package let dependencies: QueryDependencies
+    /// Where results may change as time passes; empty for a condition without `$now`.
+    package let timeEdges: [TimeEdge]
 
     /// The condition with the constants of the query that the form was made of.
     private let predicate: Query.Predicate
@@ -71,6 +73,7 @@ package final class QueryForm: Sendable {
             paths: clauses.section.isWhole ? paths : paths + clauses.positionPaths)
         sortDependencies = QueryDependencies(paths: clauses.positionPaths)
         dependencies = QueryDependencies(paths: paths + clauses.positionPaths)
+        timeEdges = predicate.timeEdges
         let kinds = predicate.constants.map { ConstantKind($0).name }
         key = texts.joined(separator: "\u{1}") + "\u{1}" + kinds.joined(separator: " ")
     }
@@ -96,6 +99,26 @@ package final class QueryForm: Sendable {
         texts = ["OBJECT(", ")"]
         endWithoutLimit = nil
         key = "OBJECT"
+        timeEdges = []
+    }
+
+    /// The form of a query at one time, whose condition has its constants and the time in place of `$now`.
+    init(_ form: QueryForm, at time: Timestamp, predicate: Query.Predicate, text: String) {
+        className = form.className
+        classIndex = form.classIndex
+        isOfObject = form.isOfObject
+        self.predicate = predicate
+        sort = form.sort
+        limit = form.limit
+        stages = form.stages
+        positionPaths = form.positionPaths
+        exclusions = form.exclusions
+        predicateDependencies = form.predicateDependencies
+        sortDependencies = form.sortDependencies
+        dependencies = form.dependencies
+        timeEdges = []
+        texts = [text]
+        key = "\(form.key)\u{1}@\(time.microseconds)"
     }
 
     /// Whether there may be matches that are not results.
@@ -182,7 +205,7 @@ extension Query.Comparison {
     /// The constant in the form's place; nil if the right side is none.
     var placedConstant: Value? {
         switch right {
-        case .constant(.null), .path, .arithmetic: nil
+        case .constant(.null), .path, .arithmetic, .now: nil
         case .constant(let value): value
         case .list(let values): .list(values)
         }

@@ -71,6 +71,10 @@ package final class ReadContext: Sendable {
                     "what is readable of a class is one condition without clauses, such as "
                         + "'\(query.className) WHERE owner == $0'; '\(text)' is something else", at: nil)
             }
+            guard !query.readsTime else {
+                throw QueryError(
+                    .syntax, "what is readable of a class does not depend on the time; '\(text)' has $now", at: nil)
+            }
             rules[query.classIndex] = query
         }
         let texts = conditions.sorted()

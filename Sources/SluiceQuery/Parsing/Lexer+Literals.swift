@@ -25,6 +25,7 @@ extension Lexer {
                 digits += "." + (fraction.isEmpty ? "0" : fraction)
             }
             let isWhole = !digits.utf8.contains(UInt8(ascii: "."))
+            if isWhole, let span = try span(of: digits, from: start) { return span }
             let exponent = exponent()
             if byte() == UInt8(ascii: "f") || byte() == UInt8(ascii: "F") {
                 position += 1
@@ -38,6 +39,23 @@ extension Lexer {
                 at: start)
         }
         return .number(digits)
+    }
+
+    /// Reads the unit of a span of time behind its number; nil if there is none.
+    private mutating func span(of digits: String, from start: Int) throws(QueryError) -> Token.Kind? {
+        var end = position
+        while end < bytes.count, Self.isIdentifierStart(bytes[end]) || Self.isDigit(bytes[end]) { end += 1 }
+        guard let unit = TimeSpan.units.first(where: { bytes[position..<end].elementsEqual($0.name.utf8) }) else {
+            return nil
+        }
+        position = end
+        guard let count = Int64(digits), case let (span, isOver) = count.multipliedReportingOverflow(by: unit.length),
+            !isOver, span <= TimeSpan.max
+        else {
+            throw QueryError(
+                .limitExceeded, "found '\(text(start..<end).shortened)'; a span of time is at most 36500d", at: start)
+        }
+        return .span(span)
     }
 
     private mutating func skipDigits() -> String {

@@ -22,10 +22,12 @@ extension Parser {
             if isLiteral { return .literal(try literal()) }
             return .path(try path(quantifier: nil, position: position))
         case .variable where isAtRuleVariable: return .literal(try ruleVariable())
+        case .variable where isAtNow: return .literal(try now())
         case .identifier, .variable, .pathArgument, .nextPathArgument, .symbol("@"):
             return .path(try path(quantifier: nil, position: position))
         case .argument, .nextArgument: return try argument(quantifier: nil, position: position)
         default:
+            if case .span = token.kind { throw misplacedSpan }
             guard isLiteral else { throw unexpected("a property or a value") }
             return .literal(try literal())
         }
@@ -143,9 +145,11 @@ extension Parser {
             try countConstant()
             return LiteralSyntax(try takeArgument(), position: position)
         case .variable where isAtRuleVariable: return try ruleVariable()
+        case .variable where isAtNow: return try now()
         case .variable(let name) where !isOfRule && VariableSyntax.Source(rawValue: name) != nil:
             throw unknownVariable(name, at: token.position)
         default:
+            if case .span = token.kind { throw misplacedSpan }
             guard isLiteral else {
                 let isWord = if case .identifier = token.kind { true } else { false }
                 throw unexpected("a value; lists hold constants only\(isWord ? ", and text stands in quotes" : "")")
@@ -268,7 +272,7 @@ extension Parser {
         switch try literalKind(isNegative: sign()) {
         case .value(let value): key = value
         case .number(let digits): key = Int64(digits).map { .int($0) }
-        case .object, .member, .variable, .instant, .untyped: key = nil
+        case .object, .member, .variable, .instant, .untyped, .now: key = nil
         }
         guard let key else { throw QueryError(.typeMismatch, "an object's key is no fraction or object", at: start) }
         try expect(")", "to close obj(…)")

@@ -7,6 +7,37 @@ extension Parser {
         return VariableSyntax.Source(rawValue: name) != nil
     }
 
+    /// Whether `$now` is here, and not the variable of a subquery that has the name.
+    var isAtNow: Bool {
+        guard !isOfRule, case .variable("now") = token.kind else { return false }
+        return !variables.contains("now") && !peek().isSymbol(".")
+    }
+
+    /// Parses `$now`, `$now - 90m` or `$now + 1d - 2h`.
+    mutating func now() throws(QueryError) -> LiteralSyntax {
+        let position = token.position
+        try countConstant()
+        advance()
+        var offset: Int64 = 0
+        while token.isSymbol("+") || token.isSymbol("-"), case .span(let span) = peek().kind {
+            offset += token.isSymbol("-") ? -span : span
+            advance()
+            advance()
+            guard offset.magnitude <= UInt64(TimeSpan.max) else {
+                throw QueryError(
+                    .limitExceeded, "a time is at most 36500d before or after $now", at: position)
+            }
+        }
+        return LiteralSyntax(.now(offset: offset), position: position)
+    }
+
+    /// The error for a span of time where none belongs.
+    var misplacedSpan: QueryError {
+        QueryError(
+            .syntax, "found \(describe(token)); a span of time stands behind '$now +' or '$now -' only",
+            at: token.position)
+    }
+
     /// Parses `$user.id`, `$user.claims.a['b']`, `$role.NAME` or `$client.NAME`.
     mutating func ruleVariable() throws(QueryError) -> LiteralSyntax {
         let position = token.position
@@ -62,6 +93,12 @@ extension Parser {
             let hint = nearest ?? "rules have $user, $role and $client"
             let reason = name == "now" ? "rules do not depend on the time" : hint
             return QueryError(.syntax, "there is no variable '$\(name.shortened)'; \(reason)", at: position)
+        }
+        if name == "now" {
+            return QueryError(
+                .syntax,
+                "found '$now' where it does not belong: it is a time, and compares with a date by < <= > >= and BETWEEN",
+                at: position)
         }
         let hint = known.contains(name) ? "; only rules have '$\(name)'" : ""
         return QueryError(

@@ -12,6 +12,8 @@ struct Token {
         case value(Value)
         /// A date between two microseconds: 1 to 999 nanoseconds after the first.
         case instant(Timestamp, nanoseconds: Int)
+        /// A span of time such as `90m`, in microseconds.
+        case span(Int64)
         /// `uuid(…)`, `oid(…)` or `OBJECT(…)`: the name in upper case and what is in the parentheses.
         case call(String, String)
         /// `$name`, without the `$`.

@@ -14,6 +14,7 @@ extension LiteralSyntax {
         case .instant: "date"
         case .untyped: "text"
         case .object, .member: "link"
+        case .now: "$now"
         case .variable(let variable): variable.description
         }
     }

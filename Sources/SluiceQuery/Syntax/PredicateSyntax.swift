@@ -106,6 +106,8 @@ package struct LiteralSyntax: Sendable {
         /// An object, by its key, of which the class is known: beside a link the object, beside a scalar its key. A
         /// rule's derived sets consist of them.
         case member(className: String, key: ObjectKey)
+        /// `$now`, plus so many microseconds.
+        case now(offset: Int64)
         /// A rule's variable, to be replaced before the condition is checked.
         case variable(VariableSyntax)
     }

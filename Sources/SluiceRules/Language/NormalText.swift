@@ -89,6 +89,7 @@ enum NormalText {
         case .object(let className, let key): "obj(\(className), \(key))"
         case .member(let className, let key): "obj(\(className), \(key))"
         case .variable(let variable): variable.description
+        case .now(let offset): "$now \(offset)"
         }
     }
 

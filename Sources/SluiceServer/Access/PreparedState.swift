@@ -54,6 +54,8 @@ final class PreparedState: ObjectSource {
         }
     }
 
+    var now: Timestamp { source.now }
+
     func row(_ object: ObjectRef) throws -> Row? {
         if let known = rows[object] { return known }
         return try source.row(object)

@@ -145,6 +145,10 @@ extension DatabaseEngine {
     /// Whoever may read something else since the group is brought there in the same messages: nothing is sent any more
     /// of what the session could read before.
     private func publish(_ group: CommittedGroup) {
+        var group = group
+        // A group that writes nothing moves time, and nothing else.
+        let movesTime = group.delta.changeCount == 0 && group.authors.count == 1
+        group.delta = hub.passing(group.delta, by: movesTime ? [0] : [])
         publish(group, switching: permissions.follow(group.delta))
     }
 
@@ -210,6 +214,7 @@ extension DatabaseEngine {
     /// - Returns: the messages to send; none for most calls.
     package func checkSessions(now: Timestamp) -> [DatabaseAction] {
         commit(now: now)
+        passTime(now: now)
         judgeCached(now: now)
         if let (view, digest) = digests.next(now: now) { send(digest, of: view) }
         return output.take()

@@ -36,6 +36,7 @@ extension DatabaseEngine {
             throw ServerError(writing: database.name, because: error)
         }
         commit(now: now)
+        passTime(now: now)
         let session = userID == nil ? SessionID.server : .actingServer
         defer { if userID != nil { permissions.close(session) } }
         observers.writingHandle = handle
@@ -43,7 +44,7 @@ extension DatabaseEngine {
         var result: Result?
         let outcome = try committer.commit(now: now, holding: duty, following: publishFollowed) {
             let timestamp = timestamp(now: now)
-            let made = try trying { try body($0, timestamp) }
+            let made = try database.storage.reading(at: now) { try trying { try body($0, timestamp) } }
             result = made.result
             for job in made.jobs { try job.check() }
             guard !made.operations.isEmpty else { return (nil, made.jobs) }
@@ -136,7 +137,10 @@ extension DatabaseEngine {
 
     /// Begins an observation. The changes after the present state go into the inbox, behind the results of the present
     /// state once ``InitialResults/read()`` was called, on any thread.
-    package func observe(_ query: Query, by handle: UInt64, _ inbox: ChangeInbox) throws -> (UInt64, InitialResults) {
+    package func observe(
+        _ query: Query, by handle: UInt64, _ inbox: ChangeInbox, now: Timestamp
+    ) throws -> (UInt64, InitialResults) {
+        bringTime(to: now, for: query, isAwaited: false)
         let view = try lifecycle.content.view(of: query)
         let number = observers.begin(view, by: handle, inbox)
         let initial = InitialResults(query, at: database.storage.version, into: inbox)
@@ -187,7 +191,18 @@ extension DatabaseEngine {
     package func endObservations(_ error: ServerError) { observers.failAll(error) }
 
     /// A snapshot of the present state, to be read beside the queue; nil for a database in memory.
-    package func snapshot() throws -> (any ServerSnapshot)? { try database.storage.snapshot() }
+    ///
+    /// - Parameter time: what `$now` is; nil for the time of the version.
+    package func snapshot(at time: Timestamp? = nil) throws -> (any ServerSnapshot)? {
+        let snapshot = try database.storage.snapshot()
+        if let time { snapshot?.read(at: time) }
+        return snapshot
+    }
+
+    /// Reads the present state at a time.
+    func reading<Result>(at time: Timestamp, _ body: (any ObjectReading) throws -> Result) rethrows -> Result {
+        try database.storage.reading(at: time) { try body(database.storage) }
+    }
 }
 
 /// The results with which an observation begins. One thread at a time uses it.

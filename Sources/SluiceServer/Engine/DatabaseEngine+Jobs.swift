@@ -105,6 +105,7 @@ extension DatabaseEngine {
         var sizes = ChunkSizes()
         sizes.rowCountMax = Int(clamping: max(1, min(countMax, UInt64(sizes.rowCountMax))))
         sizes.byteCountMax = database.limits.pageByteCount
+        bringTime(to: now, for: query, isAwaited: true)
         let storage = database.storage
         let reading = try budget.charging(subscriber) { _ in
             try ConsumerReading(query, after: checkpoint, in: storage, sizes)
@@ -120,6 +121,7 @@ extension DatabaseEngine {
     private func begin(
         _ task: JobReading.Task, for call: ClientMessage.JobCall, _ subscriber: Subscriber, now: Timestamp
     ) throws {
+        if let query = task.query { bringTime(to: now, for: query, isAwaited: true) }
         let making = JobReading(task)
         let reading = JobCalls.Reading(call: call, session: subscriber.session, making: making)
         guard database.storage.canBeReadAside else {

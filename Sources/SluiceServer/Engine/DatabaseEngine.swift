@@ -2,6 +2,7 @@ package import SluiceModel
 internal import SluiceQuery
 internal import SluiceRules
 package import SluiceStorage
+internal import SluiceViews
 internal import SluiceWire
 
 /// The session logic of one database, without threads, sockets or clocks: events in, actions out.
@@ -93,6 +94,7 @@ package final class DatabaseEngine {
     /// Handles a batch of events, and commits their uploads together.
     package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
         lifecycle.beginTurn()
+        passTime(now: now)
         for event in events {
             // Whoever comes one after the other is let in together.
             if case .open = event {} else { openArrivals(now: now) }
@@ -147,6 +149,7 @@ package final class DatabaseEngine {
     /// queries beside the queue.
     package func step(now: Timestamp) -> [DatabaseAction] {
         if isBehind { followSome() }
+        passTime(now: now)
         working { lifecycle.step(&$0, now: now) }
         endAllIfVanished()
         return output.take()
@@ -201,9 +204,11 @@ package final class DatabaseEngine {
                 guarding(id) { try upload(changesets, from: session, now: now) }
                 continue
             }
-            // What was resumed so far belongs to the state before the uploads.
-            if committer.hasUploads { output.send(resumed.take(), to: id) }
+            // What was resumed so far belongs to the state before the uploads, or before time moves.
+            let timed = timedQuery(of: message)
+            if committer.hasUploads || timed != nil { output.send(resumed.take(), to: id) }
             commit(now: now)
+            if let timed { bringTime(to: now, for: timed, isAwaited: false) }
             guard sessions[id] != nil else { return }
             guarding(id) { try handle(message, session, subscriber, with: &resumed, now: now) }
         }
@@ -369,7 +374,8 @@ package final class DatabaseEngine {
 
     /// Whether the database has neither sessions nor work.
     package var isIdle: Bool {
-        sessions.count == 0 && observers.isEmpty && !hasWork && !lifecycle.isWorkingBeside && !digests.isReading
+        sessions.count == 0 && observers.isEmpty && !hub.clock.isAwaited && !hasWork && !lifecycle.isWorkingBeside
+            && !digests.isReading
     }
 
     /// Why the database can no longer be used, because its file vanished or its journal has another history; nil while it

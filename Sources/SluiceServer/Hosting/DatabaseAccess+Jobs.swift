@@ -38,10 +38,11 @@ extension DatabaseAccess {
         after checkpoint: Checkpoint?, _ sizes: ChunkSizes, readBy userID: String? = nil,
         of query: @escaping @Sendable (Schema) throws -> Query
     ) async throws -> ConsumerChunk {
-        try await reading { engine in
+        try await reading { engine, now in
             let storage = engine.database.storage
             let query = try engine.query(query(storage.schema), readBy: userID)
             let context = query.context
+            engine.bringTime(to: now, for: query, isAwaited: true)
             switch try ConsumerReading(query, after: checkpoint, in: storage, sizes) {
             case .chunk(let chunk): return .done(try chunk.shown(to: context, in: storage))
             case .reading(let page):
@@ -53,14 +54,17 @@ extension DatabaseAccess {
         }
     }
 
-    /// A query as a user may read it, for the schema as it is.
+    /// A query as a user may read it, for the schema as it is. Brings the time of the database to the present for the query,
+    /// and lets a group be made when time changes its results next.
     ///
     /// - Parameter userID: nil for the server itself, which reads everything.
     package func query(
         readBy userID: String?, _ query: @escaping @Sendable (Schema) throws -> Query
     ) async throws -> Query {
-        try await worker.perform { engine, _ in
-            try engine.query(query(engine.database.storage.schema), readBy: userID)
+        try await worker.perform { engine, now in
+            let query = try engine.query(query(engine.database.storage.schema), readBy: userID)
+            engine.bringTime(to: now, for: query, isAwaited: true)
+            return query
         }
     }
 

@@ -44,17 +44,19 @@ package final class DatabaseAccess: Sendable {
     package func query<Result: Sendable>(
         _ body: @escaping @Sendable (any ObjectReading) throws -> Result
     ) async throws -> Result {
-        try await reading { engine in
-            guard let snapshot = try engine.snapshot() else { return .done(try body(engine.objects)) }
+        try await reading { engine, now in
+            guard let snapshot = try engine.snapshot(at: now) else {
+                return .done(try engine.reading(at: now, body))
+            }
             return .beside(HandedOver(snapshot)) { try body($0) }
         }
     }
 
     /// Begins a read on the queue, and ends it beside the queue if there is more to do.
     func reading<Result: Sendable>(
-        _ begin: @escaping @Sendable (DatabaseEngine) throws -> PendingRead<Result>
+        _ begin: @escaping @Sendable (DatabaseEngine, Timestamp) throws -> PendingRead<Result>
     ) async throws -> Result {
-        switch try await worker.perform({ engine, _ in try begin(engine) }) {
+        switch try await worker.perform(begin) {
         case .done(let result): return result
         case .beside(let taken, let read):
             return try await withCheckedThrowingContinuation { continuation in
@@ -93,8 +95,8 @@ package final class DatabaseAccess: Sendable {
     ) async throws -> @Sendable () -> Void {
         let handle = handle
         let worker = worker
-        let number = try await worker.perform { engine, _ in
-            let (number, initial) = try engine.observe(query(engine.objects.schema), by: handle, inbox)
+        let number = try await worker.perform { engine, now in
+            let (number, initial) = try engine.observe(query(engine.objects.schema), by: handle, inbox, now: now)
             worker.performBeside { initial.read() }
             return number
         }

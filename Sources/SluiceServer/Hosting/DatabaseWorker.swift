@@ -27,6 +27,8 @@ final class DatabaseWorker: Sendable {
         var eventLag = DurationHistogram()
         /// Whether the queue will look for steps that wait to be stored.
         var wakesForSteps = false
+        /// When the queue will look next whether time has changed results; nil if it will not.
+        var wakesForTime: Timestamp?
     }
 
     /// Whether events are taken.
@@ -232,6 +234,7 @@ final class DatabaseWorker: Sendable {
         }
         if goesOn { queue.async { self.drain() } }
         wakeForSteps()
+        wakeForTime()
     }
 
     /// Has done what a turn wants done.
@@ -280,6 +283,19 @@ final class DatabaseWorker: Sendable {
             guard let self else { return }
             confined.wakesForSteps = false
             wake()
+        }
+    }
+
+    /// Sees to it that time moves when it changes the results of a query, even if nothing else happens.
+    private func wakeForTime() {
+        guard let next = confined.engine?.nextTick, confined.wakesForTime.map({ next < $0 }) ?? true else { return }
+        confined.wakesForTime = next
+        call(at: next) { [weak self] in
+            guard let self else { return }
+            queue.async { [self] in
+                if confined.wakesForTime == next { confined.wakesForTime = nil }
+                wake()
+            }
         }
     }
 
@@ -471,6 +487,7 @@ final class DatabaseWorker: Sendable {
         askJournalAgain()
         dropVanished()
         noteHealth()
+        wakeForTime()
         if confined.engine?.hasWork == true { wake() }
     }
 

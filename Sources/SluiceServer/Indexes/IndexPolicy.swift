@@ -14,6 +14,8 @@ enum IndexPolicy {
     /// a limit reads the disk only for new subscribers, in any order, so a sort alone wants no index.
     static func index(for query: Query, schema: Schema) -> TableIndex? {
         guard query.object == nil else { return nil }
+        // Which time it is does not matter: a comparison with it is a range.
+        let query = query.at(Timestamp(microseconds: 0))
         let declared = schema[query.classIndex]
         // Links have their own indexes, and are searched through a subquery, which a second column could not serve.
         let conditions = query.rootConditions(schema: schema).filter { condition in

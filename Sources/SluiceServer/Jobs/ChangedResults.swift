@@ -27,7 +27,8 @@ struct ChangedResults {
     }
 
     static func isPlain(_ query: Query) -> Bool {
-        query.object == nil && !query.isPartial && !query.hasSection && query.stages.isEmpty && query.context.isEverything
+        query.object == nil && !query.isPartial && !query.hasSection && !query.readsTime && query.stages.isEmpty
+            && query.context.isEverything
             && query.predicateDependencies.linkPaths.isEmpty && !query.predicateDependencies.readsBacklinks
     }
 
@@ -144,7 +145,11 @@ struct ChangedResults {
             changed.insert(object)
             return ObjectDelta(object: object, old: old, new: new, authors: [], written: written)
         }
-        let commit = CommitDelta(changes: deltas, version: storage.version)
+        let time = TimeStep(from: try storage.time(ofVersion: version), to: storage.now)
+        let changes = CommitDelta(changes: deltas, version: storage.version, time: time)
+        let commit = try changes.passing(
+            query.form.timeEdges, in: storage, schema: storage.schema, countMax: sizes.differenceCountMax)
+        guard let commit else { return nil }
         return try live.differences(since: commit, in: storage).compactMap { difference in
             let object = difference.object
             if let begin, object.key <= begin { return nil }

@@ -17,6 +17,14 @@ final class JobReading: SnapshotReading {
         case rows(Query, [ObjectKey])
         /// The first rows of a queue.
         case queue(name: String, Query, countMax: Int, withPartitions: Bool)
+
+        /// What is asked; of a page the time was brought before.
+        var query: Query? {
+            switch self {
+            case .page: nil
+            case .count(let query), .list(let query), .rows(let query, _), .queue(_, let query, _, _): query
+            }
+        }
     }
 
     enum Outcome {

@@ -46,7 +46,7 @@ final class Replays {
         guard version <= storage.version, version >= storage.logStart, isOfTodaysTypes(version) else { return nil }
         guard version < storage.version else { return ViewBlock() }
         let commit = try cache.commit(since: version, to: storage.version) { try changes(since: version) }
-        guard let commit else { return nil }
+        guard let commit = try commit.flatMap({ try passing($0, for: live) }) else { return nil }
         guard live.shape.watches(commit) else { return ViewBlock() }
         guard try mayReplay(commit) else { return nil }
         let block = try cache.block(of: live.query.key, since: version, to: storage.version) {
@@ -71,7 +71,17 @@ final class Replays {
             guard old != nil || new != nil else { return nil }
             return ObjectDelta(object: object, old: old, new: new, authors: [], written: written)
         }
-        return CommitDelta(changes: deltas, version: storage.version)
+        let time = TimeStep(from: try storage.time(ofVersion: version), to: storage.now)
+        return CommitDelta(changes: deltas, version: storage.version, time: time)
+    }
+
+    /// The changes since a version with the objects whose dates have passed for a view.
+    ///
+    /// - Returns: nil if there are too many to examine.
+    private func passing(_ commit: CommitDelta, for live: LiveView) throws -> CommitDelta? {
+        try commit.passing(
+            live.query.form.timeEdges, in: storage, schema: storage.schema,
+            countMax: database.limits.replayObjectCountMax)
     }
 
     /// Brings a view from an earlier version to the present.
@@ -79,7 +89,7 @@ final class Replays {
     /// - Returns: false if the log does not reach back, or too much has changed meanwhile.
     func catchUp(_ live: LiveView, from version: UInt64) throws -> Bool {
         guard version < storage.version else { return true }
-        guard let commit = try changes(since: version) else { return false }
+        guard let commit = try changes(since: version).flatMap({ try passing($0, for: live) }) else { return false }
         let before = OldStateSource(commit, over: storage, schema: storage.schema)
         _ = try live.apply(commit, in: storage, before: before)
         return true

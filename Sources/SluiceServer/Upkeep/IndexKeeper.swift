@@ -16,13 +16,22 @@ final class IndexKeeper {
     }
 
     /// Notes that a query has begun to be live.
-    func add(_ query: Query) { indexes.add(query, schema: storage.schema) }
+    func add(_ query: Query) { for query in wanting(query) { indexes.add(query, schema: storage.schema) } }
 
     /// Notes that a query is no longer live.
-    func remove(_ query: Query) { indexes.remove(query, schema: storage.schema) }
+    func remove(_ query: Query) { for query in wanting(query) { indexes.remove(query, schema: storage.schema) } }
 
     /// Counts all live queries again, after the schema has grown.
-    func replace(_ queries: some Sequence<Query>) { indexes.replace(queries, schema: storage.schema) }
+    func replace(_ queries: some Sequence<Query>) {
+        indexes.replace(queries.flatMap(wanting), schema: storage.schema)
+    }
+
+    /// A live query, and those that find out when time changes its results.
+    private func wanting(_ query: Query) -> [Query] {
+        let schema = storage.schema
+        return [query]
+            + query.form.timeEdges.compactMap { try? $0.next(after: Timestamp(microseconds: 0), schema: schema) }
+    }
 
     /// Forgets everything, after the schema has changed in another way than by growing.
     func removeAll() {

@@ -17,6 +17,8 @@ final class ViewHub {
     private(set) var index: ViewIndex
     private var shapes: ViewShapes
     private var atoms = AtomTable()
+    /// When time changes results.
+    let clock: QueryClock
     /// The classes for which it was logged that a view is of too many atoms.
     private var notedClasses: Set<Int> = []
     /// How many views had to work out what commits change for them.
@@ -29,6 +31,7 @@ final class ViewHub {
     init(_ database: Database) {
         self.database = database
         index = ViewIndex(schema: database.storage.schema)
+        clock = QueryClock(schema: database.storage.schema)
         shapes = ViewShapes(
             schema: database.storage.schema, affectedCountMax: database.limits.affectedRootCountMax)
     }
@@ -93,6 +96,7 @@ final class ViewHub {
         slots[number] = view
         numbers.insert(UInt64(number), for: view.query.key)
         if view.query.countsMatches { counting.insert(UInt64(number), for: view.query.countingKey) }
+        clock.hold(view.query, in: storage)
         guard let parts else { return }
         atoms.hold(parts, of: view.query, by: UInt32(number)) { query in
             let live = unmade(query)
@@ -126,6 +130,7 @@ final class ViewHub {
     func remove(_ view: SharedView) {
         guard let number = index.remove(view.live) else { return }
         slots[number] = nil
+        clock.release(view.query)
         numbers.remove(UInt64(number), for: view.query.key)
         if view.query.countsMatches { counting.remove(UInt64(number), for: view.query.countingKey) }
         atoms.release(by: UInt32(number))
@@ -145,11 +150,13 @@ final class ViewHub {
         index = ViewIndex(schema: storage.schema)
         shapes = ViewShapes(schema: storage.schema, affectedCountMax: database.limits.affectedRootCountMax)
         atoms = AtomTable()
+        clock.removeAll(schema: storage.schema)
     }
 
     /// Makes the views anew that must include what has come to the schema, which has grown.
     func grow() throws {
         index.schema = storage.schema
+        clock.grow(to: storage.schema)
         let changed = Set(shapes.grow(to: storage.schema).map(ObjectIdentifier.init))
         guard !changed.isEmpty else { return }
         // Views that share an atom are made anew together.
@@ -164,6 +171,17 @@ final class ViewHub {
     }
 
     // MARK: Commits
+
+    /// A commit with the objects whose dates have passed with it for a query with `$now`. If they cannot be read, the
+    /// commit alone.
+    ///
+    /// - Parameter authors: whose change that is.
+    func passing(_ commit: CommitDelta, by authors: [Int]) -> CommitDelta {
+        do { return try clock.passing(commit, in: storage, by: authors) } catch {
+            database.note(.error, "what time has changed in queries was not found", [("error", "\(error)")])
+            return commit
+        }
+    }
 
     /// The views that have not followed a commit.
     struct Stragglers {

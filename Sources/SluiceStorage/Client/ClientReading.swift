@@ -15,6 +15,9 @@ package protocol ObjectStanding: ObjectSource {
 
     /// The server's last image of an object that shows something else, such as pending writes; nil if none is kept.
     func baseImage(of object: ObjectRef) throws -> BaseImage?
+
+    /// Whether this store moves the time of queries with `$now`, and no server does.
+    var isTimeOwn: Bool { get }
 }
 
 /// Reads a client's store as of one commit: objects, subscriptions and memberships.

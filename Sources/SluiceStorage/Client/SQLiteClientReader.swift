@@ -4,6 +4,7 @@ internal import SluiceModel
 final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
     private let connection: SQLiteConnection
     private var state: ClientState
+    private(set) var isTimeOwn = true
 
     init(location: String, name: String, access: FileAccess, state: ClientState) throws {
         connection = try SQLiteConnection(location: location, name: name, access: access)
@@ -24,6 +25,12 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
     func adopt(_ state: ClientState) throws {
         self.state = state
         if state.schema != tables.schema { try tables.open(state.schema) } else { tables.refresh() }
+    }
+
+    /// Adopts the time of queries.
+    func adopt(_ clock: StoreClock, at now: Timestamp) {
+        isTimeOwn = clock.isOwn
+        tables.now = clock.time(at: now)
     }
 
     func end() { connection.rollback() }

@@ -33,6 +33,8 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @un
     /// Whether the open transaction is synced when it commits; else the last one was.
     private var isSyncing: Bool
     private let pool: ReaderPool
+    /// What is known of the time of queries.
+    package let storeClock = StoreClock()
     private let gate: AccessGate?
 
     /// Counts stores in memory, whose databases need names.
@@ -125,9 +127,23 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @un
     /// several at once.
     ///
     /// The reader is valid only inside `body`.
-    package func read<Result>(_ body: (any ClientReading) throws -> Result) throws -> Result {
-        try pool.read { try body($0) }
+    ///
+    /// - Parameter now: this machine's clock.
+    package func read<Result>(
+        at now: Timestamp = Timestamp(microseconds: 0), _ body: (any ClientReading) throws -> Result
+    ) throws -> Result {
+        try pool.read { reader in
+            reader.adopt(storeClock, at: now)
+            return try body(reader)
+        }
     }
+
+    package var isTimeOwn: Bool { storeClock.isOwn }
+
+    /// Brings the time of queries to the present; it never goes back.
+    ///
+    /// - Parameter now: this machine's clock.
+    package func moveTime(to now: Timestamp) { tables.now = max(tables.now, storeClock.time(at: now)) }
 
     /// Rolls back an open transaction and closes the file, even if others still hold the store. Later calls throw
     /// ``StorageError/Code/misuse`` or ``StorageError/Code/notFound``.

@@ -7,7 +7,7 @@ extension ObjectTables {
     func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan? {
         guard query.object == nil else { return nil }
         let columns = try table(query.classIndex).rowColumns(alias: SQLCompiler.rootAlias)
-        return try plan(of: SQLCompiler(schema: schema).select(query, .columns(columns), order: order))
+        return try plan(of: SQLCompiler(schema: schema, now: now).select(query, .columns(columns), order: order))
     }
 
     func plan(of compiled: SQLStatement) throws -> QueryExplanation.Plan {

@@ -72,7 +72,7 @@ extension ObjectTables {
     private func firstPlace(
         of query: Query, _ output: SQLCompiler.Output, limit: Int
     ) throws -> RowCursor.Place {
-        let compiled = SQLCompiler(schema: schema).select(query, output, order: .row(after: 0), limit: limit)
+        let compiled = SQLCompiler(schema: schema, now: now).select(query, output, order: .row(after: 0), limit: limit)
         let plan = try plan(of: compiled)
         guard plan.sorts || plan.indexes.isEmpty else { return .behind(0) }
         if let list = try rowsOfIndex(query) { return .listed(list, next: 0) }
@@ -89,7 +89,7 @@ extension ObjectTables {
     /// - Returns: nil if there is none, or if more than a twentieth of the class matches: then scanning costs less.
     private func rowsOfIndex(_ query: Query) throws -> [Int64]? {
         if case .constant = query.predicate { return nil }
-        let compiled = SQLCompiler(schema: schema).select(query, .rows, order: .any)
+        let compiled = SQLCompiler(schema: schema, now: now).select(query, .rows, order: .any)
         guard try !plan(of: compiled).indexes.isEmpty else { return nil }
         let countMax = try table(query.classIndex).rowCountMax / 20
         var list: [Int64] = []

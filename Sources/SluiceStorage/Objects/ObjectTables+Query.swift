@@ -132,7 +132,7 @@ extension ObjectTables {
         _ query: Query, _ output: SQLCompiler.Output, order: SQLCompiler.Order,
         restrictedTo restriction: SQLStatement? = nil, limit: Int? = nil, _ body: (Statement) throws -> Void
     ) throws {
-        let compiled = SQLCompiler(schema: schema).select(
+        let compiled = SQLCompiler(schema: schema, now: now).select(
             query, output, order: order, restrictedTo: restriction, limit: limit)
         try connection.withStatement(compiled.text) { statement in
             let outer = connection.queryMemo

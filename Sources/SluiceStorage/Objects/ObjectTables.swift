@@ -8,6 +8,8 @@ internal import SluiceQuery
 final class ObjectTables {
     let connection: SQLiteConnection
     private(set) var schema: Schema
+    /// The time of the state: the value of `$now`.
+    var now = Timestamp(microseconds: 0)
     private var tables: [ClassTable] = []
     /// How many rows a statement stores at the most. Tests use fewer.
     var rowsPerStatementMax = 1_024

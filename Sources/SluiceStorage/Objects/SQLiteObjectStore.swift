@@ -19,6 +19,8 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
     /// The position of a class's primary key; nil if it has none.
     func primaryKeyIndex(ofClass classIndex: Int) -> Int? { try? tables.table(classIndex).schema.primaryKeyIndex }
 
+    package var now: Timestamp { tables.now }
+
     package func row(_ object: ObjectRef) throws -> Row? { try tables.row(object) }
 
     package func isPresent(_ object: ObjectRef) throws -> Bool { try tables.isPresent(object) }

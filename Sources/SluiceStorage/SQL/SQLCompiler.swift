@@ -32,10 +32,15 @@ package struct SQLCompiler: Sendable {
 
     let schema: Schema
     let layout: TableLayout
+    let now: Timestamp
 
-    package init(schema: Schema, layout: TableLayout = TableLayout()) {
+    /// - Parameter now: the value of `$now`. A statement is of one time.
+    package init(
+        schema: Schema, layout: TableLayout = TableLayout(), now: Timestamp = Timestamp(microseconds: 0)
+    ) {
         self.schema = schema
         self.layout = layout
+        self.now = now
     }
 
     /// A statement that runs a query over a class.
@@ -52,6 +57,7 @@ package struct SQLCompiler: Sendable {
         limit: Int? = nil
     ) -> SQLStatement {
         precondition(query.classIndex >= 0, "a query of one object by its id is a lookup, not a statement")
+        let query = query.at(now)
         let root = Self.rootAlias
         var builder = SQLConditionBuilder(
             schema: schema, layout: layout, looksUp: restriction != nil, context: query.context,

@@ -8,6 +8,8 @@ extension SQLConditionBuilder {
         case .path(let path): return shallow(value: value(of: path))
         case .constant(let value): return "\(SQLBinding(value) ?? .null)"
         case .list: return "NULL"
+        // A query is compiled at one time, which has taken its place.
+        case .now: return "NULL"
         case .arithmetic:
             var values: [SQLStatement] = []
             for term in operand.terms { values.append(value(of: term)) }

@@ -139,7 +139,7 @@ struct SQLConditionBuilder {
         case .constant(let value):
             let test = SQLTest(comparison.comparison, .right(value), ignoresCase: comparison.ignoresCase)
             inner = elementTest(test, left.value, type)
-        case .path, .arithmetic:
+        case .path, .arithmetic, .now:
             let right = rows(of: comparison.right)
             let other = SQLTest.Other(value: right.value, type: comparison.right.type ?? .scalar(.int))
             let test = SQLTest(comparison.comparison, .rightExpression(other), ignoresCase: comparison.ignoresCase)

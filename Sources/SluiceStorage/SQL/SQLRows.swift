@@ -43,7 +43,7 @@ extension SQLConditionBuilder {
             }
             joined.value = arithmetic(operand, values)
             return joined
-        case .constant, .list: return SQLRows(value: "NULL")
+        case .constant, .list, .now: return SQLRows(value: "NULL")
         }
     }
 

@@ -280,11 +280,14 @@ struct GroupEffect {
     }
 
     /// The change of each object that existed before the group or exists after it.
-    func delta(version: UInt64) -> CommitDelta {
+    ///
+    /// - Parameter time: how the time of queries moves with the group.
+    func delta(version: UInt64, _ time: TimeStep) -> CommitDelta {
         if !runs.isEmpty, changes.isEmpty {
             let runs = runs
             return CommitDelta(
-                count: runs.reduce(0) { $0 + $1.count }, classes: Set(runs.map(\.classIndex)), version: version
+                count: runs.reduce(0) { $0 + $1.count }, classes: Set(runs.map(\.classIndex)), version: version,
+                time: time
             ) { runs.flatMap(\.deltas) }
         }
         var deltas: [ObjectDelta] = []
@@ -296,6 +299,6 @@ struct GroupEffect {
                     authors: changes[position].authors))
         }
         for run in runs { deltas += run.deltas }
-        return CommitDelta(changes: deltas, version: version)
+        return CommitDelta(changes: deltas, version: version, time: time)
     }
 }

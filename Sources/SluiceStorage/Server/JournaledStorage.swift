@@ -20,6 +20,15 @@ package protocol JournaledStorage: KeyPaging, JobRecords {
     /// When ``version`` was accepted; nil if there is none, or if the log no longer has it.
     var acceptedAt: Timestamp? { get }
 
+    /// When a version was accepted: the time of queries at that version. The first versions have the time 0 where an older
+    /// server has trimmed the log. O(log n).
+    ///
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
+    func time(ofVersion version: UInt64) throws -> Timestamp
+
+    /// Runs queries at a later time than that of ``version``. Nothing may be applied meanwhile.
+    func reading<Result>(at time: Timestamp, _ body: () throws -> Result) rethrows -> Result
+
     /// Where the steps of a transaction that is no group are appended, before it commits; nil if nobody else appends to
     /// this database.
     var journal: (any Journal)? { get set }

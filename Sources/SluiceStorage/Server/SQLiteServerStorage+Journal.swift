@@ -46,6 +46,7 @@ extension SQLiteServerStorage {
                 .journal, "\(connection.name): group \(record.head.position) was accepted before the group before it")
         }
         let schemaBefore = schema
+        let timeBefore = log.time
         log.acceptedAt = group.acceptedAt
         var effect = GroupEffect(self, isForeign: known == nil, known: known)
         for step in group.steps {
@@ -55,6 +56,7 @@ extension SQLiteServerStorage {
                     transaction, version: version + 1, writeIndex == nil ? nil : { entry.changes.append($0) })
                 writeIndex?.append(entry)
                 log.version += 1
+                log.time = group.acceptedAt
                 versionClock.append(log.version, transaction.timestamp)
             } else {
                 try carryOut(step, &effect)
@@ -63,7 +65,8 @@ extension SQLiteServerStorage {
         try effect.finish(at: group.acceptedAt)
         try store(record, latest: group.transactions.map(\.timestamp).max(), undo: effect.undo.bytes)
         return AppliedGroup(
-            group: group, delta: effect.delta(version: version), changesSchema: schema != schemaBefore)
+            group: group, delta: effect.delta(version: version, TimeStep(from: timeBefore, to: log.time)),
+            changesSchema: schema != schemaBefore)
     }
 
     /// Why a record cannot be the next one.

@@ -58,6 +58,19 @@ extension SQLiteServerStorage {
         return low < end ? UInt64(low) : nil
     }
 
+    package func time(ofVersion version: UInt64) throws -> Timestamp {
+        guard version >= logStart else {
+            throw StorageError(
+                .logTrimmed, "\(connection.name): the log begins after version \(logStart), not \(version)")
+        }
+        guard version < self.version else { return log.time }
+        guard version > logStart else { return try LogState.storedTime(connection) ?? Timestamp(microseconds: 0) }
+        guard let position = try firstPosition(after: version - 1),
+            let time = try connection.integer("SELECT accepted FROM _journal WHERE position = \(position)")
+        else { throw StorageError.damaged(connection.name, "a log entry is missing") }
+        return Timestamp(microseconds: time)
+    }
+
     package func history(of object: ObjectRef, since version: UInt64) throws -> ObjectHistory {
         guard version >= logStart else {
             throw StorageError(

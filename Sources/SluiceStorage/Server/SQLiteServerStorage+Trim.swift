@@ -65,6 +65,7 @@ extension SQLiteServerStorage {
                 .journal, "\(connection.name): the log up to version \(version) cannot be dropped at \(self.version)")
         }
         guard version >= log.start else { return }
+        let time = try time(ofVersion: version)
         var deletes: [(object: ObjectRef, version: UInt64)] = []
         try connection.withStatement("SELECT record, undo FROM _journal WHERE version <= ?") { statement in
             statement.bind(1, Int64(version))
@@ -84,6 +85,7 @@ extension SQLiteServerStorage {
         }
         log.start = version
         try meta.set("logStart", Int64(version))
+        try meta.set("logStartTime", time.microseconds)
         for delete in deletes where schema.classes.indices.contains(delete.object.classIndex) {
             try tables.purgeTombstone(delete.object, version: delete.version)
         }

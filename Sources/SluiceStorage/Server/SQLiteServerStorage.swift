@@ -16,6 +16,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         var byteCount = 0
         /// When the last group was accepted.
         var acceptedAt = Timestamp(microseconds: 0)
+        /// When the group was accepted that made ``version``: the time of queries.
+        var time = Timestamp(microseconds: 0)
         /// The version at which values of another type came into the objects last.
         var retyped: UInt64?
 
@@ -39,6 +41,27 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
             guard start <= version else {
                 throw StorageError.damaged(file, "the log begins after version \(start) and ends with \(version)")
             }
+            time = try Self.time(connection, ofLast: version, start: start) ?? acceptedAt
+        }
+
+        /// When the last version was accepted. O(groups since that made none).
+        ///
+        /// - Returns: nil if an older server has trimmed the log up to it.
+        private static func time(_ connection: SQLiteConnection, ofLast version: UInt64, start: UInt64) throws
+            -> Timestamp?
+        {
+            if version == start { return try storedTime(connection) }
+            var time: Int64?
+            let sql = "SELECT version, accepted FROM _journal ORDER BY position DESC"
+            try connection.withStatement(sql) { statement in
+                while try statement.step(), UInt64(clamping: statement.int(0)) == version { time = statement.int(1) }
+            }
+            return time.map { Timestamp(microseconds: $0) }
+        }
+
+        /// When the version was accepted after which the log begins.
+        static func storedTime(_ connection: SQLiteConnection) throws -> Timestamp? {
+            try MetaTable(connection).integer("logStartTime").map { Timestamp(microseconds: $0) }
         }
 
         /// Reads how large the log is, and the latest time in it.
@@ -49,7 +72,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         }
     }
 
-    var log: LogState
+    var log: LogState { didSet { tables.now = log.time } }
     var committedLog: LogState
     var epochs: [Epoch] = []
     var writeIndex: WriteIndex?
@@ -117,6 +140,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         committedLog = log
         versionClock = VersionClock(version: log.version, latest: latest)
         try super.init(connection, file: file)
+        tables.now = log.time
         epochs = try storedEpochs()
     }
 
@@ -214,7 +238,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     package func snapshot() throws -> (any ServerSnapshot)? {
         guard let path = connection.path else { return nil }
         let snapshot = try SQLiteServerSnapshot(
-            path: path, access: obstacle == nil ? .read : connection.access, schema: schema, version: version)
+            path: path, access: obstacle == nil ? .read : connection.access, schema: schema, version: version, time: now
+        )
         do { try checkFile() } catch {
             // The path led to another file.
             snapshot.close()

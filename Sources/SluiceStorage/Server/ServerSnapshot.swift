@@ -10,6 +10,9 @@ package protocol ServerSnapshot: KeyPaging {
     /// The last version that the snapshot shows.
     var version: UInt64 { get }
 
+    /// Lets queries see a later time than that of the version.
+    func read(at time: Timestamp)
+
     /// See ``StorageUpkeep/withWorkLimit(_:_:)``.
     func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result
 
@@ -31,7 +34,9 @@ final class SQLiteServerSnapshot: SQLiteObjectStore, ServerSnapshot {
     private let connection: SQLiteConnection
 
     /// Begins to read at once, so that everything is as of this moment.
-    init(path: String, access: FileAccess, schema: Schema, version: UInt64) throws {
+    ///
+    /// - Parameter time: the time of the state, for queries.
+    init(path: String, access: FileAccess, schema: Schema, version: UInt64, time: Timestamp) throws {
         connection = try SQLiteConnection(path: path, access: access)
         try connection.configure(durability: .process, cacheSize: 16 << 20)
         self.version = version
@@ -39,6 +44,7 @@ final class SQLiteServerSnapshot: SQLiteObjectStore, ServerSnapshot {
         // SQLite begins a read transaction with its first read.
         _ = try connection.integer("SELECT count(*) FROM _meta")
         super.init(try ObjectTables(connection, schema: schema), isReadOnly: true)
+        tables.now = time
     }
 
     func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result {

@@ -10,6 +10,8 @@ package final class CommitDelta: Sendable {
     package let classes: Set<Int>
     /// How many objects changed.
     package let changeCount: Int
+    /// The times of the states before the group and after it; nil where the states tell their times themselves.
+    package let time: TimeStep?
     private let content: Content
 
     private enum Content: Sendable {
@@ -18,8 +20,9 @@ package final class CommitDelta: Sendable {
     }
 
     /// - Precondition: no object occurs twice in `changes`.
-    package init(changes: [ObjectDelta], version: UInt64) {
+    package init(changes: [ObjectDelta], version: UInt64, time: TimeStep? = nil) {
         self.version = version
+        self.time = time
         changeCount = changes.count
         var classes: Set<Int> = []
         var last: Int?
@@ -37,8 +40,12 @@ package final class CommitDelta: Sendable {
     ///   - count: how many changes `make` makes.
     ///   - classes: the classes of their objects.
     ///   - make: makes the changes; called once at the most, by any thread. No object occurs twice in them.
-    package init(count: Int, classes: Set<Int>, version: UInt64, _ make: @escaping @Sendable () -> [ObjectDelta]) {
+    package init(
+        count: Int, classes: Set<Int>, version: UInt64, time: TimeStep? = nil,
+        _ make: @escaping @Sendable () -> [ObjectDelta]
+    ) {
         self.version = version
+        self.time = time
         self.classes = classes
         changeCount = count
         content = .awaited(AwaitedChanges(make))

@@ -13,11 +13,18 @@ package final class ObjectDelta: Sendable {
     /// The properties whose values, or elements, differ between the two images, and those that were written although
     /// they do not differ, as far as that is told; empty when either is missing.
     package let changed: PropertySet
+    /// The date properties that a `$now` of some query has passed with the group, whether or not they have changed.
+    package let passed: PropertySet
     /// Whether the group created or deleted the object.
     package let changesPresence: Bool
 
-    /// - Parameter written: properties to count as changed although they may have got the value that they had.
-    package init(object: ObjectRef, old: Row?, new: Row?, authors: [Int], written: PropertySet = []) {
+    /// - Parameters:
+    ///   - written: properties to count as changed although they may have got the value that they had.
+    ///   - passed: date properties that a `$now` has passed.
+    package init(
+        object: ObjectRef, old: Row?, new: Row?, authors: [Int], written: PropertySet = [], passed: PropertySet = []
+    ) {
+        self.passed = passed
         self.object = object
         self.old = old
         self.new = new
@@ -31,6 +38,11 @@ package final class ObjectDelta: Sendable {
         }
     }
 
-    /// Whether the group created or deleted the object, or changed one of these properties.
-    package func concerns(_ properties: PropertySet) -> Bool { changesPresence || changed.meets(properties) }
+    /// Whether the group created or deleted the object, changed one of these properties, or let time pass one of them.
+    package func concerns(_ properties: PropertySet) -> Bool { changesPresence || touches(properties) }
+
+    /// Whether the group changed one of these properties, or let time pass one of them.
+    func touches(_ properties: PropertySet) -> Bool {
+        changed.meets(properties) || !passed.isEmpty && passed.meets(properties)
+    }
 }

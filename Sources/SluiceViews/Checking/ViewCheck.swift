@@ -167,6 +167,8 @@ private final class StateBefore: ViewSource {
         state = OldStateSource(commit, over: after, schema: schema)
     }
 
+    var now: Timestamp { state.now }
+
     func row(_ object: ObjectRef) throws -> Row? { try state.row(object) }
 
     func isPresent(_ object: ObjectRef) throws -> Bool { try state.isPresent(object) }

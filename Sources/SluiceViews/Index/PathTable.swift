@@ -64,7 +64,7 @@ struct PathTable {
     /// Whether a change alters what the chain and the conditions read of an object after this many links.
     private func concerns(_ change: ObjectDelta, _ position: Int) -> Bool {
         if change.concerns(properties[position]) { return true }
-        return position == links.count && change.changed.meets(read)
+        return position == links.count && change.touches(read)
     }
 
     private func find(

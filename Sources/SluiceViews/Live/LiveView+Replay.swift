@@ -44,9 +44,10 @@ extension LiveView {
         let past = PastSource(commit, over: source, schema: schema)
         let opposite = CommitDelta(
             changes: commit.changes.map {
-                ObjectDelta(object: $0.object, old: $0.new, new: $0.old, authors: [], written: $0.changed)
+                ObjectDelta(
+                    object: $0.object, old: $0.new, new: $0.old, authors: [], written: $0.changed, passed: $0.passed)
             },
-            version: commit.version)
+            version: commit.version, time: commit.time?.reversed)
         let earlier = LiveView(copying: self)
         let present = OldStateSource(opposite, over: past, schema: schema)
         guard let delta = try earlier.follow(opposite, in: past, before: present) else { return [] }

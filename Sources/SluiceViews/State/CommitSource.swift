@@ -21,6 +21,8 @@ package final class CommitSource: ViewSource {
         self.source = source
     }
 
+    package var now: Timestamp { commit.time?.after ?? source.now }
+
     package func row(_ object: ObjectRef) throws -> Row? {
         if let change = commit.change(of: object) { return change.new }
         if let known = rows[object] { return known }

@@ -33,7 +33,9 @@ package final class ContextDifference {
         var changes: [ObjectDelta] = []
         var hidden: Set<ObjectRef> = []
         var judged: Set<ObjectRef> = []
-        func judge(_ object: ObjectRef, _ old: Row?, _ new: Row?, _ authors: [Int], isChanged: Bool) throws {
+        func judge(
+            _ object: ObjectRef, _ old: Row?, _ new: Row?, _ authors: [Int], passed: PropertySet = [], isChanged: Bool
+        ) throws {
             let classIndex = object.classIndex
             let seenOld = try old.flatMap { try former.allows($0, ofClass: classIndex, in: before) ? $0 : nil }
             let seenNew = try new.flatMap { try context.allows($0, ofClass: classIndex, in: source) ? $0 : nil }
@@ -42,14 +44,16 @@ package final class ContextDifference {
             changes.append(
                 ObjectDelta(
                     object: object, old: try seenOld.map { try former.shown($0, ofClass: classIndex, in: before) },
-                    new: try seenNew.map { try context.shown($0, ofClass: classIndex, in: source) }, authors: authors))
+                    new: try seenNew.map { try context.shown($0, ofClass: classIndex, in: source) }, authors: authors,
+                    passed: passed))
         }
         func judgeUnchanged(_ object: ObjectRef, _ row: Row) throws {
             guard commit.change(of: object) == nil, judged.insert(object).inserted else { return }
             try judge(object, row, row, [], isChanged: false)
         }
         for change in commit.changes {
-            try judge(change.object, change.old, change.new, change.authors, isChanged: true)
+            try judge(
+                change.object, change.old, change.new, change.authors, passed: change.passed, isChanged: true)
         }
         for classIndex in schema.classes.indices where !schema[classIndex].isRetired {
             let (was, now) = (former.condition(ofClass: classIndex), context.condition(ofClass: classIndex))
@@ -79,7 +83,7 @@ package final class ContextDifference {
                 try judge(object, row, row, change.authors, isChanged: true)
             }
         }
-        self.commit = CommitDelta(changes: changes, version: commit.version)
+        self.commit = CommitDelta(changes: changes, version: commit.version, time: commit.time)
         self.source = context.isEverything ? source : ReadableSource(source, in: context)
         self.before = OldStateSource(self.commit, over: self.source, schema: schema)
         self.hidden = hidden

@@ -29,6 +29,8 @@ package final class OldStateSource: ObjectSource {
         self.schema = schema
     }
 
+    package var now: Timestamp { commit.time?.before ?? source.now }
+
     package func row(_ object: ObjectRef) throws -> Row? {
         if let change = commit.change(of: object) { return change.old }
         return try source.row(object)

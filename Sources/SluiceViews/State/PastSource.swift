@@ -19,6 +19,8 @@ final class PastSource: ViewSource {
         past = OldStateSource(commit, over: present, schema: schema)
     }
 
+    var now: Timestamp { past.now }
+
     func row(_ object: ObjectRef) throws -> Row? { try past.row(object) }
 
     func isPresent(_ object: ObjectRef) throws -> Bool { try past.isPresent(object) }

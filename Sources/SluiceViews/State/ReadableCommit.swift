@@ -27,7 +27,8 @@ struct ReadableCommit {
         var changes: [ObjectDelta] = []
         var hidden: Set<ObjectRef> = []
         func add(
-            _ object: ObjectRef, _ old: Row?, _ new: Row?, _ authors: [Int], written: PropertySet = []
+            _ object: ObjectRef, _ old: Row?, _ new: Row?, _ authors: [Int], written: PropertySet = [],
+            passed: PropertySet = []
         ) throws {
             let classIndex = object.classIndex
             let seenOld = try old.flatMap { try context.allows($0, ofClass: classIndex, in: before) ? $0 : nil }
@@ -45,10 +46,12 @@ struct ReadableCommit {
                 }
             }
             changes.append(
-                ObjectDelta(object: object, old: shownOld, new: shownNew, authors: authors, written: written))
+                ObjectDelta(
+                    object: object, old: shownOld, new: shownNew, authors: authors, written: written, passed: passed))
         }
         for change in commit.changes {
-            try add(change.object, change.old, change.new, change.authors, written: change.changed)
+            try add(
+                change.object, change.old, change.new, change.authors, written: change.changed, passed: change.passed)
         }
         for classIndex in context.classes {
             guard let dependencies = context.condition(ofClass: classIndex)?.predicateDependencies else { continue }
@@ -71,7 +74,7 @@ struct ReadableCommit {
                 try add(object, row, row, change.authors)
             }
         }
-        self.commit = CommitDelta(changes: changes, version: commit.version)
+        self.commit = CommitDelta(changes: changes, version: commit.version, time: commit.time)
         self.source = ReadableSource(source, in: context)
         self.before = OldStateSource(self.commit, over: self.source, schema: schema)
         self.hidden = hidden

@@ -14,6 +14,8 @@ final class ReadableSource: ViewSource {
         objects = ReadableObjects(source, in: context)
     }
 
+    var now: Timestamp { source.now }
+
     func row(_ object: ObjectRef) throws -> Row? { try objects.row(object) }
 
     func isPresent(_ object: ObjectRef) throws -> Bool { try objects.isPresent(object) }

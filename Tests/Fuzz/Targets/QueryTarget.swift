@@ -88,6 +88,8 @@ enum QueryTarget {
 
 /// A world without objects.
 private final class NoObjects: ObjectSource {
+    var now: Timestamp { Timestamp(microseconds: 0) }
+
     func row(_ object: ObjectRef) throws -> Row? { nil }
 
     func isPresent(_ object: ObjectRef) throws -> Bool { false }

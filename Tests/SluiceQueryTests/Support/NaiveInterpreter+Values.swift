@@ -35,6 +35,7 @@ extension NaiveInterpreter {
         case .untyped(let text): .string(text)
         case .object(_, let key): .link(ObjectKey(primaryKey: key)!)
         case .member(_, let key): .link(key)
+        case .now(let offset): .date(Timestamp(microseconds: world.now.microseconds + offset))
         case .variable: preconditionFailure("only rules have variables")
         }
     }

@@ -7,6 +7,8 @@ import Testing
 /// A few objects, in memory for the evaluator and in SQLite for compiled queries.
 final class TestWorld: ObjectSource {
     let schema: Schema
+    /// The value of `$now`.
+    var now = Timestamp(microseconds: 0) { didSet { memo = EvaluationMemo() } }
     private(set) var rows: [ObjectRef: Row] = [:] {
         didSet { memo = EvaluationMemo() }
     }
@@ -55,6 +57,7 @@ final class TestWorld: ObjectSource {
     /// The same world without one object.
     func without(_ object: ObjectRef) -> TestWorld {
         let world = TestWorld(schema)
+        world.now = now
         world.rows = rows
         world.rows[object] = nil
         return world
@@ -63,6 +66,7 @@ final class TestWorld: ObjectSource {
     /// The same world without the links to objects of some classes that are not here.
     func withoutDanglingLinks(to classes: Set<Int>) -> TestWorld {
         let world = TestWorld(schema)
+        world.now = now
         world.rows = rows
         for (object, row) in rows {
             for (position, property) in schema[object.classIndex].properties.enumerated() {

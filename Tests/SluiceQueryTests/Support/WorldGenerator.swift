@@ -40,6 +40,7 @@ struct WorldGenerator {
 
     mutating func world(_ schema: Schema) throws -> TestWorld {
         let world = TestWorld(schema)
+        world.now = Timestamp(microseconds: [0, 1, 1_000_000, 1_359_626_400_000_001][world.schema.classes.count % 4])
         for declared in schema.classes {
             // Some keys stay unused, and links to them lead nowhere.
             for number in 0..<10 where random.chance(80) {
@@ -66,6 +67,7 @@ struct WorldGenerator {
     /// The same objects, with other values of some properties.
     mutating func changing(_ properties: [Int: PropertySet], of world: TestWorld) throws -> TestWorld {
         let changed = TestWorld(world.schema)
+        changed.now = world.now
         for (object, row) in world.rows.sorted(by: { $0.key < $1.key }) {
             let declared = world.schema[object.classIndex]
             var values: [String: Value] = [:]
@@ -254,9 +256,10 @@ struct WorldGenerator {
     }
 
     private mutating func literal(_ property: Property, _ schema: Schema) -> LiteralSyntax {
-        guard property.type.element == .scalar(.date), random.chance(30) else {
+        guard property.type.element == .scalar(.date), random.chance(60) else {
             return LiteralSyntax(.value(constant(property, schema)))
         }
+        if random.chance(50) { return LiteralSyntax(.now(offset: random.pick([0, 0, -1, 1, 1_000_000, -1_000_001]))) }
         let date = Timestamp(microseconds: random.pick([-1, 0, 1, 1_359_626_400_000_000]))
         return LiteralSyntax(.instant(date, nanoseconds: random.pick([1, 500, 999])))
     }

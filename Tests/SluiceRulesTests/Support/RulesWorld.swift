@@ -67,6 +67,8 @@ final class RulesWorld: ObjectSource, RuledObjects {
 
     // MARK: ObjectSource
 
+    var now: Timestamp { Timestamp(microseconds: 0) }
+
     func row(_ object: ObjectRef) throws -> Row? { rows[object] }
 
     func isPresent(_ object: ObjectRef) throws -> Bool { rows[object] != nil }

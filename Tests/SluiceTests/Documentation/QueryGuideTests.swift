@@ -11,6 +11,7 @@
             var price = 0.0
             var year = 0
             var isNew = false
+            var bought = Date(timeIntervalSince1970: 0)
             var dealer: Link<Dealer>?
             var owners: Links<Owner> = []
             var tags: [String] = []
@@ -62,6 +63,12 @@
             try expect(cars.where { $0.dealer == dealer }, "dealer == 'D1'")
             try expect(cars.where { $0.year.in([1999, 2000]) }, "year IN {1999, 2000}")
             try expect(cars.where { $0.price.between(1...5) }, "price BETWEEN {1, 5}")
+            try expect(cars.where { $0.bought < QueryTime.now - .seconds(60) }, "bought < $now - 1m")
+            try expect(
+                cars.where { $0.bought.between(.now - .seconds(60), and: .now) }, "bought BETWEEN {$now - 1m, $now}")
+            try expect(
+                cars.where { QueryTime.now >= $0.bought || QueryTime.now < $0.bought },
+                "bought <= $now OR bought > $now")
             try expect(cars.where { $0.name.hasPrefix("T", caseInsensitive: true) }, "name BEGINSWITH[c] 'T'")
             try expect(
                 cars.where { $0.name.hasSuffix("a") && $0.name.contains("b") },

@@ -6,6 +6,10 @@ import SluiceQuery
 /// A state in dictionaries, which answers every question by reading all objects.
 final class MemorySource: ViewSource {
     let schema: Schema
+    /// The value of `$now`.
+    var now = Timestamp(microseconds: 0)
+    /// The time of the last commit.
+    private var committedAt = Timestamp(microseconds: 0)
     private(set) var rows: [[ObjectKey: Row]]
     private var sorted: [Int: [Row]] = [:]
     /// Kept, since making an id takes longer than everything else in a debug build.
@@ -96,6 +100,7 @@ final class MemorySource: ViewSource {
     func readable(in context: ReadContext) throws -> MemorySource {
         guard !context.isEverything else { return self }
         let copy = MemorySource(schema: schema)
+        copy.now = now
         for classIndex in schema.classes.indices {
             for row in rows[classIndex].values where try context.allows(row, ofClass: classIndex, in: self) {
                 copy.set(ObjectRef(classIndex, row.key), row)
@@ -151,7 +156,8 @@ final class MemorySource: ViewSource {
             guard old != nil || new != nil else { return nil }
             return ObjectDelta(object: object, old: old, new: new, authors: authors[object] ?? [])
         }
-        let delta = CommitDelta(changes: changes, version: 1)
+        let delta = CommitDelta(changes: changes, version: 1, time: TimeStep(from: committedAt, to: now))
+        committedAt = now
         return (delta, OldStateSource(delta, over: self, schema: schema))
     }
 

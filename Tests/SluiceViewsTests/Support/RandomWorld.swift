@@ -50,6 +50,7 @@ struct RandomWorld {
         switch type.element {
         case .link(let name): return .link(object(ofClass: TestSchema.schema.index(of: name)).key)
         case .scalar(.int): return .int(Int64.random(in: 0..<10, using: &generator))
+        case .scalar(.date): return .date(Timestamp(microseconds: Int64.random(in: 0..<40, using: &generator)))
         case .scalar(.double): return .double(Double(Int.random(in: 0..<10, using: &generator)))
         case .scalar: return .string(generator.pick(["a", "b", "c", "d"]))
         }
@@ -101,10 +102,16 @@ struct RandomWorld {
     }
 
     /// Makes the text of a query. Some combinations are not valid queries.
-    mutating func queryText() -> String {
+    ///
+    /// - Parameter readsTime: whether some conditions have `$now`.
+    mutating func queryText(readsTime: Bool = false) -> String {
         var name = generator.pick(Array(Self.predicates.keys).sorted())
         if generator.chance(30) || classes == [TestSchema.user] { name = "User" }
         var text = "\(name) WHERE \(generator.pick(Self.predicates[name]!))"
+        if readsTime, let timed = Self.timedPredicates[name], generator.chance(50) {
+            let condition = generator.pick(timed)
+            text = generator.chance(60) ? "\(name) WHERE \(condition)" : "\(text) AND (\(condition))"
+        }
         if generator.chance(40) {
             let sort = generator.pick(Self.sorts[name]!)
             text += " SORT(\(sort))"
@@ -152,6 +159,23 @@ struct RandomWorld {
         ],
     ]
 
+    private static let timedPredicates: [String: [String]] = [
+        "User": [
+            "since < $now", "since > $now - 3us", "NOT since <= $now + 2us", "since BETWEEN {$now - 4us, $now + 4us}",
+            "best.since < $now", "ANY friends.since >= $now", "ALL friends.since < $now - 1us",
+            "NONE friends.best.since > $now", "SUBQUERY(friends, $f, $f.since < $now).@count > 1",
+            "SUBQUERY(friends, $f, $f.since < $now AND $f.age > 3).@count == 1", "age > 5 OR since < $now",
+            "friends[0].since <= $now", "ANY @links.User.best.since < $now - 2us",
+            "SUBQUERY(@links.User.friends, $u, $u.since > $now AND $u.age > age).@count > 0",
+            "name == 'a' AND since < $now", "since < $now AND best.since > $now",
+        ],
+        "Car": [
+            "ANY owners.since < $now", "NONE owners.best.since > $now + 1us", "price > 4 OR ANY owners.since < $now",
+        ],
+        "Dealer": ["ANY staff.since < $now", "SUBQUERY(staff, $s, $s.since > $now).@count == 0"],
+        "Flight": ["due < $now", "due >= $now - 5us AND delay > 2", "carrier == 'c' AND due > $now"],
+    ]
+
     /// Makes a context that hides some objects of some classes.
     mutating func context() throws -> ReadContext {
         if generator.chance(50) { return try contextOfRules() }
@@ -178,10 +202,12 @@ struct RandomWorld {
     }
 
     private static let sorts: [String: [String]] = [
-        "User": ["age ASC", "best.age DESC", "name DESC, age ASC", "best.best.age ASC, name ASC", "id DESC"],
+        "User": [
+            "since ASC", "age ASC", "best.age DESC", "name DESC, age ASC", "best.best.age ASC, name ASC", "id DESC",
+        ],
         "Car": ["price ASC", "dealer.city DESC, name ASC", "name ASC"],
         "Dealer": ["city ASC", "code DESC"],
-        "Flight": ["delay DESC", "origin.hub.name ASC, delay ASC", "plane.seats DESC", "carrier ASC"],
+        "Flight": ["due DESC", "delay DESC", "origin.hub.name ASC, delay ASC", "plane.seats DESC", "carrier ASC"],
     ]
 
     private static let groups: [String: [String]] = [

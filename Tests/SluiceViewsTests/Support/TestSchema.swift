@@ -19,7 +19,7 @@ enum TestSchema {
                     properties: [
                         Property("id", .scalar(.int)), Property("name", .scalar(.string)),
                         Property("age", .scalar(.int)), Property("friends", .links("User")),
-                        Property("best", .link("User")),
+                        Property("best", .link("User")), Property("since", .scalar(.date, isOptional: true)),
                     ]),
                 ClassSchema(
                     "Car",
@@ -39,6 +39,7 @@ enum TestSchema {
                     properties: [
                         Property("delay", .scalar(.int, isOptional: true)), Property("carrier", .scalar(.string)),
                         Property("origin", .link("Airport")), Property("plane", .link("Plane")),
+                        Property("due", .scalar(.date)),
                     ]),
                 ClassSchema(
                     "Plane", primaryKey: "tail",

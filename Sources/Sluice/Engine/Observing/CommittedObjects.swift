@@ -20,6 +20,8 @@ final class CommittedObjects: ObjectSource {
         self.readCount = readCount
     }
 
+    var now: Timestamp { storage.now }
+
     func row(_ object: ObjectRef) throws -> Row? {
         if let known = rows[object] { return known }
         readCount += 1

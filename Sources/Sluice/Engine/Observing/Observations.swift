@@ -15,6 +15,10 @@ final class Observations {
     private let overruled = OverruledResults()
     private let totals: ObservedTotals
     private var index: ObserverIndex
+    /// When time changes results.
+    let clock: QueryClock
+    /// The time of queries to which the results were brought.
+    private var time: Timestamp
     private var lastNumber: UInt64 = 0
     private(set) var work = ObservationWork()
     /// What to do once the prompt observers of a subscription know that it is complete.
@@ -33,9 +37,14 @@ final class Observations {
         askedObserverCountMax = options.askedObserverCountMax
         windowSurplus = options.windowSurplus
         index = ObserverIndex(overruled)
+        clock = QueryClock(schema: storage.schema)
+        time = storage.now
     }
 
     var isEmpty: Bool { index.isEmpty }
+
+    /// Whether time has changed results since they were brought to a time.
+    func isDue(at now: Timestamp) -> Bool { clock.isDue(at: now, since: time, in: storage) }
 
     // MARK: Observers
 
@@ -52,6 +61,7 @@ final class Observations {
         _ subscription: Subscription, readability: Readability?, reportsPending: Bool, isPrompt: Bool,
         end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
+        storage.moveTime(to: now())
         let reader = reader(of: subscription)
         lastNumber += 1
         let observer = Observer(
@@ -69,6 +79,8 @@ final class Observations {
         observer.hold(read.extent)
         try totals.begin(subscription)
         index.insert(observer, schema: storage.schema)
+        if clock.isEmpty { time = storage.now }
+        clock.hold(subscription.query, in: storage)
         observer.start(with: entries, total: totals[subscription])
         return observer.id
     }
@@ -81,6 +93,7 @@ final class Observations {
         defer { tellHandled() }
         guard let subscription = index.remove(id)?.subscription else { return nil }
         totals.end(subscription)
+        clock.release(subscription.query)
         return subscription
     }
 
@@ -89,6 +102,7 @@ final class Observations {
         let ended = index.all
         index = ObserverIndex(overruled)
         totals.removeAll()
+        clock.removeAll(schema: storage.schema)
         for observer in ended {
             overruled.removeAll(of: observer.id)
             observer.end()
@@ -134,7 +148,9 @@ final class Observations {
     func rebind() {
         let observers = index.all
         index = ObserverIndex(overruled)
+        clock.removeAll(schema: storage.schema)
         for observer in observers {
+            clock.hold(observer.subscription.query, in: storage)
             observer.adopt(storage.schema)
             index.insert(observer, schema: storage.schema)
         }
@@ -177,7 +193,9 @@ final class Observations {
 
     private func publish(_ transaction: StoreTransaction, _ changed: [Subscription], origin: ChangeOrigin) throws {
         var settlement = try ObserverSettlement(
-            transaction, changed, index, overruled, in: storage, askedObserverCountMax: askedObserverCountMax)
+            transaction, changed, index, overruled, in: storage, clock, since: time,
+            askedObserverCountMax: askedObserverCountMax)
+        time = storage.now
         for subscription in try totals.follow(transaction, settlement.outcome) {
             settlement.note(index.observers(of: subscription))
         }

@@ -97,7 +97,11 @@ struct ObserverIndex {
             let subscription = observer.subscription
             guard subscription.query.object != nil || subscription.query.classIndex == object.classIndex else { return }
             do {
-                if standing.isServers, subscription.isComplete, try !isDecidedHere(change, observer, outcome) { return }
+                if standing.isServers, subscription.isServed(in: outcome),
+                    try !isDecidedHere(change, observer, outcome)
+                {
+                    return
+                }
                 body(observer)
             } catch { failure = error }
         }

@@ -28,16 +28,19 @@ struct ObserverSettlement {
 
     /// - Parameters:
     ///   - changed: the subscriptions whose status may have changed.
+    ///   - clock: knows which dates pass for queries with `$now`.
+    ///   - time: the time of queries before the transaction.
     ///   - askedObserverCountMax: see ``ClientOptions/askedObserverCountMax``.
     /// - Throws: the errors of the storage that concern all observers.
     init(
         _ transaction: StoreTransaction, _ changed: [Subscription], _ index: ObserverIndex,
-        _ overruled: OverruledResults, in storage: SQLiteClientStorage, askedObserverCountMax: Int
+        _ overruled: OverruledResults, in storage: SQLiteClientStorage, _ clock: QueryClock, since time: Timestamp,
+        askedObserverCountMax: Int
     ) throws {
         self.transaction = transaction
         self.overruled = overruled
         let schema = storage.schema
-        outcome = try TransactionOutcome(transaction, in: storage)
+        outcome = try TransactionOutcome(transaction, in: storage, clock, since: time)
         for subscription in transaction.rebuilt {
             for id in index.observers(of: subscription) {
                 tasks[id, default: Task()].isRebuilt = true
@@ -52,6 +55,13 @@ struct ObserverSettlement {
             try index.forEachObserver(of: touched.change, standing, outcome, schema: schema) {
                 judge(touched.change, standing, for: $0)
             }
+        }
+        for change in outcome.passing {
+            let standing = try outcome.standing(of: change.object)
+            try index.forEachObserver(of: change, standing, outcome, schema: schema) {
+                judge(change, standing, for: $0)
+            }
+            try index.forEachDependent(on: change, outcome, schema: schema) { judge($1, for: $0) }
         }
         for change in outcome.delta.changes {
             try index.forEachDependent(on: change, outcome, schema: schema) { judge($1, for: $0) }

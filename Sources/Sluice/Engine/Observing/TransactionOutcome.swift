@@ -10,6 +10,8 @@ final class TransactionOutcome: ObjectStanding {
     let delta: CommitDelta
     /// Every object that observers must judge, each once.
     let touched: [Touched]
+    /// The objects whose dates have passed for a query with `$now`.
+    let passing: [ObjectDelta]
     /// The objects on which operations may have ceased to be pending.
     private let settled: Set<ObjectRef>
     private let storage: SQLiteClientStorage
@@ -42,8 +44,13 @@ final class TransactionOutcome: ObjectStanding {
         let isServers: Bool
     }
 
-    /// - Parameter storage: the store after the commit.
-    init(_ transaction: StoreTransaction, in storage: SQLiteClientStorage) throws {
+    /// - Parameters:
+    ///   - storage: the store after the commit.
+    ///   - clock: knows which dates pass.
+    ///   - time: the time of queries before the transaction.
+    init(
+        _ transaction: StoreTransaction, in storage: SQLiteClientStorage, _ clock: QueryClock, since time: Timestamp
+    ) throws {
         self.storage = storage
         self.settled = Set(transaction.settled)
         var rows: [ObjectRef: Row?] = [:]
@@ -70,7 +77,8 @@ final class TransactionOutcome: ObjectStanding {
             let change = ObjectDelta(object: object, old: row, new: row, authors: [])
             touched.append(Touched(change: change, isStagedOnly: false))
         }
-        delta = CommitDelta(changes: changes, version: 0)
+        delta = CommitDelta(changes: changes, version: 0, time: TimeStep(from: time, to: storage.now))
+        passing = try clock.passing(delta, in: storage).changes.filter { !$0.passed.isEmpty }
         after = CommittedObjects(rows, readCount: readCount, in: storage)
         self.touched = touched
     }
@@ -103,6 +111,10 @@ final class TransactionOutcome: ObjectStanding {
     }
 
     // MARK: The state after the transaction
+
+    var isTimeOwn: Bool { storage.isTimeOwn }
+
+    var now: Timestamp { after.now }
 
     func row(_ object: ObjectRef) throws -> Row? { try after.row(object) }
 

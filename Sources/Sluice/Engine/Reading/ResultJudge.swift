@@ -52,7 +52,7 @@ struct ResultJudge {
     func decide(
         _ row: Row, _ object: ObjectRef, of subscription: SubscriptionRecord?, in state: any ObjectStanding
     ) throws -> Decision {
-        let isComplete = subscription?.isInForce ?? false
+        let isComplete = isInForce(subscription, in: state)
         if let id = query.object {
             guard Identity(className: className(of: object), key: object.key).objectID == id else { return .no }
             return Decision(
@@ -73,6 +73,11 @@ struct ResultJudge {
         }
         let isDecisive = try isAlone || evaluator.matches(row, in: UnwrittenObjects(state)) != isResult
         return Decision(isResult: isResult == isDecisive, isOverruled: isDecisive)
+    }
+
+    /// Whether the server's answer decides: it is here and kept current, also by the time.
+    func isInForce(_ subscription: SubscriptionRecord?, in state: any ObjectStanding) -> Bool {
+        (subscription?.isInForce ?? false) && !(query.readsTime && state.isTimeOwn)
     }
 
     /// Whether an object that is here is among the results, regardless of the limit; as ``decide(_:_:of:in:)`` says.

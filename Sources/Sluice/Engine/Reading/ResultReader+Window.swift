@@ -18,7 +18,7 @@ extension ResultReader {
     /// Whether the first results can be read without the others: the query has a limit and no stages, no server has
     /// named its results, and this store can judge them. What a server has named is about as much as the limit.
     var readsWindow: Bool {
-        query.limit != nil && query.stages.isEmpty && query.object == nil && !(subscription?.isInForce ?? false)
+        query.limit != nil && query.stages.isEmpty && query.object == nil && !isInForce
             && judge.canJudge(for: subscription)
     }
 

@@ -38,6 +38,9 @@ struct ResultReader {
         try judge.includes(row, object, of: subscription, in: state)
     }
 
+    /// Whether the server's answer decides which objects are results.
+    var isInForce: Bool { judge.isInForce(subscription, in: reader) }
+
     private func isNamed(_ object: ObjectRef) throws -> Bool { try judge.isNamed(object, subscription, in: state) }
 
     /// Calls `body` with every result, regardless of the limit, in no particular order.
@@ -89,7 +92,7 @@ struct ResultReader {
             guard goesOn, let row = try reader.row(object), try includes(row, object) else { return }
             goesOn = try body(object, row)
         }
-        if subscription.isInForce {
+        if isInForce {
             let decided = try decidedHere(pendingObjects())
             try reader.forEachMemberRow(of: subscription.id, role: .root) { row in
                 // Members about which the server decides need no evaluation.
@@ -139,7 +142,7 @@ struct ResultReader {
 
     /// The objects about which pending writes of linked objects decide otherwise than the server has answered.
     func overruled() throws -> [ObjectRef] {
-        guard let subscription, subscription.isInForce, query.object == nil else { return [] }
+        guard let subscription, isInForce, query.object == nil else { return [] }
         let pending = try pendingObjects()
         guard !pending.isEmpty else { return [] }
         return try judge.decidedBehindLinks(pending, of: subscription, in: state).filter { object in
@@ -242,7 +245,7 @@ struct ResultReader {
     func forEachNamedEntry(
         except isKnown: (ObjectRef) -> Bool, _ body: (ResultEntry) throws -> Void
     ) throws -> Bool {
-        guard let subscription, subscription.isInForce, query.object == nil else { return false }
+        guard let subscription, isInForce, query.object == nil else { return false }
         let pending = Set(try pendingObjects())
         let decided = try decidedHere(Array(pending))
         func visit(_ object: ObjectRef, isDecided: Bool) throws {

@@ -10,6 +10,8 @@ final class UnwrittenObjects: ObjectSource {
 
     init(_ state: any ObjectStanding) { self.state = state }
 
+    var now: Timestamp { state.now }
+
     func row(_ object: ObjectRef) throws -> Row? {
         guard try state.hasPending(object) else { return try state.row(object) }
         return if case .row(let image)? = try state.baseImage(of: object) { image } else { nil }

@@ -44,6 +44,10 @@ final class OpenTransactionState: ObjectStanding {
         try base.isMember(object, of: subscription, role: role)
     }
 
+    var isTimeOwn: Bool { base.isTimeOwn }
+
+    var now: Timestamp { base.now }
+
     func row(_ object: ObjectRef) throws -> Row? { try base.row(object) }
 
     func isPresent(_ object: ObjectRef) throws -> Bool { try base.isPresent(object) }

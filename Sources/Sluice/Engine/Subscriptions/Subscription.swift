@@ -133,6 +133,9 @@ final class Subscription {
     /// Whether the membership is right, as of the record's version.
     var isComplete: Bool { record.state == .complete }
 
+    /// Whether the server's answer decides which objects are results.
+    func isServed(in state: any ObjectStanding) -> Bool { judge.isInForce(record, in: state) }
+
     /// Why the server does not serve it, or why syncing ended; nil if neither is so.
     var error: SyncError? { if case .failed(let error) = phase { error } else { halt } }
 
