@@ -110,14 +110,17 @@ package final class QueryForm: Sendable {
         self.predicate = predicate
         sort = form.sort
         limit = form.limit
+        section = form.section
         stages = form.stages
         positionPaths = form.positionPaths
         exclusions = form.exclusions
+        hasTotal = form.hasTotal
         predicateDependencies = form.predicateDependencies
         sortDependencies = form.sortDependencies
         dependencies = form.dependencies
         timeEdges = []
         texts = [text]
+        endWithoutLimit = nil
         key = "\(form.key)\u{1}@\(time.microseconds)"
     }
 
