@@ -50,7 +50,7 @@ import Testing
     }
 
     private static let transitions: [(from: Kind, to: [Kind])] = [
-        (.complete, [.listing, .sharing, .ended]), (.listing, [.comparing, .sharing, .ended]),
+        (.complete, [.listing, .comparing, .sharing, .ended]), (.listing, [.comparing, .sharing, .ended]),
         (.sharing, [.complete, .ended]), (.comparing, [.complete, .ended]), (.ended, []),
     ]
 

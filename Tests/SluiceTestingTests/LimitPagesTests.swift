@@ -68,6 +68,7 @@ struct LimitPagesTests {
             ("numbers that arithmetic", QueryLimits.arithmeticTermCountMax),
             ("links and collections", QueryLimits.arithmeticLinkCountMax),
             ("subqueries", QueryLimits.subqueryDepthMax), ("keys of a sort", QueryLimits.sortKeyCountMax),
+            ("values of AFTER or BEFORE", QueryLimits.sortKeyCountMax),
             ("SORT, DISTINCT and LIMIT", QueryLimits.stageCountMax),
             ("excluded paths", QueryLimits.exclusionCountMax),
         ]

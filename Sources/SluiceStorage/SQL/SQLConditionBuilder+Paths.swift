@@ -120,7 +120,8 @@ extension SQLConditionBuilder {
         }
         guard !keys.isEmpty else { return test.isExclusive ? "1" : "0" }
         let rows = object(alias, target, "\(sql: alias)._row", where: identity(keys, schema[target], alias))
-        let isAmong: SQLStatement = "\(link) IN \(rows)"
+        var isAmong: SQLStatement = "\(link) IN \(rows)"
+        if test.listsNull { isAmong = "(\(isAmong) OR (\(isPresent(link, target, nextAlias()))) IS NOT TRUE)" }
         return test.isExclusive ? "(\(isAmong)) IS NOT TRUE" : isAmong
     }
 

@@ -70,11 +70,14 @@ struct SQLTest {
         return keys.isEmpty && !values.isEmpty ? nil : keys
     }
 
+    /// Whether null is among what a link is tested against.
+    var listsNull: Bool { if case .list(let list) = operand { list.contains(.null) } else { false } }
+
     /// Whether a test against keys passes for every other key.
     var isExclusive: Bool { (comparison == .notEqual) != isNegated }
 
     /// Whether a test of a link against null passes for null.
-    var wantsNull: Bool { (comparison == .equal) != isNegated }
+    var wantsNull: Bool { (comparison == .equal || comparison == .isIn) != isNegated }
 
     // MARK: Counts
 
