@@ -237,6 +237,45 @@ struct QueryTimeTests {
         try await work.value
     }
 
+    @Test func jobsBesideAStoreHaveARowFromWhenItIsDue() async throws {
+        let shop = try await database()
+        let errands = [errand("1", in: 10), errand("2", in: 20), errand("3", in: -5)]
+        try await shop.write { for errand in errands { try $0.insert(errand) } }
+        let store = try await server.open(Self.models)
+        let due = store.objects(Errand.self).where { $0.dueAt <= QueryTime.now && !$0.isDone }
+        let given = AsyncStream<[String]>.makeStream()
+        let consuming = Task {
+            try await store.consumer("due", of: store.objects(Errand.self).where { $0.dueAt <= QueryTime.now }).run {
+                batch in
+                try await batch.commit { _ in }
+                given.continuation.yield(batch.upserts.map(\.value.id))
+            }
+        }
+        var batches = given.stream.makeAsyncIterator()
+        while let ids = await batches.next(), !ids.contains("3") {}
+        let finished = AsyncStream<String>.makeStream()
+        let work = Task {
+            try await store.queue("errands", of: due).run(workers: 2) { errand, _ in
+                { transaction in
+                    var errand = errand
+                    errand.isDone = true
+                    try transaction.upsert(errand)
+                    finished.continuation.yield(errand.id)
+                }
+            }
+        }
+        var done = finished.stream.makeAsyncIterator()
+        #expect(await done.next() == "3")
+        for expected in ["1", "2"] {
+            try await server.advance(by: .seconds(10))
+            while let ids = await batches.next(), !ids.contains(expected) {}
+            #expect(await done.next() == expected)
+        }
+        consuming.cancel()
+        work.cancel()
+        _ = await (consuming.result, work.result)
+    }
+
     @Test func theServersOfAClusterAgreeAndMoveTimeOnce() async throws {
         let cluster = try TestCluster(nodes: 3)
         let shops = try await [1, 2, 3].asyncMap { try await cluster[$0].database(models: Self.models) }

@@ -217,7 +217,7 @@ extension DatabaseEngine {
         passTime(now: now)
         judgeCached(now: now)
         if let (view, digest) = digests.next(now: now) { send(digest, of: view) }
-        return output.take()
+        return takeOutput()
     }
 
     /// Continues with a digest that was made beside the writer.

@@ -136,7 +136,7 @@ package final class DatabaseEngine {
         return takeOutput()
     }
 
-    /// What is to be sent, with the answers to jobs that wait for a commit.
+    /// What is to be sent at the end of a turn, with the answers to jobs that wait for a commit. Every turn may commit.
     func takeOutput() -> [DatabaseAction] {
         jobs.answerWaits(at: database.storage.version, &output)
         return output.take()
@@ -152,7 +152,7 @@ package final class DatabaseEngine {
         passTime(now: now)
         working { lifecycle.step(&$0, now: now) }
         endAllIfVanished()
-        return output.take()
+        return takeOutput()
     }
 
     /// Returns work to run beside the database's queue, which must then be given back with
@@ -317,7 +317,7 @@ package final class DatabaseEngine {
             note(.sessionEnded(.administrator), in: id, user: sessions[id]?.user.id, because: reason.message)
         }
         endAll(reason)
-        return output.take()
+        return takeOutput()
     }
 
     // MARK: The database
@@ -395,7 +395,7 @@ package final class DatabaseEngine {
             if database.journal != nil { isBehind = true }
             recallSessions()
         }
-        return output.take()
+        return takeOutput()
     }
 
     /// Ends the sessions that have uploads to send again, or all of them where the file must be opened anew.
