@@ -161,6 +161,24 @@ struct OperatorTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func backupsThatAreLostWithTheDataAreToldAtTheStart(isThere: Bool) async throws {
+        try await withFolder { folder in
+            let data = folder + "/data"
+            if isThere {
+                try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+            }
+            try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: data)
+            let archive = isThere ? folder + "/link/archive" : data + "/archive"
+            let options = ["--backup-to=\(folder)/data-backups", "--archive=\(archive)", "--log-format=text"]
+            try await withServer(folder: data, options: options) { server in
+                let lines = server.process.diagnostics.split(separator: "\n").filter { $0.contains("is lost with") }
+                #expect(lines.count == 1, "\(lines)")
+                #expect(lines.first?.contains("what=the archive folder=\(archive) data=\(data)") == true)
+            }
+        }
+    }
+
     @Test func tooFewDescriptorsAreToldAtTheStart() async throws {
         try await withServer(descriptorCountMax: 300) { server in
             _ = try await server.process.line(

@@ -3,7 +3,8 @@ internal import SluiceModel
 internal import SluiceServer
 internal import SluiceStorage
 
-/// What `serve` finds amiss on its machine before it starts: files that others can read, and too few descriptors.
+/// What `serve` finds amiss on its machine before it starts: files that others can read, backups that would be lost with
+/// what they are of, and too few descriptors.
 struct StartWarnings {
     let log: LogSink?
 
@@ -12,6 +13,10 @@ struct StartWarnings {
     /// - Parameter secretFiles: the files with secrets that the options name.
     func note(_ configuration: ServerConfiguration, secretFiles: [String]) {
         raiseDescriptors(for: configuration.connectionCountMax)
+        if let data = configuration.dataFolder {
+            notePlace(of: configuration.backups?.folder, "the folder of backups", beside: data)
+            notePlace(of: configuration.archive, "the archive", beside: data)
+        }
         // Whoever can reach a server for development may do everything.
         guard !configuration.isDevelopment else { return }
         if let folder = configuration.dataFolder {
@@ -36,6 +41,20 @@ struct StartWarnings {
             [
                 ("what", what), ("file", path), ("mode", String(status.st_mode & 0o777, radix: 8)),
                 ("advice", "\(advice) \(path)"),
+            ])
+    }
+
+    /// Notes a folder that is inside the data folder: whoever loses the one loses the other.
+    private func notePlace(of folder: String?, _ what: String, beside data: String) {
+        guard let folder else { return }
+        // Before the first start neither is there, and only the names can be compared.
+        let places = [(folder, data), (FilePath.canonical(folder), FilePath.canonical(data))]
+        guard places.contains(where: { ($0 + "/").hasPrefix($1.hasSuffix("/") ? $1 : $1 + "/") }) else { return }
+        log?.about(.storage)(
+            .warning, "what is lost with the data folder does not restore it",
+            [
+                ("what", what), ("folder", folder), ("data", data),
+                ("advice", "name a folder outside, on another disk if there is one"),
             ])
     }
 

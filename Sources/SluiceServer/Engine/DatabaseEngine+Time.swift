@@ -46,9 +46,22 @@ extension DatabaseEngine {
 
     /// The query of a request that depends on the time.
     func timedQuery(of message: ClientMessage) -> Query? {
-        guard case .subscribe(let request) = message, request.query.contains("$now"),
+        guard case .subscribe(let request) = message, request.query.mayReadTime,
             let query = try? Query.parse(request.query, schema: database.storage.schema), query.readsTime
         else { return nil }
         return query
+    }
+}
+
+extension String {
+    /// Whether `$now` occurs in a query's text, be it within a string. Each request of a client is asked this before its
+    /// text is parsed, so it compares bytes. O(length).
+    fileprivate var mayReadTime: Bool {
+        var rest = utf8[...]
+        while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
+            rest = rest[rest.index(after: dollar)...]
+            if rest.starts(with: "now".utf8) { return true }
+        }
+        return false
     }
 }
