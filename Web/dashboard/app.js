@@ -1,0 +1,108 @@
+// The frame: which database, which screen, who is logged in. The address says what is shown: #/DATABASE/SCREEN?q=QUERY.
+import { Sluice } from "./sluice.js";
+import { button, field, h, toast } from "./dom.js";
+import { data } from "./data.js";
+import { query } from "./query.js";
+import { access } from "./access.js";
+import { health, jobs, log, schema, sessions, subscriptions } from "./server.js";
+
+const screens = { data, query, subscriptions, sessions, access, schema, log, health, jobs }, names = Object.keys(screens);
+const title = (name) => name[0].toUpperCase() + name.slice(1), element = (id) => document.getElementById(id);
+let db, database = "", credentials, leaving = new AbortController(), databases = [];
+
+function place() {
+	const [path, search] = location.hash.slice(1).split("?"), [, name = "", screen] = path.split("/");
+	return { name, screen: screens[screen] ? screen : "data", parameters: new URLSearchParams(search) };
+}
+
+export const address = (screen, parameters = {}, name = database) => `#/${name}/${screen}?${new URLSearchParams(parameters)}`;
+
+function connect(name) {
+	db?.close();
+	database = name;
+	sessionStorage.setItem("database", name);
+	db = Sluice(`${location.origin.replace("http", "ws")}/${name}`, { credentials });
+	db.onstate = showState;
+	db.ask("databases").then((all) => showDatabases(all.map((each) => each.name ?? each)), () => {});
+}
+
+function showState() {
+	const words = { connecting: "Connecting", open: "Live", offline: "Offline, trying again", refused: "Not logged in" };
+	element("connection").textContent = words[db.state];
+	element("connection").dataset.state = db.state;
+	element("user").textContent = db.state === "open" ? db.session.user ?? "anonymous" : "Log in";
+	if (db.state === "refused") logIn(db.error.message);
+}
+
+function showDatabases(all = databases) {
+	databases = all;
+	element("database").replaceChildren(...[...new Set([...all, database])].sort().map((name) => h("option", { value: name, selected: name === database }, name)), h("option", { value: "" }, "Another…"));
+}
+
+function render() {
+	const { name, screen, parameters } = place(), main = element("main");
+	leaving.abort();
+	leaving = new AbortController();
+	if (!name) return begin(main);
+	if (name !== database) connect(name);
+	document.title = `${title(screen)} · ${name} · Sluice`;
+	showDatabases();
+	showState();
+	element("screens").replaceChildren(...names.map((each, index) => h("a", { href: address(each), "aria-current": each === screen && "page", title: `g ${index + 1}` }, title(each))));
+	main.className = `on-${screen}`;
+	main.replaceChildren();
+	screens[screen]({ db, main, parameters, database, signal: leaving.signal, go: (...parts) => { location.hash = address(...parts); } });
+}
+
+/** Without a database in the address: the only one, the last one, or a question. */
+async function begin(main) {
+	const answer = await fetch("databases").catch(() => {});
+	if (answer?.ok) databases = await answer.json();
+	const last = sessionStorage.getItem("database"), name = h("input", { required: true, pattern: "[A-Za-z0-9_\\-]{1,64}", spellcheck: "false" });
+	sessionStorage.removeItem("database");
+	if (databases.length === 1 || databases.includes(last)) return location.hash = address("data", {}, databases.length === 1 ? databases[0] : last);
+	main.replaceChildren(h("form.card.narrow.stack", { onsubmit(event) { event.preventDefault(); location.hash = address("data", {}, name.value); } },
+		h("h1", "Which database?"), field("Name", name, "The path of its URL: nyc in wss://example.com/nyc"), h("button.primary", "Open"),
+		databases.map((each) => h("p", h("a", { href: address("data", {}, each) }, each)))));
+	name.focus();
+}
+
+function dialog(title, ...parts) {
+	if (document.querySelector("dialog")) return;
+	const box = h("dialog", { "aria-label": title, onclose: () => box.remove() }, h("form.stack", { method: "dialog" }, h("h2", title), parts));
+	document.body.append(box);
+	box.showModal();
+	return box;
+}
+
+function logIn(message) {
+	const user = h("input", { autocomplete: "username" }), password = h("input", { type: "password", autocomplete: "current-password" }), token = h("textarea", { spellcheck: "false" });
+	dialog(`Log in to ${database}`, message && h("p.bad", { role: "alert" }, message), field("User", user), field("Password", password),
+		h("details", h("summary", "With a token instead"), field("Token", token)), h("p.hint", "What you type stays in this page's memory."), h("button.primary", "Log in"))
+		?.addEventListener("submit", () => {
+			if (!token.value && !user.value) return;
+			credentials = token.value ? { token: token.value.trim() } : { user: user.value, password: password.value };
+			connect(database);
+			render();
+		});
+}
+
+const keys = { "/": "to the query line", "g 1 … g 9": "to a screen", "g d": "to the databases", "Arrows, Page up, Page down, Home, End": "move in the table", "Enter, F2": "change a cell: Enter writes, Ctrl Delete writes null, Escape leaves it", "Space": "show the object", "o": "follow the link", "?": "these lines" };
+const showKeys = () => dialog("Keys", h("dl.keys", Object.entries(keys).map(([key, text]) => [h("dt", key), h("dd", text)])), h("button.primary", "Close"));
+
+let isGoing = false;
+addEventListener("keydown", (event) => {
+	if (event.target.closest?.("input, textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+	const wasGoing = isGoing;
+	isGoing = event.key === "g";
+	if (event.key === "?") showKeys();
+	if (event.key === "/") { document.querySelector(".ask input")?.focus(); event.preventDefault(); }
+	if (wasGoing && event.key === "d") element("database").focus();
+	if (wasGoing && names[event.key - 1]) location.hash = address(names[event.key - 1]);
+});
+addEventListener("hashchange", render);
+addEventListener("unhandledrejection", (event) => { event.preventDefault(); toast(event.reason.message, "bad"); });
+element("keys").onclick = showKeys;
+element("user").onclick = () => logIn();
+element("database").onchange = ({ target }) => { location.hash = target.value && address(place().screen, {}, target.value); };
+render();

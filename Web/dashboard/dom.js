@@ -1,0 +1,67 @@
+// Elements, made without markup: texts become text nodes, so that no value is ever read as HTML.
+
+/** An element: `h("p.hint", { title }, "text", node)`. `on…` are listeners; nothing and false are left out. */
+export function h(tag, ...parts) {
+	const [name, ...classes] = tag.split("."), element = document.createElement(name || "div");
+	element.className = classes.join(" ");
+	return fill(element, parts);
+}
+
+export const svg = (name, ...parts) => fill(document.createElementNS("http://www.w3.org/2000/svg", name), parts);
+
+function fill(element, parts) {
+	for (const part of parts.flat(9)) {
+		if (part?.constructor !== Object) part === undefined || part === null || part === false || element.append(part);
+		else for (const [name, value] of Object.entries(part)) {
+			if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+			else if (["value", "disabled", "hidden", "selected"].includes(name)) element[name] = value;
+			else if (value !== undefined && value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+		}
+	}
+	return element;
+}
+
+export const button = (label, onclick, kind = "", props = {}) => h(`button.${kind}`, { type: "button", onclick, ...props }, label);
+export const field = (label, control, hint) => h("label.field", h("span", label), control, hint && h("small", hint));
+export const heading = (title, text, ...actions) => h(".heading", h("div", h("h1", title), h("p", text)), actions);
+export const empty = (title, text) => h(".empty", h("strong", title), h("p", text));
+
+/** A table. Each column is `[title, value of a row, class]`; a value is a node or a text. */
+export const table = (label, columns, rows) => h(".scroll", { tabindex: 0, role: "region", "aria-label": label }, h("table",
+	h("thead", h("tr", columns.map(([title, , kind = ""]) => h(`th.${kind}`, { scope: "col" }, title)))),
+	h("tbody", rows.map((row) => h("tr", columns.map(([, value, kind = ""]) => h(`td.${kind}`, { dir: "auto" }, value(row))))))));
+
+/** Says something for a while, and what went wrong until it is dismissed. */
+export function toast(text, kind) {
+	const list = document.getElementById("toasts"), line = h(`.toast.${kind}`, h("span", text), button("Dismiss", () => line.remove(), "quiet"));
+	list.append(line);
+	if (list.children.length > 4) list.firstChild.remove();
+	if (kind === "good") setTimeout(() => line.remove(), 6000);
+}
+
+export const count = (value) => value?.toLocaleString("en-US") ?? "–";
+
+export function bytes(value) {
+	const unit = Math.min(4, Math.floor(Math.log2(Math.max(1, value)) / 10));
+	return `${(value / 1024 ** unit).toFixed(unit && 1)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+}
+
+export function ago(time) {
+	const seconds = Math.max(0, (Date.now() - Date.parse(time)) / 1000);
+	const [size, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([size]) => seconds >= size) ?? [1, "s"];
+	return `${Math.floor(seconds / size)} ${unit} ago`;
+}
+
+/** A value as text, of at most `most` characters. */
+export function show(value, most = 160) {
+	const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
+	return text.length > most ? text.slice(0, most) + "…" : text;
+}
+
+/** Does something now, and again and again while a screen is shown. */
+export async function every(seconds, signal, work) {
+	while (!signal.aborted) {
+		if (!document.hidden) await work();
+		await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+	}
+}
