@@ -1,5 +1,5 @@
 // The screen Access: the rules, who can do what and why, and a table of what must hold.
-import { button, empty, field, h, heading, table, toast } from "./dom.js";
+import { button, empty, field, h, heading, plain, table, toast } from "./dom.js";
 
 export async function access({ db, main, database }) {
 	const rules = h("textarea.code", { rows: 18, spellcheck: "false", "aria-label": "Rules", oninput() { deploy.disabled = true; } }), version = h("p.hint"), outcome = h("div", { role: "status" });
@@ -43,7 +43,7 @@ export async function access({ db, main, database }) {
 
 	function showLines(found) {
 		const all = stored();
-		lines.replaceChildren(!all.length ? empty("Nothing yet", "Ask who can do something, and say that it must hold.") : table("What must hold", [["User", (row) => row.user ?? "anonymous"], ["Action", (row) => row.action], ["Object", (row) => `${row.class}/${row.key ?? "new"}`], ["Expected", (row) => row.expected],
+		lines.replaceChildren(!all.length ? empty("Nothing yet", "Ask who can do something, and say that it must hold.") : table("What must hold", [["User", (row) => row.user ?? "anonymous"], plain("Action"), ["Object", (row) => `${row.class}/${row.key ?? "new"}`], plain("Expected"),
 			["Outcome", (row) => { const now = found[all.indexOf(row)]; return now && h(`span.tag.${now === row.expected ? "holds" : "fails"}`, now); }], ["", (row) => button("Remove", () => store(all.filter((each) => each !== row)), "quiet")]], all));
 	}
 

@@ -1,4 +1,4 @@
-// The frame: which database, which screen, who is logged in. The address says what is shown: #/DATABASE/SCREEN?q=QUERY.
+// The frame: database, screen, login. The address says what is shown: #/DATABASE/SCREEN?q=QUERY.
 import { Sluice } from "./sluice.js";
 import { button, field, h, toast } from "./dom.js";
 import { data } from "./data.js";
@@ -20,15 +20,13 @@ export const address = (screen, parameters = {}, name = database) => `#/${name}/
 function connect(name) {
 	db?.close();
 	database = name;
-	sessionStorage.setItem("database", name);
 	db = Sluice(`${location.origin.replace("http", "ws")}/${name}`, { credentials });
 	db.onstate = showState;
 	db.ask("databases").then((all) => showDatabases(all.map((each) => each.name ?? each)), () => {});
 }
 
 function showState() {
-	const words = { connecting: "Connecting", open: "Live", offline: "Offline, trying again", refused: "Not logged in" };
-	element("connection").textContent = words[db.state];
+	element("connection").textContent = db.state;
 	element("connection").dataset.state = db.state;
 	element("user").textContent = db.state === "open" ? db.session.user ?? "anonymous" : "Log in";
 	if (db.state === "refused") logIn(db.error.message);
@@ -36,7 +34,7 @@ function showState() {
 
 function showDatabases(all = databases) {
 	databases = all;
-	element("database").replaceChildren(...[...new Set([...all, database])].sort().map((name) => h("option", { value: name, selected: name === database }, name)), h("option", { value: "" }, "Another…"));
+	element("database").replaceChildren(...[...new Set([...all, database])].map((name) => h("option", { selected: name === database }, name)), h("option", { value: "" }, "Another…"));
 }
 
 function render() {
@@ -54,16 +52,13 @@ function render() {
 	screens[screen]({ db, main, parameters, database, signal: leaving.signal, go: (...parts) => { location.hash = address(...parts); } });
 }
 
-/** Without a database in the address: the only one, the last one, or a question. */
+/** Without a database in the address: the only one, or a question. */
 async function begin(main) {
-	const answer = await fetch("databases").catch(() => {});
+	const answer = await fetch("databases").catch(() => {}), name = h("input", { required: true, pattern: "\\w{1,64}" });
 	if (answer?.ok) databases = await answer.json();
-	const last = sessionStorage.getItem("database"), name = h("input", { required: true, pattern: "[A-Za-z0-9_\\-]{1,64}", spellcheck: "false" });
-	sessionStorage.removeItem("database");
-	if (databases.length === 1 || databases.includes(last)) return location.hash = address("data", {}, databases.length === 1 ? databases[0] : last);
+	if (databases.length === 1 && !database) return location.hash = address("data", {}, databases[0]);
 	main.replaceChildren(h("form.card.narrow.stack", { onsubmit(event) { event.preventDefault(); location.hash = address("data", {}, name.value); } },
-		h("h1", "Which database?"), field("Name", name, "The path of its URL: nyc in wss://example.com/nyc"), h("button.primary", "Open"),
-		databases.map((each) => h("p", h("a", { href: address("data", {}, each) }, each)))));
+		h("h1", "Which database?"), field("Name: nyc in wss://example.com/nyc", name), h("button.primary", "Open"), databases.map((each) => h("p", h("a", { href: address("data", {}, each) }, each)))));
 	name.focus();
 }
 
@@ -76,9 +71,9 @@ function dialog(title, ...parts) {
 }
 
 function logIn(message) {
-	const user = h("input", { autocomplete: "username" }), password = h("input", { type: "password", autocomplete: "current-password" }), token = h("textarea", { spellcheck: "false" });
+	const user = h("input", { autocomplete: "username" }), password = h("input", { type: "password" }), token = h("input", { type: "password" });
 	dialog(`Log in to ${database}`, message && h("p.bad", { role: "alert" }, message), field("User", user), field("Password", password),
-		h("details", h("summary", "With a token instead"), field("Token", token)), h("p.hint", "What you type stays in this page's memory."), h("button.primary", "Log in"))
+		field("Or a token", token), h("p.hint", "It stays in this page's memory."), h("button.primary", "Log in"))
 		?.addEventListener("submit", () => {
 			if (!token.value && !user.value) return;
 			credentials = token.value ? { token: token.value.trim() } : { user: user.value, password: password.value };
@@ -87,7 +82,7 @@ function logIn(message) {
 		});
 }
 
-const keys = { "/": "to the query line", "g 1 … g 9": "to a screen", "g d": "to the databases", "Arrows, Page up, Page down, Home, End": "move in the table", "Enter, F2": "change a cell: Enter writes, Ctrl Delete writes null, Escape leaves it", "Space": "show the object", "o": "follow the link", "?": "these lines" };
+const keys = { "/": "to the query line", "g 1 … g 9": "to a screen", "g d": "to the databases", "↑ ↓ ← →, Page, Home, End": "move in the table", "Enter": "change a cell; Ctrl Delete makes it null, Escape leaves it", "Space": "show the object", "o": "follow the link" };
 const showKeys = () => dialog("Keys", h("dl.keys", Object.entries(keys).map(([key, text]) => [h("dt", key), h("dd", text)])), h("button.primary", "Close"));
 
 let isGoing = false;

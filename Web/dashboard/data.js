@@ -1,7 +1,7 @@
-// The screen Data: classes with their counts, a query and its rows as they change, and one object to look at and edit.
+// The screen Data: classes with their counts, rows as they change, and one object to look at and edit.
 import { address } from "./app.js";
 import { ago, button, count, empty, field, h, show, toast } from "./dom.js";
-import { keyOf, liveGrid } from "./grid.js";
+import { keyOf, liveGrid, textOf } from "./grid.js";
 import { queryBox, targetOf } from "./querybox.js";
 
 const nameOf = (row) => show(row["@key"] ?? row["@id"].slice(-8), 40), named = (row) => (row["@key"] === undefined ? { "@id": row["@id"] } : { key: row["@key"] });
@@ -9,7 +9,7 @@ const nameOf = (row) => show(row["@key"] ?? row["@id"].slice(-8), 40), named = (
 export function data({ db, main, parameters, signal, go, database }) {
 	let live, shown, selected, columns, listed, changedAt;
 	const lives = [], classes = h("ul.classes"), activity = h("ol.activity"), inspector = h("aside.inspector", { "aria-label": "Object" }), facts = h(".facts"), nothing = h("div");
-	const grid = liveGrid({ edit, open, follow }), declaredAs = (name) => db.session.schema?.classes.find((each) => each.name === name);
+	const grid = liveGrid({ edit, open: inspect, follow }), declaredAs = (name) => db.session.schema?.classes.find((each) => each.name === name);
 	const propertiesOf = (name) => declaredAs(name)?.properties ?? [];
 	const box = queryBox(parameters.get("q") ?? "", db, (q) => (q === parameters.get("q") ? begin(q) : go("data", { q })));
 	main.append(h("aside.side", { "aria-label": "Classes" }, h("h1", "Classes"), classes), h("section.work", { "aria-label": `Data of ${database}` }, box.element, facts, grid.element, nothing), inspector);
@@ -24,7 +24,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 		classes.replaceChildren(...names.map((name, index) => {
 			const total = h("span.number");
 			if (index < 40) follow(name, total);
-			return h("li", h("a", { href: address("data", { q: `${name} LIMIT(200) TOTAL` }), "aria-current": name === shown }, h("span.name", { dir: "auto" }, name), total));
+			return h("li", h("a", { href: address("data", { q: `${name} LIMIT(200) TOTAL` }), "aria-current": String(name === shown) }, h("span.name", { dir: "auto" }, name), total));
 		}));
 		async function follow(name, target) {
 			const each = db.live(`${name} LIMIT(1) TOTAL`);
@@ -74,7 +74,6 @@ export function data({ db, main, parameters, signal, go, database }) {
 			total > rows.length ? button("Show more", () => go("data", { q: parameters.get("q").replace(/LIMIT\((\d+)\)/i, (_, limit) => `LIMIT(${limit * 4})`) }), "quiet") : "", declaredAs(shown) ? button("New object", create, "quiet") : "");
 	}
 
-	/** Tells what came, changed and left, and who did it. */
 	function note({ changes, authors, v }) {
 		for (const { old, row, reason } of changes.slice(-12)) {
 			const names = old && row ? Object.keys(row).filter((name) => name[0] !== "@" && show(row[name]) !== show(old[name])) : [];
@@ -104,8 +103,6 @@ export function data({ db, main, parameters, signal, go, database }) {
 		go("data", { q: key ? `${name} WHERE ${key} == ${typeof value === "string" ? `'${value.replace(/[\\']/g, "\\$&")}'` : value}` : `OBJECT(${value})` });
 	}
 
-	function open(row) { inspect(row); }
-
 	function inspect(row, reason) {
 		selected = row;
 		if (!row) return inspector.replaceChildren(h("h2", "Changes"), activity, h("p.hint", "What comes, changes and leaves is told here."));
@@ -122,27 +119,28 @@ export function data({ db, main, parameters, signal, go, database }) {
 		const value = row[property.name];
 		if (targetOf(property) && value !== null) return [value].flat().slice(0, 50).map((each) => button(show(each, 40), () => follow(property, each), "chip"));
 		return h("button.value", { type: "button", title: "Edit", onclick({ currentTarget }) {
-			const area = h("textarea", { rows: 4, value: value === null ? "" : typeof value === "string" ? value : JSON.stringify(value), "aria-label": property.name });
-			currentTarget.replaceWith(h("form", { onsubmit(event) { event.preventDefault(); inspect(row); edit(row, property, area.value); } }, area, h(".actions", button("Cancel", () => inspect(row), "quiet"), h("button.primary", "Write"))));
-			area.focus();
+			ask(currentTarget, property.name, textOf(value), row, (text) => edit(row, property, text));
 		} }, show(value, 4000) || " ");
 	}
 
-	function create() {
-		const area = h("textarea.code", { rows: 14, spellcheck: "false", value: `{\n${propertiesOf(shown).filter((each) => !each.optional).map(({ name }) => `  "${name}": `).join(",\n")}\n}` }), fault = h("p.bad", { role: "alert" });
-		inspector.replaceChildren(h("form.stack", { onsubmit(event) {
-			event.preventDefault();
-			try { write({ op: "insert", class: shown, set: JSON.parse(area.value) }, `New ${shown}`); inspect(); } catch (error) { fault.textContent = error.message; }
-		} }, field(`A new ${shown}, as JSON`, area), fault, h(".actions", button("Cancel", () => inspect(), "quiet"), h("button.primary", "Insert"))));
+	function ask(node, label, value, row, done) {
+		const area = h("textarea", { rows: 8, spellcheck: "false", value });
+		node.replaceWith(h("form.stack", { onsubmit(event) { event.preventDefault(); done(area.value); inspect(row); } }, field(label, area), h(".actions", button("Cancel", () => inspect(row), "quiet"), h("button.primary", "Write"))));
 		area.focus();
+	}
+
+	function create() {
+		const names = propertiesOf(shown).filter((each) => !each.optional).map(({ name }) => `  "${name}": `), place = h("div");
+		inspector.replaceChildren(place);
+		ask(place, `A new ${shown}, as JSON`, `{\n${names.join(",\n")}\n}`, undefined, (text) => write({ op: "insert", class: shown, set: JSON.parse(text) }, `New ${shown}`));
 	}
 
 	inspect();
 	begin(parameters.get("q"));
 }
 
-/** What a text means as a value of a property; undefined if it is none. */
-export function valueOf(text, { type, optional }) {
+/** What a text means as a value; undefined if nothing. */
+function valueOf(text, { type, optional }) {
 	const plain = type.replace("?", "");
 	if (text === null || (!text && optional && plain !== "string")) return null;
 	if (plain === "int") return /^-?\d+$/.test(text) ? (Number.isSafeInteger(+text) ? +text : text) : undefined;

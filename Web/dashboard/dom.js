@@ -1,6 +1,6 @@
-// Elements, made without markup: texts become text nodes, so that no value is ever read as HTML.
+// Elements without markup: texts become text nodes, so that no value is read as HTML.
 
-/** An element: `h("p.hint", { title }, "text", node)`. `on…` are listeners; nothing and false are left out. */
+/** An element: `h("p.hint", { title }, "text", node)`. `on…` are listeners. */
 export function h(tag, ...parts) {
 	const [name, ...classes] = tag.split("."), element = document.createElement(name || "div");
 	element.className = classes.join(" ");
@@ -26,16 +26,18 @@ export const field = (label, control, hint) => h("label.field", h("span", label)
 export const heading = (title, text, ...actions) => h(".heading", h("div", h("h1", title), h("p", text)), actions);
 export const empty = (title, text) => h(".empty", h("strong", title), h("p", text));
 
-/** A table. Each column is `[title, value of a row, class]`; a value is a node or a text. */
+/** Columns of a table: `[title, value of a row, class]`; a value is a node or a text. */
+export const plain = (title, name = title.toLowerCase()) => [title, (row) => row[name]];
+export const figure = (title, name, words = count) => [title, (row) => words(row[name]), "right"];
+
 export const table = (label, columns, rows) => h(".scroll", { tabindex: 0, role: "region", "aria-label": label }, h("table",
 	h("thead", h("tr", columns.map(([title, , kind = ""]) => h(`th.${kind}`, { scope: "col" }, title)))),
 	h("tbody", rows.map((row) => h("tr", columns.map(([, value, kind = ""]) => h(`td.${kind}`, { dir: "auto" }, value(row))))))));
 
 /** Says something for a while, and what went wrong until it is dismissed. */
 export function toast(text, kind) {
-	const list = document.getElementById("toasts"), line = h(`.toast.${kind}`, h("span", text), button("Dismiss", () => line.remove(), "quiet"));
-	list.append(line);
-	if (list.children.length > 4) list.firstChild.remove();
+	const line = h(`.toast.${kind}`, text, button("Dismiss", () => line.remove(), "quiet"));
+	document.getElementById("toasts").append(line);
 	if (kind === "good") setTimeout(() => line.remove(), 6000);
 }
 
@@ -52,13 +54,11 @@ export function ago(time) {
 	return `${Math.floor(seconds / size)} ${unit} ago`;
 }
 
-/** A value as text, of at most `most` characters. */
 export function show(value, most = 160) {
 	const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
 	return text.length > most ? text.slice(0, most) + "…" : text;
 }
 
-/** Does something now, and again and again while a screen is shown. */
 export async function every(seconds, signal, work) {
 	while (!signal.aborted) {
 		if (!document.hidden) await work();

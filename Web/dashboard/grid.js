@@ -1,11 +1,12 @@
-// A table of live rows. Only the rows in sight are in the document; the keyboard moves a cell, and the focus stays.
+// A table of live rows: those in sight are in the document; the keyboard moves a cell, and the focus stays.
 import { h, show } from "./dom.js";
 import { targetOf } from "./querybox.js";
 
 const height = 30, mostColumns = 60;
+/** A value as a text to edit. */
+export const textOf = (value) => (value === null ? "" : typeof value === "string" ? value : JSON.stringify(value));
 export const keyOf = (row) => JSON.stringify(row["@key"] ?? row["@id"]);
 
-/** `edit(row, property, text)` writes a value, `open(row)` shows an object, `follow(property, value)` goes along a link. */
 export function liveGrid({ edit, open, follow }) {
 	let rows = [], columns = [], at = [0, 0], editing, frame = 0;
 	const nodes = new Map(), marks = new Map(), head = h(".head", { role: "row", "aria-rowindex": 1 }), body = h(".body", { role: "rowgroup" });
@@ -19,7 +20,7 @@ export function liveGrid({ edit, open, follow }) {
 		nodes.clear();
 		body.replaceChildren();
 		head.replaceChildren(...columns.map(({ name, type }) => h(".cell", { role: "columnheader", title: `${name} ${type}` }, name, h("small", ` ${type}`))),
-			...(all.length > mostColumns ? [h(".cell.hint", `${all.length - mostColumns} more: open a row`)] : []));
+			...(all.length > mostColumns ? [h(".cell", `${all.length - mostColumns} more`)] : []));
 		at = [0, 0];
 		const widths = columns.map(({ name, type }) => Math.max(name.length + type.length + 1, ...rows.slice(0, 40).map((row) => show(row[name], 40).length)) * 7.4 + 24);
 		element.style.setProperty("--columns", [...widths, 150].map((width) => `${Math.min(300, Math.round(width))}px`).join(" "));
@@ -104,11 +105,10 @@ export function liveGrid({ edit, open, follow }) {
 		open(node.row);
 	}
 
-	/** The cell becomes a field; Enter writes it, Escape leaves it as it was. */
 	function startEditing() {
 		const cell = cellAt(), row = rows[at[0]], property = columns[at[1]];
 		if (!cell || editing) return;
-		const value = row[property.name], text = value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
+		const text = textOf(row[property.name]);
 		const input = h("input", { value: text, "aria-label": `${property.name}, ${property.type}`, spellcheck: "false", onblur: () => stop(), onkeydown(event) {
 			event.stopPropagation();
 			if (event.key === "Enter") stop(input.value);
@@ -128,7 +128,6 @@ export function liveGrid({ edit, open, follow }) {
 		}
 	}
 
-	/** Shows rows; changes are marked, unless they are the first. */
 	function update(now, changes) {
 		rows = now;
 		for (const { old, row } of changes) {

@@ -1,4 +1,4 @@
-// The screen Query: what a query costs, as a picture, also as another user may read it; and the query to take away.
+// The screen Query: what a query costs, as a picture, also as another user may read it.
 import { address } from "./app.js";
 import { button, field, h, heading, svg, table, toast } from "./dom.js";
 import { queryBox } from "./querybox.js";
@@ -39,6 +39,5 @@ export function query({ db, main, parameters, database, go }) {
 
 const card = (title, value, isCostly, ...content) => h("section.card", h("h2", title), h(`p.big.${isCostly ? "warn" : "good"}`, value), content);
 
-/** Where something is between cheap and costly. */
 const scale = (at, count) => svg("svg", { viewBox: "-10 -12 280 34", class: "scale", role: "img", "aria-label": `${at + 1} of ${count} from cheap to costly` }, svg("line", { x2: 260 }),
 	Array.from({ length: count }, (_, index) => svg("circle", { cx: (index * 260) / (count - 1), r: index === at ? 7 : 2.5, class: index === at && "here" })), svg("text", { y: 20 }, "cheap"), svg("text", { x: 260, y: 20, "text-anchor": "end" }, "costly"));

@@ -1,4 +1,4 @@
-// The query line: completion of classes, properties and keywords, and an error under the byte that it is about.
+// The query line: completion, and an error under the byte that it is about.
 import { h } from "./dom.js";
 
 const keywords = ["WHERE", "AND", "OR", "SORT(", "LIMIT(", "TOTAL", "DISTINCT(", "EXCLUDE(", "AFTER(", "BEFORE("], quantifiers = ["NOT", "ANY", "ALL", "NONE"];
@@ -7,7 +7,7 @@ const operators = ["==", "!=", "<", "<=", ">", ">=", "IN {", "BETWEEN {", "BEGIN
 /** The class to which a property leads, or nothing. */
 export const targetOf = (property) => property?.target ?? /Links?<(\w+)>/.exec(property?.type ?? "")?.[1];
 
-/** What may stand where the cursor is. @returns {[number, string[]]} where it begins, and the words */
+/** Where the word at the cursor begins, and what it may become. */
 export function completions(text, cursor, classes) {
 	const word = /[\w.@$]*$/.exec(text.slice(0, cursor))[0], rest = text.slice(0, cursor - word.length).trimEnd(), path = word.split("."), last = path.pop(), from = cursor - last.length;
 	const fit = (words) => [from, words.filter((each) => each.toLowerCase().startsWith(last.toLowerCase()) && each !== last).slice(0, 12)];
@@ -22,10 +22,6 @@ export function completions(text, cursor, classes) {
 	return fit(/SORT\([^)]*$/i.test(rest) ? ["ASC", "DESC"] : keywords);
 }
 
-/** How many characters of a text its first bytes are. */
-export const characters = (text, bytes) => new TextDecoder().decode(new TextEncoder().encode(text).slice(0, bytes)).length;
-
-/** The line; `run` hears of a query that is to be asked. */
 export function queryBox(value, db, run) {
 	let words = [], from = 0, chosen = -1;
 	const list = h("ul", { id: "words", role: "listbox", hidden: true, "aria-label": "Completions" }), fault = h(".query-fault", { role: "alert" });
@@ -79,9 +75,9 @@ export function queryBox(value, db, run) {
 	/** Shows an error, with a mark under its byte. */
 	function fail({ message, position }) {
 		input.setAttribute("aria-invalid", "true");
-		element.style.setProperty("--fault", characters(input.value, position ?? 0));
+		if (position >= 0) element.style.setProperty("--fault", new TextDecoder().decode(new TextEncoder().encode(input.value).slice(0, position)).length);
 		scrolled();
-		fault.replaceChildren(...(position === undefined ? [] : [h("span.caret", { "aria-hidden": "true" }, "^")]), message, position === undefined ? "" : ` (byte ${position})`);
+		fault.replaceChildren(...(position >= 0 ? [h("span.caret", { "aria-hidden": "true" }, "^"), `Byte ${position}: `] : []), message);
 		input.focus();
 	}
 

@@ -1,6 +1,6 @@
-// The screens about the server: what is asked of it and by whom, what it has, what it says, and how it is.
+// The screens about the server: what is asked of it, what it has and says, and how it is.
 import { address } from "./app.js";
-import { ago, button, bytes, count, empty, every, h, heading, svg, table, toast } from "./dom.js";
+import { ago, button, bytes, count, empty, every, figure, h, heading, plain, svg, table, toast } from "./dom.js";
 import { targetOf } from "./querybox.js";
 
 export function subscriptions({ db, main, signal }) {
@@ -10,20 +10,19 @@ export function subscriptions({ db, main, signal }) {
 		const { queries } = await db.ask("top"), most = Math.max(1, ...queries.map((each) => each.applyingMicroseconds));
 		queries.sort((a, b) => b.applyingMicroseconds - a.applyingMicroseconds);
 		list.replaceChildren(!queries.length ? empty("No live query", "What clients observe appears here.") : table("Live queries", [
-			["Query", ({ query }) => h("a", { href: address("query", { q: query }) }, h("code", query)), "wide"], ["Cost", (row) => h("progress", { max: most, value: row.applyingMicroseconds, "aria-label": "Cost" })], ["ms", (row) => (row.applyingMicroseconds / 1000).toFixed(1), "right"],
-			["Subscribers", (row) => count(row.subscribers), "right"], ["Rows", (row) => count(row.rows), "right"], ["Found", (row) => count(row.found), "right"], ["Changed", (row) => count(row.changed), "right"], ["Sent", (row) => bytes(row.sentBytes), "right"]], queries));
+			["Query", ({ query }) => h("a", { href: address("query", { q: query }) }, h("code", query)), "wide"], ["Cost", (row) => h("progress", { max: most, value: row.applyingMicroseconds, "aria-label": "Cost" })], figure("ms", "applyingMicroseconds", (value) => (value / 1000).toFixed(1)),
+			figure("Subscribers", "subscribers"), figure("Rows", "rows"), figure("Found", "found"), figure("Changed", "changed"), figure("Sent", "sentBytes", bytes)], queries));
 	});
 }
 
 export function sessions({ db, main, signal }) {
 	const list = h("div"), end = async (id) => { await db.ask("endSession", { id }); toast(`Session ${id} has ended.`, "good"); };
 	main.append(heading("Sessions", "Who is connected to this server."), list);
-	let shown;
 	every(2, signal, async () => {
-		const rows = await db.ask("sessions"), now = JSON.stringify(rows, (name, value) => (name === "seconds" ? 0 : value));
-		if (shown === (shown = now)) return;
-		list.replaceChildren(table("Sessions", [["Session", (row) => row.session], ["Database", (row) => row.database], ["User", (row) => row.user ?? "anonymous"], ["Login", (row) => row.login], ["Address", (row) => row.address], ["Since", (row) => ago(row.since)],
-			["Subscriptions", (row) => `${row.subscriptions}${row.incomplete ? `, ${row.incomplete} loading` : ""}`, "right"], ["Lag", (row) => count(row.versionLag), "right"], ["Waiting", (row) => bytes(row.waitingBytes), "right"], ["", (row) => button("End", () => end(row.session), "bad", { "aria-label": `End session ${row.session}` })]], rows));
+		const rows = await db.ask("sessions");
+		if (list.contains(document.activeElement)) return;
+		list.replaceChildren(table("Sessions", [plain("Session"), plain("Database"), ["User", (row) => row.user ?? "anonymous"], plain("Login"), plain("Address"), figure("Since", "since", ago),
+			figure("Subscriptions", "subscriptions"), figure("Loading", "incomplete"), figure("Lag", "versionLag"), figure("Waiting", "waitingBytes", bytes), ["", (row) => button("End", () => end(row.session), "bad", { "aria-label": `End session ${row.session}` })]], rows));
 	});
 }
 
@@ -31,7 +30,7 @@ export async function schema({ db, main }) {
 	const { classes, properties } = await db.ask("schema");
 	main.append(heading("Schema", `${count(classes.length)} classes, ${count(properties.length)} properties.`), h(".cards", classes.map(({ name, key, count: objects }) => h("section.card", h("h2", { dir: "auto" }, name, h("small", ` ${count(objects)} objects`)),
 		h("p.hint", key === "@id" ? "No primary key." : `Primary key ${key}.`, properties.filter((each) => targetOf(each) === name).slice(0, 6).map((each) => ` Linked from ${each.class}.${each.name}.`)),
-		table(`Properties of ${name}`, [["Property", (row) => h("code", row.name)], ["Type", (row) => row.type], ["Index", (row) => row.index]], properties.filter((each) => each.class === name).slice(0, 300))))));
+		table(`Properties of ${name}`, [["Property", (row) => h("code", row.name)], plain("Type"), plain("Index")], properties.filter((each) => each.class === name).slice(0, 300))))));
 }
 
 export function log({ db, main, signal }) {
@@ -53,17 +52,17 @@ export function log({ db, main, signal }) {
 }
 
 // Title, metric, how it is said, and whether its growth a second is shown.
-const charts = [["Sessions", "sessions", count], ["Subscriptions", "subscriptions", count], ["Live queries", "views", count], ["Commits a second", "commits_total", count, true], ["Sent a second", "sent_bytes_total", bytes, true], ["Received a second", "received_bytes_total", bytes, true], ["Waiting to be sent", "waiting_bytes", bytes], ["Databases", "database_bytes", bytes]];
+const charts = [["Sessions", "sessions"], ["Subscriptions", "subscriptions"], ["Live queries", "views"], ["Commits a second", "commits_total", undefined, true], ["Sent a second", "sent_bytes_total", bytes, true], ["Received a second", "received_bytes_total", bytes, true], ["Waiting to be sent", "waiting_bytes", bytes], ["Databases", "database_bytes", bytes]];
 
 export function health({ db, main, signal }) {
 	const facts = h("dl.health"), area = h(".cards"), samples = charts.map(() => []);
-	main.append(heading("Health", "While this page is open."), facts, area);
+	main.append(heading("Health", "While this page is shown."), facts, area);
 	let before;
 	every(2, signal, async () => {
 		const [state, metrics] = await Promise.all([db.ask("health"), db.ask("metrics")]);
 		facts.replaceChildren(...Object.entries(state).filter(([, value]) => typeof value !== "object").map(([name, value]) => h("div", h("dt", name), h("dd", { class: value === false && "bad" }, String(value)))));
 		const values = charts.map(([, name]) => metrics.filter((each) => each.name === `sluice_server_${name}`).reduce((sum, each) => sum + each.value, 0));
-		area.replaceChildren(...charts.map(([title, , words, isRate], index) => {
+		area.replaceChildren(...charts.map(([title, , words = count, isRate], index) => {
 			samples[index] = [...samples[index], isRate ? Math.max(0, values[index] - (before ?? values)[index]) / 2 : values[index]].slice(-150);
 			return h("section.card", h("h2", title), h("p.big", words(Math.round(samples[index].at(-1)))), curve(title, samples[index]));
 		}));
@@ -83,13 +82,13 @@ export function jobs({ db, main, signal }) {
 	every(2, signal, async () => {
 		const [consumers, queues] = await Promise.all([db.ask("consumers"), db.ask("queues")]);
 		if (list.contains(document.activeElement)) return;
-		list.replaceChildren(h("h2", "Consumers"), consumers.length ? table("Consumers", [["Name", (row) => row.name], ["Query", (row) => h("code", row.query), "wide"], ["Lag", (row) => count(row.lag), "right"], ["Handled", (row) => count(row.handled), "right"], ["Given up", given("consumer"), "right"], ["Committed", (row) => row.committed && ago(row.committed)]], consumers) : empty("No consumer", "docs/jobs.md says how a program becomes one."),
-			h("h2", "Queues"), queues.length ? table("Queues", [["Name", (row) => row.name], ["At work", (row) => count(row.claims), "right"], ["Given up", given("queue"), "right"]], queues) : empty("No queue", "A queue shows while a row of it is held, waits or was given up."));
+		list.replaceChildren(h("h2", "Consumers"), consumers.length ? table("Consumers", [plain("Name"), ["Query", (row) => h("code", row.query), "wide"], figure("Lag", "lag"), figure("Handled", "handled"), ["Given up", given("consumer"), "right"], figure("Committed", "committed", (time) => time && ago(time))], consumers) : empty("No consumer", "docs/jobs.md says how a program becomes one."),
+			h("h2", "Queues"), queues.length ? table("Queues", [plain("Name"), figure("At work", "claims"), ["Given up", given("queue"), "right"]], queues) : empty("No queue", "It shows while rows are held, wait or were given up."));
 	});
 
 	async function showDead(kind, name) {
 		const letters = await db.ask("dead", { [kind]: name }), act = (report, row) => async () => { await db.ask(report, { [kind]: name, class: row.class, key: row.key }); showDead(kind, name); };
-		dead.replaceChildren(h("h2", `Given up by ${name}`), table("Given up", [["Object", (row) => `${row.class}/${row.key}`], ["Attempts", (row) => count(row.attempts), "right"], ["Last", (row) => ago(row.time)], ["Error", (row) => row.error, "wide"],
+		dead.replaceChildren(h("h2", `Given up by ${name}`), table("Given up", [["Object", (row) => `${row.class}/${row.key}`], figure("Attempts", "attempts"), figure("Last", "time", ago), ["Error", (row) => row.error, "wide"],
 			["", (row) => kind === "queue" && [button("Retry", act("retry", row)), button("Discard", act("discard", row), "bad")]]], letters));
 	}
 }
