@@ -98,9 +98,10 @@ class Page {
   async until(code, what = String(code)) {
     const expression = typeof code === "function" ? `(${code})()` : code;
     for (let turn = 0; turn < 3; turn++) {
-      const found = await this.run(`new Promise((resolve) => { const end = performance.now() + 10000; (function look() {
-        let value; try { value = ${expression}; } catch {} value || performance.now() > end ? resolve(value || null) : setTimeout(look, 8); })(); })`).catch(() => null);
+      const found = await this.run(`new Promise((resolve) => { const end = performance.now() + 8000; (function look() {
+        let value; try { value = ${expression}; } catch {} value || performance.now() > end ? resolve(value || null) : setTimeout(look, 8); })(); })`).catch(() => undefined); // the page may go elsewhere meanwhile
       if (found) return found;
+      if (found === null) break;
     }
     throw new Error(`It never held: ${what}\n${await this.text().catch(() => "")}\n${this.faults.join("\n")}`);
   }

@@ -1,6 +1,6 @@
 // The frame: database, screen, login. The address says what is shown: #/DATABASE/SCREEN?q=QUERY.
 import { Sluice } from "./sluice.js";
-import { button, field, h, toast } from "./dom.js";
+import { button, field, h, put, toast } from "./dom.js";
 import { data } from "./data.js";
 import { query } from "./query.js";
 import { access } from "./access.js";
@@ -34,7 +34,7 @@ function showState() {
 
 function showDatabases(all = databases) {
 	databases = all;
-	element("database").replaceChildren(...[...new Set([...all, database])].map((name) => h("option", { selected: name === database }, name)), h("option", { value: "" }, "Another…"));
+	put(element("database"), [...new Set([...all, database])].map((name) => h("option", { selected: name === database }, name)), h("option", { value: "" }, "Another…"));
 }
 
 function render() {
@@ -43,28 +43,31 @@ function render() {
 	leaving = new AbortController();
 	if (!name) return begin(main);
 	if (name !== database) connect(name);
-	document.title = `${title(screen)} · ${name} · Sluice`;
+	document.title = `${title(screen)} · ${name}`;
 	showDatabases();
 	showState();
-	element("screens").replaceChildren(...names.map((each, index) => h("a", { href: address(each), "aria-current": each === screen && "page", title: `g ${index + 1}` }, title(each))));
+	put(element("screens"), names.map((each, index) => h("a", { href: address(each), "aria-current": each === screen && "page", title: `g ${index + 1}` }, title(each))));
 	main.className = `on-${screen}`;
-	main.replaceChildren();
+	put(main);
 	screens[screen]({ db, main, parameters, database, signal: leaving.signal, go: (...parts) => { location.hash = address(...parts); } });
 }
 
 /** Without a database in the address: the only one, or a question. */
 async function begin(main) {
-	const answer = await fetch("databases").catch(() => {}), name = h("input", { required: true, pattern: "\\w{1,64}" });
+	const answer = await fetch("databases").catch(() => {});
 	if (answer?.ok) databases = await answer.json();
 	if (databases.length === 1 && !database) return location.hash = address("data", {}, databases[0]);
-	main.replaceChildren(h("form.card.narrow.stack", { onsubmit(event) { event.preventDefault(); location.hash = address("data", {}, name.value); } },
-		h("h1", "Which database?"), field("Name: nyc in wss://example.com/nyc", name), h("button.primary", "Open"), databases.map((each) => h("p", h("a", { href: address("data", {}, each) }, each)))));
-	name.focus();
+	put(main, h(".card.stack", h("h1", "Which database?"), databases.map((each) => h("p", h("a", { href: address("data", {}, each) }, each))), button("Another", another, "primary")));
+}
+
+function another() {
+	const name = prompt("The name of a database, such as nyc in wss://example.com/nyc");
+	if (name) location.hash = address("data", {}, name);
 }
 
 function dialog(title, ...parts) {
 	if (document.querySelector("dialog")) return;
-	const box = h("dialog", { "aria-label": title, onclose: () => box.remove() }, h("form.stack", { method: "dialog" }, h("h2", title), parts));
+	const box = h("dialog", { label: title, onclose: () => box.remove() }, h("form.stack", { method: "dialog" }, h("h2", title), parts));
 	document.body.append(box);
 	box.showModal();
 	return box;
@@ -73,7 +76,7 @@ function dialog(title, ...parts) {
 function logIn(message) {
 	const user = h("input", { autocomplete: "username" }), password = h("input", { type: "password" }), token = h("input", { type: "password" });
 	dialog(`Log in to ${database}`, message && h("p.bad", { role: "alert" }, message), field("User", user), field("Password", password),
-		field("Or a token", token), h("p.hint", "It stays in this page's memory."), h("button.primary", "Log in"))
+		field("Or a token", token), h("button.primary", "Log in"))
 		?.addEventListener("submit", () => {
 			if (!token.value && !user.value) return;
 			credentials = token.value ? { token: token.value.trim() } : { user: user.value, password: password.value };
@@ -82,8 +85,8 @@ function logIn(message) {
 		});
 }
 
-const keys = { "/": "to the query line", "g 1 … g 9": "to a screen", "g d": "to the databases", "↑ ↓ ← →, Page, Home, End": "move in the table", "Enter": "change a cell; Ctrl Delete makes it null, Escape leaves it", "Space": "show the object", "o": "follow the link" };
-const showKeys = () => dialog("Keys", h("dl.keys", Object.entries(keys).map(([key, text]) => [h("dt", key), h("dd", text)])), h("button.primary", "Close"));
+const keys = ["/ to the query line", "g 1 … g 9 to a screen", "g d to the databases", "Arrows, Page, Home, End move in the table", "Enter changes a cell; Escape leaves it, Ctrl Delete makes it null", "Space shows the object, o follows the link"];
+const showKeys = () => dialog("Keys", keys.map((each) => h("p", each)), h("button.primary", "Close"));
 
 let isGoing = false;
 addEventListener("keydown", (event) => {
@@ -99,5 +102,5 @@ addEventListener("hashchange", render);
 addEventListener("unhandledrejection", (event) => { event.preventDefault(); toast(event.reason.message, "bad"); });
 element("keys").onclick = showKeys;
 element("user").onclick = () => logIn();
-element("database").onchange = ({ target }) => { location.hash = target.value && address(place().screen, {}, target.value); };
+element("database").onchange = ({ target }) => { target.value ? location.hash = address(place().screen, {}, target.value) : another(showDatabases()); };
 render();

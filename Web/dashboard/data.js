@@ -1,6 +1,6 @@
-// The screen Data: classes with their counts, rows as they change, and one object to look at and edit.
+// The screen Data: classes with counts, rows as they change, one object to edit.
 import { address } from "./app.js";
-import { ago, button, count, empty, field, h, show, toast } from "./dom.js";
+import { ago, button, count, empty, field, h, put, show, toast } from "./dom.js";
 import { keyOf, liveGrid, textOf } from "./grid.js";
 import { queryBox, targetOf } from "./querybox.js";
 
@@ -8,11 +8,11 @@ const nameOf = (row) => show(row["@key"] ?? row["@id"].slice(-8), 40), named = (
 
 export function data({ db, main, parameters, signal, go, database }) {
 	let live, shown, selected, columns, listed, changedAt;
-	const lives = [], classes = h("ul.classes"), activity = h("ol.activity"), inspector = h("aside.inspector", { "aria-label": "Object" }), facts = h(".facts"), nothing = h("div");
+	const lives = [], classes = h("ul.classes"), activity = h("ol.activity"), inspector = h("aside.inspector", { label: "Object" }), facts = h(".facts"), nothing = h("div");
 	const grid = liveGrid({ edit, open: inspect, follow }), declaredAs = (name) => db.session.schema?.classes.find((each) => each.name === name);
 	const propertiesOf = (name) => declaredAs(name)?.properties ?? [];
 	const box = queryBox(parameters.get("q") ?? "", db, (q) => (q === parameters.get("q") ? begin(q) : go("data", { q })));
-	main.append(h("aside.side", { "aria-label": "Classes" }, h("h1", "Classes"), classes), h("section.work", { "aria-label": `Data of ${database}` }, box.element, facts, grid.element, nothing), inspector);
+	main.append(h("aside.side", { label: "Classes" }, h("h1", "Classes"), classes), h("section.work", { label: `Data of ${database}` }, box.element, facts, grid.element, nothing), inspector);
 	const clock = setInterval(showFacts, 1000);
 	signal.onabort = () => { clearInterval(clock); [live, ...lives].forEach((each) => each?.stop()); };
 
@@ -21,7 +21,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 		if (listed === String(names)) return;
 		listed = String(names);
 		lives.splice(0).forEach((each) => each.stop());
-		classes.replaceChildren(...names.map((name, index) => {
+		put(classes, names.map((name, index) => {
 			const total = h("span.number");
 			if (index < 40) follow(name, total);
 			return h("li", h("a", { href: address("data", { q: `${name} LIMIT(200) TOTAL` }), "aria-current": String(name === shown) }, h("span.name", { dir: "auto" }, name), total));
@@ -36,7 +36,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 	async function begin(q) {
 		live?.stop();
 		box.clear();
-		if (!q) return nothing.append(empty("Choose a class, or write a query", "Results stay current: what comes, changes and leaves is marked."));
+		if (!q) return nothing.append(empty("Choose a class, or write a query: the results stay current."));
 		const mine = live = db.live(q);
 		let isFirst = true;
 		try {
@@ -49,7 +49,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 				if (!isFirst) note(change);
 				if (changes.length) changedAt = at ?? new Date();
 				isFirst &&= state !== "complete";
-				nothing.replaceChildren(...(isFirst || rows.length ? [] : [empty("No rows", "What comes to match appears here by itself.")]));
+				put(nothing, !isFirst && !rows.length && empty("No rows. What comes to match appears by itself."));
 				const own = selected && changes.find(({ old, row }) => keyOf(row ?? old) === keyOf(selected));
 				if (own && !inspector.querySelector("form")) inspect(own.row ?? selected, own.reason);
 				showFacts();
@@ -58,7 +58,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 			if (mine !== live) return;
 			grid.update([], []);
 			live = undefined;
-			facts.replaceChildren();
+			put(facts);
 			box.fail(error);
 		}
 	}
@@ -70,8 +70,8 @@ export function data({ db, main, parameters, signal, go, database }) {
 		if (!live) return;
 		const { rows, total, v, authors, state } = live, parts = [`${count(rows.length)}${total === null ? "" : ` of ${count(total)}`} rows`, `version ${count(v)}`, changedAt && `changed ${ago(changedAt)} ${authors.length ? `by ${who(authors)}` : ""}`];
 		if (facts.shown === (facts.shown = state + parts)) return;
-		facts.replaceChildren(h("output.state", { "data-state": state }, state === "complete" ? "live" : state), ...parts.filter(Boolean).map((part) => h("span", part)),
-			total > rows.length ? button("Show more", () => go("data", { q: parameters.get("q").replace(/LIMIT\((\d+)\)/i, (_, limit) => `LIMIT(${limit * 4})`) }), "quiet") : "", declaredAs(shown) ? button("New object", create, "quiet") : "");
+		put(facts, h("output.state", { "data-state": state }, state === "complete" ? "live" : state), parts.map((part) => part && h("span", part)),
+			total > rows.length && button("Show more", () => go("data", { q: parameters.get("q").replace(/LIMIT\((\d+)\)/i, (_, limit) => `LIMIT(${limit * 4})`) }), "quiet"), declaredAs(shown) && button("New object", create, "quiet"));
 	}
 
 	function note({ changes, authors, v }) {
@@ -105,13 +105,13 @@ export function data({ db, main, parameters, signal, go, database }) {
 
 	function inspect(row, reason) {
 		selected = row;
-		if (!row) return inspector.replaceChildren(h("h2", "Changes"), activity, h("p.hint", "What comes, changes and leaves is told here."));
+		if (!row) return put(inspector, h("h2", "Changes"), activity, h("p.hint", "None yet."));
 		const removal = button("Delete", () => {
 			if (removal.textContent === "Delete") return removal.textContent = "Really delete?";
 			write({ op: "delete", class: row["@class"], ...named(row) }, `Deletion of ${nameOf(row)}`);
 			inspect();
 		}, "bad");
-		inspector.replaceChildren(h(".actions", h("h2", { dir: "auto" }, nameOf(row)), button("Close", () => inspect(), "quiet")), h("p.hint", `${row["@class"]} · ${row["@id"]}`), reason ? h("p.bad", `It has left the results: ${reason}`) : "",
+		put(inspector, h(".actions", h("h2", { dir: "auto" }, nameOf(row)), button("Close", () => inspect(), "quiet")), h("p.hint", `${row["@class"]} ${row["@id"]}`), reason && h("p.bad", `It has left the results: ${reason}`),
 			h("dl.object", propertiesOf(row["@class"]).filter(({ name }) => name in row).slice(0, 500).map((property) => [h("dt", `${property.name} `, h("small", property.type)), h("dd", { dir: "auto" }, valueNode(row, property))])), removal);
 	}
 
@@ -124,14 +124,14 @@ export function data({ db, main, parameters, signal, go, database }) {
 	}
 
 	function ask(node, label, value, row, done) {
-		const area = h("textarea", { rows: 8, spellcheck: "false", value });
+		const area = h("textarea", { rows: 8, value });
 		node.replaceWith(h("form.stack", { onsubmit(event) { event.preventDefault(); done(area.value); inspect(row); } }, field(label, area), h(".actions", button("Cancel", () => inspect(row), "quiet"), h("button.primary", "Write"))));
 		area.focus();
 	}
 
 	function create() {
 		const names = propertiesOf(shown).filter((each) => !each.optional).map(({ name }) => `  "${name}": `), place = h("div");
-		inspector.replaceChildren(place);
+		put(inspector, place);
 		ask(place, `A new ${shown}, as JSON`, `{\n${names.join(",\n")}\n}`, undefined, (text) => write({ op: "insert", class: shown, set: JSON.parse(text) }, `New ${shown}`));
 	}
 

@@ -9,28 +9,30 @@ export function h(tag, ...parts) {
 
 export const svg = (name, ...parts) => fill(document.createElementNS("http://www.w3.org/2000/svg", name), parts);
 
+export const put = (element, ...parts) => fill(element, parts, element.replaceChildren());
+
 function fill(element, parts) {
 	for (const part of parts.flat(9)) {
 		if (part?.constructor !== Object) part === undefined || part === null || part === false || element.append(part);
 		else for (const [name, value] of Object.entries(part)) {
 			if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
 			else if (["value", "disabled", "hidden", "selected"].includes(name)) element[name] = value;
-			else if (value !== undefined && value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+			else if (value !== undefined && value !== null && value !== false) element.setAttribute(name === "label" ? "aria-label" : name, value === true ? "" : value);
 		}
 	}
 	return element;
 }
 
 export const button = (label, onclick, kind = "", props = {}) => h(`button.${kind}`, { type: "button", onclick, ...props }, label);
-export const field = (label, control, hint) => h("label.field", h("span", label), control, hint && h("small", hint));
-export const heading = (title, text, ...actions) => h(".heading", h("div", h("h1", title), h("p", text)), actions);
-export const empty = (title, text) => h(".empty", h("strong", title), h("p", text));
+export const field = (label, control) => h("label.field", h("span", label), control);
+export const heading = (title, ...actions) => h(".heading", h("h1", title), actions);
+export const empty = (text) => h(".empty", text);
 
 /** Columns of a table: `[title, value of a row, class]`; a value is a node or a text. */
 export const plain = (title, name = title.toLowerCase()) => [title, (row) => row[name]];
 export const figure = (title, name, words = count) => [title, (row) => words(row[name]), "right"];
 
-export const table = (label, columns, rows) => h(".scroll", { tabindex: 0, role: "region", "aria-label": label }, h("table",
+export const table = (label, columns, rows) => h(".scroll", { tabindex: 0, role: "region", label: label }, h("table",
 	h("thead", h("tr", columns.map(([title, , kind = ""]) => h(`th.${kind}`, { scope: "col" }, title)))),
 	h("tbody", rows.map((row) => h("tr", columns.map(([, value, kind = ""]) => h(`td.${kind}`, { dir: "auto" }, value(row))))))));
 
@@ -43,10 +45,7 @@ export function toast(text, kind) {
 
 export const count = (value) => value?.toLocaleString("en-US") ?? "–";
 
-export function bytes(value) {
-	const unit = Math.min(4, Math.floor(Math.log2(Math.max(1, value)) / 10));
-	return `${(value / 1024 ** unit).toFixed(unit && 1)} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
-}
+export const bytes = (value) => `${value.toLocaleString("en-US", { notation: "compact" })}B`;
 
 export function ago(time) {
 	const seconds = Math.max(0, (Date.now() - Date.parse(time)) / 1000);

@@ -1,16 +1,15 @@
 // A table of live rows: those in sight are in the document; the keyboard moves a cell, and the focus stays.
-import { h, show } from "./dom.js";
+import { h, put, show } from "./dom.js";
 import { targetOf } from "./querybox.js";
 
 const height = 30, mostColumns = 60;
-/** A value as a text to edit. */
 export const textOf = (value) => (value === null ? "" : typeof value === "string" ? value : JSON.stringify(value));
 export const keyOf = (row) => JSON.stringify(row["@key"] ?? row["@id"]);
 
 export function liveGrid({ edit, open, follow }) {
 	let rows = [], columns = [], at = [0, 0], editing, frame = 0;
 	const nodes = new Map(), marks = new Map(), head = h(".head", { role: "row", "aria-rowindex": 1 }), body = h(".body", { role: "rowgroup" });
-	const element = h(".grid", { role: "grid", tabindex: 0, "aria-label": "Results", onkeydown: press, onscroll: later, onclick: click, ondblclick: startEditing }, head, body);
+	const element = h(".grid", { role: "grid", tabindex: 0, label: "Results", onkeydown: press, onscroll: later, onclick: click, ondblclick: startEditing }, head, body);
 	new ResizeObserver(later).observe(element);
 
 	function later() { frame ||= requestAnimationFrame(draw); }
@@ -18,9 +17,9 @@ export function liveGrid({ edit, open, follow }) {
 	function setColumns(all) {
 		columns = all.slice(0, mostColumns);
 		nodes.clear();
-		body.replaceChildren();
-		head.replaceChildren(...columns.map(({ name, type }) => h(".cell", { role: "columnheader", title: `${name} ${type}` }, name, h("small", ` ${type}`))),
-			...(all.length > mostColumns ? [h(".cell", `${all.length - mostColumns} more`)] : []));
+		put(body);
+		put(head, columns.map(({ name, type }) => h(".cell", { role: "columnheader", title: `${name} ${type}` }, name, h("small", ` ${type}`))),
+			all.length > mostColumns && h(".cell", `${all.length - mostColumns} more`));
 		at = [0, 0];
 		const widths = columns.map(({ name, type }) => Math.max(name.length + type.length + 1, ...rows.slice(0, 40).map((row) => show(row[name], 40).length)) * 7.4 + 24);
 		element.style.setProperty("--columns", [...widths, 150].map((width) => `${Math.min(300, Math.round(width))}px`).join(" "));
@@ -62,14 +61,14 @@ export function liveGrid({ edit, open, follow }) {
 			if (editing === cell || cell.shown === text) return;
 			cell.shown = text;
 			cell.className = `cell ${value === null ? "null" : ""} ${targetOf(property) ? "link" : ""}`;
-			cell.replaceChildren(text);
+			put(cell, text);
 		});
 	}
 
 	function flash(targets, isNew) {
 		for (const target of targets) {
 			target.dataset.changed = performance.timeOrigin + performance.now();
-			target.animate([{ backgroundColor: isNew ? "var(--good-soft)" : "var(--flash)" }, {}], { duration: 2200, easing: "ease-in" });
+			target.animate([{ backgroundColor: isNew ? "var(--came)" : "var(--flash)" }, {}], { duration: 2200, easing: "ease-in" });
 		}
 	}
 
@@ -109,14 +108,14 @@ export function liveGrid({ edit, open, follow }) {
 		const cell = cellAt(), row = rows[at[0]], property = columns[at[1]];
 		if (!cell || editing) return;
 		const text = textOf(row[property.name]);
-		const input = h("input", { value: text, "aria-label": `${property.name}, ${property.type}`, spellcheck: "false", onblur: () => stop(), onkeydown(event) {
+		const input = h("input", { value: text, label: `${property.name}, ${property.type}`, onblur: () => stop(), onkeydown(event) {
 			event.stopPropagation();
 			if (event.key === "Enter") stop(input.value);
 			if (event.key === "Delete" && event.ctrlKey) stop(null);
 			if (event.key === "Escape") stop();
 		} });
 		editing = cell;
-		cell.replaceChildren(input);
+		put(cell, input);
 		input.select();
 
 		function stop(written) {

@@ -1,5 +1,5 @@
 // The query line: completion, and an error under the byte that it is about.
-import { h } from "./dom.js";
+import { h, put } from "./dom.js";
 
 const keywords = ["WHERE", "AND", "OR", "SORT(", "LIMIT(", "TOTAL", "DISTINCT(", "EXCLUDE(", "AFTER(", "BEFORE("], quantifiers = ["NOT", "ANY", "ALL", "NONE"];
 const operators = ["==", "!=", "<", "<=", ">", ">=", "IN {", "BETWEEN {", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE"];
@@ -7,7 +7,6 @@ const operators = ["==", "!=", "<", "<=", ">", ">=", "IN {", "BETWEEN {", "BEGIN
 /** The class to which a property leads, or nothing. */
 export const targetOf = (property) => property?.target ?? /Links?<(\w+)>/.exec(property?.type ?? "")?.[1];
 
-/** Where the word at the cursor begins, and what it may become. */
 export function completions(text, cursor, classes) {
 	const word = /[\w.@$]*$/.exec(text.slice(0, cursor))[0], rest = text.slice(0, cursor - word.length).trimEnd(), path = word.split("."), last = path.pop(), from = cursor - last.length;
 	const fit = (words) => [from, words.filter((each) => each.toLowerCase().startsWith(last.toLowerCase()) && each !== last).slice(0, 12)];
@@ -24,9 +23,9 @@ export function completions(text, cursor, classes) {
 
 export function queryBox(value, db, run) {
 	let words = [], from = 0, chosen = -1;
-	const list = h("ul", { id: "words", role: "listbox", hidden: true, "aria-label": "Completions" }), fault = h(".query-fault", { role: "alert" });
-	const input = h("input", { value, spellcheck: "false", autocomplete: "off", role: "combobox", "aria-label": "Query", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "words",
-		placeholder: "Flight WHERE delay > 60 SORT(delay DESC) LIMIT(20)", oninput: suggest, onblur: () => offer([]), onkeydown: press, onscroll: scrolled });
+	const list = h("ul", { id: "words", role: "listbox", hidden: true, label: "Completions" }), fault = h(".query-fault", { role: "alert" });
+	const input = h("input", { value, autocomplete: "off", role: "combobox", label: "Query", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "words",
+		placeholder: "Flight WHERE delay > 60 LIMIT(20)", oninput: suggest, onblur: () => offer([]), onkeydown: press, onscroll: scrolled });
 	const element = h("form.ask", { role: "search", onsubmit(event) { event.preventDefault(); offer([]); run(input.value.trim()); } }, h(".line-box", input, list), h("button.primary", "Run"), fault);
 
 	function suggest() {
@@ -41,7 +40,7 @@ export function queryBox(value, db, run) {
 		[words, chosen, list.hidden] = [found, -1, !found.length];
 		input.setAttribute("aria-expanded", !list.hidden);
 		input.removeAttribute("aria-activedescendant");
-		list.replaceChildren(...words.map((word, index) => h("li", { role: "option", id: `word-${index}`, onmousedown(event) { event.preventDefault(); take(index); } }, word)));
+		put(list, words.map((word, index) => h("li", { role: "option", id: `word-${index}`, onmousedown(event) { event.preventDefault(); take(index); } }, word)));
 	}
 
 	function choose(index) {
@@ -68,7 +67,7 @@ export function queryBox(value, db, run) {
 
 	function scrolled() { element.style.setProperty("--scrolled", `${input.scrollLeft}px`); }
 	function clear() {
-		fault.replaceChildren();
+		put(fault);
 		input.removeAttribute("aria-invalid");
 	}
 
@@ -77,7 +76,7 @@ export function queryBox(value, db, run) {
 		input.setAttribute("aria-invalid", "true");
 		if (position >= 0) element.style.setProperty("--fault", new TextDecoder().decode(new TextEncoder().encode(input.value).slice(0, position)).length);
 		scrolled();
-		fault.replaceChildren(...(position >= 0 ? [h("span.caret", { "aria-hidden": "true" }, "^"), `Byte ${position}: `] : []), message);
+		put(fault, position >= 0 && [h("span.caret", { "aria-hidden": "true" }, "^"), `Byte ${position}: `], message);
 		input.focus();
 	}
 
