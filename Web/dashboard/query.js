@@ -27,7 +27,7 @@ export function query({ db, main, parameters, database, go }) {
 			card("To begin", scans ? "reads a whole class" : "by index", scans, scale(scans, 3), h("ol", steps.map((step) => h("li", step.trim())))),
 			card("To follow", methods[view.method] ?? view.method, at > 6, scale(at, names.length), view.condition && h("p", "Filed under ", h("code", view.condition)), view.windowCapacity && h("p", `A window of at most ${view.windowCapacity} rows in memory`), view.counts && h("p", "It counts what matches, for TOTAL")),
 			card("Indexes", wantedIndexRemark ? "one would help" : plan?.indexes?.length ? "used" : "none needed", wantedIndexRemark, h("ul", list("", plan?.indexes ?? []), list("wanted: ", wantedIndexes)), wantedIndexRemark && h("p.hint", wantedIndexRemark))),
-		h("h2", "What a write costs"), table("Writes", [["Property", (row) => h("code", `${row.className}.${row.property}`)], ...effects.map((name) => [name.replace(/[A-Z]/, " $&").toLowerCase(), (row) => row.effects.includes(name) && h("b.link", "●")])], writes.slice(0, 200)),
+		h("h2", "What a write costs"), table("Writes", [["Property", (row) => h("code", `${row.className}.${row.property}`)], ...effects.map((name) => [name.replace(/[A-Z]/g, " $&").toLowerCase(), (row) => row.effects.includes(name) && h("b.link", "●")])], writes.slice(0, 200)),
 		h("details", h("summary", "SQL"), h("pre", plan?.sql))];
 	}
 
