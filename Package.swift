@@ -91,6 +91,11 @@ let package = Package(
         library("SluiceQuery", ["SluiceModel"]),
         library("SluiceViews", ["SluiceModel", "SluiceQuery"]),
         library("SluiceJSON", ["SluiceModel"]),
+        library("SluiceExchange", ["SluiceJSON", "SluiceModel"]),
+        // The module for web pages and the dashboard, as bytes in the program.
+        .target(
+            name: "SluiceWeb", dependencies: ["SluiceModel"], path: "Web", sources: ["StaticFiles.swift"],
+            resources: [.embedInCode("sluice.js"), .embedInCode("dashboard")], swiftSettings: settings),
         library("SluiceRules", ["SluiceJSON", "SluiceModel", "SluiceQuery"]),
         library("SluiceWire", ["SluiceModel", "CLZ4"]),
         library("SluiceTransport", ["COpenSSL", "CEpoll"]),
@@ -109,9 +114,9 @@ let package = Package(
         library(
             "SluiceServer",
             [
-                "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire",
-                "SluiceTransport",
-                "SluiceStorage",
+                "SluiceAccess", "SluiceExchange", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery",
+                "SluiceViews",
+                "SluiceWire", "SluiceTransport", "SluiceStorage", "SluiceWeb",
             ]),
         library(
             "SluiceBackend",
@@ -135,8 +140,8 @@ let package = Package(
         library(
             "SluiceCLI",
             [
-                "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules",
-                "SluiceStorage", "SluiceViews", "CMalloc",
+                "Sluice", "SluiceServer", "SluiceAccess", "SluiceExchange", "SluiceJSON", "SluiceModel", "SluiceQuery",
+                "SluiceRules", "SluiceStorage", "SluiceViews", "CMalloc",
                 .target(name: "SluicePostgres", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .executableTarget(
@@ -219,8 +224,8 @@ let package = Package(
         tests(
             "SluiceServer",
             [
-                "SluiceAccess", "SluiceModel", "SluiceQuery", "SluiceStorage", "SluiceTesting", "SluiceTransport",
-                "SluiceViews", "SluiceWire", "TestSupport",
+                "SluiceAccess", "SluiceExchange", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceStorage",
+                "SluiceTesting", "SluiceTransport", "SluiceViews", "SluiceWeb", "SluiceWire", "TestSupport",
             ]),
         tests(
             "SluiceBackend",
@@ -228,11 +233,15 @@ let package = Package(
         tests(
             "SluiceTesting",
             [
-                "CAllocationCounter", "CSQLite", "Sluice", "SluiceAccess", "SluiceJSON", "SluiceModel", "SluiceQuery",
-                "SluiceRules", "SluiceServer", "SluiceSimulation", "SluiceStorage", "SluiceTransport", "SluiceViews",
+                "CAllocationCounter", "CSQLite", "Sluice", "SluiceAccess", "SluiceExchange", "SluiceJSON",
+                "SluiceModel",
+                "SluiceQuery", "SluiceRules", "SluiceServer", "SluiceSimulation", "SluiceStorage", "SluiceTransport",
+                "SluiceViews",
                 "SluiceWire", "TestSupport",
             ]),
-        tests("SluiceCLI", ["Sluice", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules", "TestSupport"]),
+        tests(
+            "SluiceCLI",
+            ["Sluice", "SluiceExchange", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules", "TestSupport"]),
         tests("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "TestSupport", "UserTrials"]),
         // Against a real PostgreSQL, with the trait: `make test-cluster`.
         tests(
@@ -246,7 +255,8 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceTransport", "SluiceStorage",
-                "SluiceAccess", "SluiceCLI", "SluiceJSON", "SluiceRules", "TestSupport",
+                "SluiceAccess", "SluiceCLI", "SluiceExchange", "SluiceJSON", "SluiceRules", "SluiceServer",
+                "TestSupport",
             ], path: "Tests/Fuzz/Targets", swiftSettings: settings),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets", "SluiceWire", "TestSupport"],

@@ -78,6 +78,7 @@ enum Row: String, CaseIterable {
     case consumerRestart = "J3"
     case consumerChanges = "J4"
     case workQueue = "J5"
+    case webFanOut = "W1"
     case clusterAddedTime = "S1"
     case clusterOneWriter = "S2"
     case clusterTwoNodes = "S3"
@@ -109,6 +110,7 @@ enum Row: String, CaseIterable {
         case .liveWindows: "many live windows that overlap"
         case .windowUpkeep: "keeping one window right"
         case .fanOut: "one view's commit to many connections"
+        case .webFanOut: "one view's commit to many connections in the JSON form"
         case .stalledReader: "one reader that stalls among many"
         case .resume: "coming back to a subscription"
         case .herd: "many subscribers that ask for the same at once"
@@ -161,6 +163,7 @@ enum Row: String, CaseIterable {
         case .liveWindows: try LiveWindowsRow(workbench).measure()
         case .windowUpkeep: try WindowUpkeepRow(workbench).measure()
         case .fanOut: try await FanOutRow(workbench).measure()
+        case .webFanOut: try await FanOutRow(workbench).measureJSON()
         case .stalledReader: try await StalledReaderRow(workbench).measure()
         case .resume: try await ResumeRow(workbench).measure()
         case .herd: try await HerdRow(workbench).measure()

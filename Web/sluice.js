@@ -1,5 +1,5 @@
 // @ts-check
-// Live queries and writes of a Sluice database: docs/javascript.md. No row is edited: a changed one is a new object.
+// Live queries and writes: docs/javascript.md. No row is edited: a changed one is a new object.
 /** @typedef {Record<string, any>} Row */
 
 const text = JSON.stringify, fault = (message) => Object.assign(new Error(), message);
@@ -10,7 +10,7 @@ export function Sluice(url, options = {}) {
 	const { credentials, storage, variables, readonly, locks = globalThis.navigator?.locks } = options;
 	const lives = new Map(), asks = new Map(), pending = new Map();
 	let place = `sluice ${url} ${options.name} `, refused = [], lastID = 0, attempt = 0, silence = 0;
-	/** @type {any} */ let head = { seq: 0, sent: 0, outbox: [] }, socket, release, retry, renewal;
+	/** @type {any} */ let head = { seq: 0, sent: 0, outbox: [] }, socket, release, retry, renewal, version;
 
 	const db = {
 		/** connecting, open, offline, refused, closed */ state: "connecting",
@@ -108,6 +108,7 @@ export function Sluice(url, options = {}) {
 					dirty.set(key, "");
 				}
 				const { state } = live;
+				version = news.v;
 				if (news.state === "complete") request.since = news.v;
 				else if (request.since) return live.become({ state: news.state }); // the old rows until then
 				if (base !== next) for (const key of seen.keys()) next.has(key) || dirty.set(key, "reset");
@@ -176,7 +177,7 @@ export function Sluice(url, options = {}) {
 			if (mine !== socket) return;
 			mine = socket = new (options.WebSocket ?? WebSocket)(url, "sluice.json.1");
 			const { client, seq, outbox } = head, acknowledged = seq - outbox.length;
-			mine.onopen = () => mine.send(text({ type: "open", client, credentials, variables, acknowledged, readonly }));
+			mine.onopen = () => mine.send(text({ type: "open", client, v: version, credentials, variables, acknowledged, readonly }));
 			mine.onmessage = ({ data }) => mine === socket && receive(JSON.parse(data));
 			mine.onclose = () => mine === socket && lost();
 		} catch { mine === socket && lost(); }
@@ -216,6 +217,7 @@ export function Sluice(url, options = {}) {
 		if (type === "rejected") refused.push(message);
 		if (type === "ack") refresh(settle(seq, v));
 		if (type === "answer") asks.get(id)?.resolve(message.value, asks.delete(id));
+		if (type === "context") save({ client: message.client });
 		if (type === "schema") db.session.schema = message.schema;
 		if (type === "moved") lost(0, url = message.url);
 		const left = type === "login" && Date.parse(message.until) - Date.now();

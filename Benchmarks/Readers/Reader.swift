@@ -68,7 +68,7 @@ final class Reader {
         while let frame = RawFrame(rest) {
             rest = rest[frame.end...]
             switch frame.opcode {
-            case 2:
+            case 1, 2:
                 if isReady {
                     messageCount += 1
                     byteCount += frame.byteCount
@@ -85,6 +85,13 @@ final class Reader {
     }
 
     private func read(_ frame: [UInt8]) throws {
+        // A message in the JSON form.
+        if frame.first == UInt8(ascii: "{") {
+            let text = String(decoding: frame, as: UTF8.self)
+            if text.hasPrefix("{\"type\":\"error\"") { throw BenchmarkError("the server refused a reader: \(text)") }
+            isReady = text.hasPrefix("{\"type\":\"change\"") && text.contains("\"state\":\"complete\"")
+            return
+        }
         for message in try Frame.decode(frame, as: ServerMessage.self) {
             switch message {
             case .complete: isReady = true

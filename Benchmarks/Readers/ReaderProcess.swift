@@ -11,14 +11,21 @@ final class ReaderProcess {
     private let answers = Pipe()
     private var unread: [UInt8] = []
 
+    /// What readers are sent.
+    enum Form: String {
+        case frames, json
+        /// Anything; they do not speak our protocol.
+        case raw
+    }
+
     /// Starts the process.
     ///
     /// - Parameters:
-    ///   - isSyncing: whether the readers speak our protocol and subscribe; otherwise they only read.
+    ///   - form: in which form the readers speak our protocol and subscribe.
     ///   - stalledCount: how many of the readers stop reading once all are ready. Rounds end without them.
-    init(port: UInt16, count: Int, isSyncing: Bool, stalledCount: Int = 0) throws {
+    init(port: UInt16, count: Int, _ form: Form, stalledCount: Int = 0) throws {
         process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = [Self.mode, String(port), String(count), isSyncing ? "sync" : "raw", String(stalledCount)]
+        process.arguments = [Self.mode, String(port), String(count), form.rawValue, String(stalledCount)]
         process.standardInput = commands
         process.standardOutput = answers
         try process.run()

@@ -19,7 +19,7 @@ final class Readers {
     private var roundCount = 0
     private var roundByteCount = 0
 
-    /// - Parameter arguments: port, number of readers, `sync` or `raw`, and how many of them stall.
+    /// - Parameter arguments: port, number of readers, a form, and how many of them stall.
     init(_ arguments: [String]) throws {
         guard arguments.count == 4, let port = UInt16(arguments[0]), let count = Int(arguments[1]),
             let stalledCount = Int(arguments[3]), (0..<count).contains(stalledCount)
@@ -29,7 +29,12 @@ final class Readers {
         self.port = port
         self.count = count
         self.stalledCount = stalledCount
-        greeting = arguments[2] == "sync" ? try SyncGreeting.bytes(port: port) : nil
+        greeting =
+            switch ReaderProcess.Form(rawValue: arguments[2]) {
+            case .frames: try SyncGreeting.bytes(port: port)
+            case .json: SyncGreeting.json(port: port)
+            case .raw, nil: nil
+            }
         readers.reserveCapacity(count)
         Descriptors.raiseLimit()
     }

@@ -12,12 +12,22 @@ enum SyncGreeting {
         frame.append(ClientMessage.hello(.init(features: Features(), agent: "benchmark")))
         frame.append(ClientMessage.open(.init(session: 1, path: "bench", options: .readOnly, schema: schema)))
         if subscribes { frame.append(subscription) }
+        return upgrade(port: port, to: ProtocolVersion.subprotocol) + masked(frame.finish())
+    }
+
+    /// The same in the JSON form.
+    static func json(port: UInt16) -> [UInt8] {
+        let texts = [#"{"type":"open","readonly":true}"#, #"{"type":"sub","id":1,"q":"\#(query)"}"#]
+        return upgrade(port: port, to: "sluice.json.1") + texts.flatMap { masked(Array($0.utf8), opcode: 1) }
+    }
+
+    private static func upgrade(port: UInt16, to subprotocol: String) -> [UInt8] {
         let request = """
             GET /bench HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
             Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\
-            Sec-WebSocket-Protocol: \(ProtocolVersion.subprotocol)\r\n\r\n
+            Sec-WebSocket-Protocol: \(subprotocol)\r\n\r\n
             """
-        return Array(request.utf8) + masked(frame.finish())
+        return Array(request.utf8)
     }
 
     /// The bytes that subscribe in a session that is open.
@@ -25,10 +35,10 @@ enum SyncGreeting {
 
     private static let subscription = ClientMessage.subscribe(.init(session: 1, subscription: 1, query: query))
 
-    private static func masked(_ payload: [UInt8]) -> [UInt8] {
+    private static func masked(_ payload: [UInt8], opcode: UInt8 = 2) -> [UInt8] {
         // Masked with zeros, which change nothing.
         let isShort = payload.count < 126
         let length = isShort ? [UInt8(payload.count)] : [126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
-        return [0x82, 0x80 | length[0]] + length.dropFirst() + [0, 0, 0, 0] + payload
+        return [0x80 | opcode, 0x80 | length[0]] + length.dropFirst() + [0, 0, 0, 0] + payload
     }
 }

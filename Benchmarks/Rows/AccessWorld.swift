@@ -246,6 +246,7 @@ final class AccessWorld {
                 switch action {
                 case .send(_, let connection): connections.insert(connection)
                 case .broadcast(_, let all), .offer(_, let all): connections.formUnion(all)
+                case .consult: break
                 case .end: break
                 }
             }

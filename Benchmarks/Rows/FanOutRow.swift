@@ -1,6 +1,7 @@
 import Sluice
 
 /// R8: commits that change one view, which thousands of connections subscribe to, one commit after the other.
+/// W1: the same, to connections in the JSON form.
 struct FanOutRow {
     private let workbench: Workbench
 
@@ -21,14 +22,38 @@ struct FanOutRow {
         ]
     }
 
+    func measureJSON() async throws -> [Measurement] {
+        Descriptors.raiseLimit()
+        let count = workbench.options.size(10_000, quick: 500)
+        let roundCount = workbench.options.size(20, quick: 5)
+        let runs = try await workbench.repeated { _ in
+            let (ours, byteCount) = try await broadcast(to: count, rounds: roundCount, .json)
+            let (frames, _) = try await broadcast(to: count, rounds: roundCount)
+            let floor = try rawRate(to: count, rounds: roundCount, byteCount: byteCount)
+            return (ours: ours, floor: floor, frames: frames, byteCount)
+        }
+        let name = "a commit as \(runs[0].3) bytes of JSON to \(Double(count).shown) connections"
+        return [
+            Measurement(
+                .webFanOut, name, ours: runs.map(\.ours), floor: runs.map(\.floor), unit: "messages/s",
+                goal: .ratioAtLeast(0.6)),
+            Measurement(
+                .webFanOut, "the time for each, beside a connection that is sent frames",
+                ours: runs.map { 1e9 / $0.ours }, floor: runs.map { 1e9 / $0.frames }, unit: "ns",
+                goal: .ratioAtMost(2.5)),
+        ]
+    }
+
     /// - Returns: messages a second, and the length of one in bytes.
-    private func broadcast(to count: Int, rounds: Int) async throws -> (Double, Int) {
+    private func broadcast(
+        to count: Int, rounds: Int, _ form: ReaderProcess.Form = .frames
+    ) async throws -> (Double, Int) {
         try await workbench.withServer { url in
             let store = try await workbench.openStore("writer", models: [Car.self], url: url)
             let cars = Car.numbered(0..<10)
             try await store.insert(cars)
             let port = url.split(separator: ":")[2].split(separator: "/")[0]
-            let readers = try ReaderProcess(port: UInt16(port) ?? 0, count: count, isSyncing: true)
+            let readers = try ReaderProcess(port: UInt16(port) ?? 0, count: count, form)
             defer { readers.stop() }
             try readers.waitUntilReady()
             var nanoseconds: UInt64 = 0
@@ -50,7 +75,7 @@ struct FanOutRow {
 
     private func rawRate(to count: Int, rounds: Int, byteCount: Int) throws -> Double {
         let server = try RawBroadcast()
-        let readers = try ReaderProcess(port: server.port, count: count, isSyncing: false)
+        let readers = try ReaderProcess(port: server.port, count: count, .raw)
         defer { readers.stop() }
         try server.accept(count)
         try readers.waitUntilReady()

@@ -33,7 +33,7 @@ struct StalledReaderRow {
             try await store.insert([car])
             let port = url.split(separator: ":")[2].split(separator: "/")[0]
             let readers = try ReaderProcess(
-                port: UInt16(port) ?? 0, count: count, isSyncing: true, stalledCount: stalledCount)
+                port: UInt16(port) ?? 0, count: count, .frames, stalledCount: stalledCount)
             defer { readers.stop() }
             try readers.waitUntilReady()
             let start = ReaderProcess.now

@@ -19,7 +19,7 @@ export function fakeReports(server) {
   const at = () => new Date().toISOString();
   let work = 0;
   return {
-    privileges: {}, databases: [{ name: "test" }, { name: "shop" }], endSession: {}, retry: {}, discard: {},
+    privileges: {}, databases: ["test", "shop"], endSession: {}, retry: {}, discard: {},
     schema: { classes: classes.map(({ name, key }) => ({ name, key, count: server.rows.get(name).size })), properties: classes.flatMap((each) => each.properties.map((property) => ({ ...property, class: each.name, index: "", was: "" }))) },
     explain: (query) => ({ query, hash: "a", plan: { sql: "SELECT …", steps: ["SCAN o", "USE TEMP B-TREE FOR ORDER BY"], indexes: [], parameters: [] }, view: { method: "range", condition: "delay > 60", holdsMembers: true, windowCapacity: 40 },
       writes: [{ className: "Flight", property: "delay", effects: ["evaluatesPredicate", "movesInWindow", "sendsValue"] }, { className: "Flight", property: "gate", effects: ["sendsValue"] }], wantedIndexes: [{ className: "Flight", properties: ["delay DESC"] }], wantedIndexRemark: "it is made once clients have observed the query for 10 s" }),
@@ -29,9 +29,9 @@ export function fakeReports(server) {
     rules: { version: 1, file: JSON.stringify({ classes: { Flight: { read: true, update: "delay < 1000" } } }) },
     deploy: ({ rules, trial }) => { try { JSON.parse(rules); } catch (error) { return { code: "invalidRules", message: error.message }; } return { version: 1, isNew: !trial, mayDeploy: true, warnings: [], changes: [{ place: "classes.Flight.update", before: "delay < 1000", after: "true" }] }; },
     verdict: (question) => ({ ...question, verdict: question.user === "ada" ? "allowed" : "denied", reason: "the rule update of Flight does not hold", roles: ["crew"], hints: [], rules: [{ rule: "update", condition: "$role.crew OR delay < 10", outcome: "fails", parts: [{ condition: "$role.crew", outcome: "fails" }, { condition: "delay < 10", outcome: "depends" }] }] }),
-    log: ({ after }) => Array.from({ length: after ? 1 : 30 }, (_, index) => ({ n: after + index + 1, at: at(), level: index % 9 === 3 ? "warning" : "info", domain: "login", text: `session ${index}.1 of ada opened from 127.0.0.1` })),
+    log: ({ after }) => Array.from({ length: after ? 1 : 30 }, (_, index) => ({ number: after + index + 1, time: at(), level: index % 9 === 3 ? "warning" : "info", domain: "login", message: `session ${index}.1 of ada opened from 127.0.0.1` })),
     health: { ready: true, live: true }, metrics: () => ["sessions", "subscriptions", "views", "commits_total", "sent_bytes_total", "received_bytes_total", "waiting_bytes", "database_bytes"].map((name) => ({ name: `sluice_server_${name}`, labels: {}, value: name.endsWith("total") ? (work += 97) : 10 + (work % 7) })),
-    consumers: [{ name: "alerts", query: "Flight WHERE delay > 60", lag: 0, handled: 1200, dead: 2, committed: at() }], queues: [{ name: "mail", claims: 3, dead: 1 }],
+    consumers: [{ name: "alerts", query: "Flight WHERE delay > 60", lag: 0, handled: 1200, dead: 2, committedAt: at() }], queues: [{ name: "mail", claims: 3, dead: 1 }],
     dead: [{ class: "Flight", key: "F1", attempts: 3, time: at(), error: "the mail server said 550" }],
   };
 }

@@ -3,11 +3,14 @@ import Sluice
 import TestSupport
 import Testing
 
-/// The client in Python, which was written from PROTOCOL.md alone, against a real server.
+/// The clients in Python, which were written from PROTOCOL.md alone, against a real server.
 @Suite(.serialized)
 struct StrangerTests {
     private static let script = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../Strangers/python/sluice_client.py").standardizedFileURL.path
+
+    private static let jsonScript = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../Strangers/python/sluice_json.py").standardizedFileURL.path
 
     /// The path of Python; nil, after printing why, if the client cannot run.
     private func python() async throws -> String? {
@@ -66,6 +69,37 @@ struct StrangerTests {
                     #expect(isSorted ? own == tool : own.sorted() == tool.sorted(), "\(query)")
                 }
                 let refused = try await ChildProcess(python, [Self.script, server.url(), "Boat"]).finish()
+                #expect(refused.code == 1)
+                #expect(refused.diagnostics.contains("unknownName"))
+            }
+        }
+    }
+
+    @Test func theStrangerOfTheJSONFormPrintsTheRowsThatTheToolPrintsAndWrites() async throws {
+        guard let python = try await python() else { return }
+        try await withFolder { folder in
+            try await withServer { server in
+                try await load(server, in: folder)
+                let lines = [
+                    #"{"op":"insert","class":"Plane","key":"N9","set":{"seats":7}}"#,
+                    #"{"op":"update","class":"Plane","key":"N1","add":{"seats":1}}"#,
+                ]
+                let input = lines.joined(separator: "\n") + "\n"
+                let written = try await ChildProcess(
+                    python, [Self.jsonScript, server.url(), "--write"], input: input
+                ).finish()
+                #expect(written.code == 0, "\(written.diagnostics)")
+                for query in [
+                    "Plane", "Flight WHERE delay > 500 SORT(delay DESC) LIMIT(20)", "Flight",
+                    "Flight WHERE plane.seats > 50 SORT(plane.seats DESC, id DESC) LIMIT(7) EXCLUDE(at)",
+                    "Flight TOTAL SORT(delay ASC, at DESC) LIMIT(3)",
+                ] {
+                    let expected = try await Tool.run("query", server.url(), query, "--format=jsonl")
+                    let exit = try await ChildProcess(python, [Self.jsonScript, server.url(), query]).finish()
+                    #expect(exit.code == 0, "\(query): \(exit.diagnostics)")
+                    #expect(try objects(exit.lines) == objects(expected.lines), "\(query)")
+                }
+                let refused = try await ChildProcess(python, [Self.jsonScript, server.url(), "Boat"]).finish()
                 #expect(refused.code == 1)
                 #expect(refused.diagnostics.contains("unknownName"))
             }

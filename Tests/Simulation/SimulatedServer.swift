@@ -290,6 +290,7 @@ final class SimulatedServer {
                 if isConnected(connection) { outputs.append(.send(frame, to: connection)) }
             case .broadcast(let frame, let connections), .offer(let frame, let connections):
                 outputs += connections.filter(isConnected).map { .send(frame, to: $0) }
+            case .consult: break
             case .end(let id, _): protocols[id.connection]?.ended(session: id.session)
             }
         }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SluiceExchange
 import SluiceJSON
 import SluiceModel
 import SluiceQuery

@@ -1,3 +1,4 @@
+import SluiceExchange
 import SluiceJSON
 import SluiceModel
 import TestSupport

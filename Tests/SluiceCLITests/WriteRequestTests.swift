@@ -1,3 +1,4 @@
+import SluiceExchange
 import SluiceModel
 import Testing
 

@@ -52,6 +52,7 @@ import Testing
                 case .send(let frame, to: 2): received += try Frame.decode(frame, as: ServerMessage.self)
                 case .broadcast(let frame, let connections) where connections.contains(2):
                     received += try Frame.decode(frame, as: ServerMessage.self)
+                case .consult: break
                 case .end(let id, _): endedSessions.append(id)
                 case .send, .broadcast, .offer: break
                 }

@@ -43,7 +43,7 @@ import Testing
             switch action {
             case .send(_, let connection): told.insert(connection)
             case .broadcast(_, let connections): told.formUnion(connections)
-            case .offer, .end: break
+            case .offer, .end, .consult: break
             }
         }
         return told.subtracting([writer.connection])

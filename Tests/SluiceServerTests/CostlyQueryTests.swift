@@ -83,6 +83,7 @@ import Testing
                     for connection in connections {
                         received[connection, default: []] += try Frame.decode(frame, as: ServerMessage.self)
                     }
+                case .consult: break
                 case .end: break
                 }
             }

@@ -146,6 +146,7 @@ import Testing
                     case .send(let frame, let connection): (frame, [connection])
                     case .broadcast(let frame, let connections), .offer(let frame, let connections):
                         (frame, connections)
+                    case .consult: ([], [])
                     case .end: ([], [])
                     }
                 guard !frame.isEmpty else { continue }

@@ -165,6 +165,7 @@ import Testing
                     for connection in connections {
                         try take(Frame.decode(frame, as: ServerMessage.self), of: connection)
                     }
+                case .consult: break
                 case .end(let id, let reason): Issue.record("\(id) has ended: \(reason)")
                 }
             }

@@ -36,6 +36,7 @@ enum Rendering {
                 + withdrawn.content.rows.map { "\($0.object.classIndex) \(value($0.object.key.value))" }
                 .joined(separator: ";")
         case .reportError(let error): "reportError \(error.session)"
+        case .places(let places): "places \(places.session)"
         case .moved(let moved): "moved \(moved.session) \(Hexadecimal.encode(Array(moved.url.utf8)))"
         case .message(let message):
             "message \(message.session) \(Hexadecimal.encode(Array(message.topic.utf8))) "

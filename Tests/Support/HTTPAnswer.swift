@@ -14,8 +14,38 @@ package struct HTTPAnswer: Sendable {
     package static func get(
         _ target: String, port: UInt16, method: String = "GET", host: String = "localhost", _ lines: String...
     ) async throws -> HTTPAnswer {
+        try await ask(method, target, port: port, host: host, lines)
+    }
+
+    /// Sends a body, and reads the answer to the end of the connection.
+    ///
+    /// - Parameter lines: more lines of the request's head, among them the length of the body.
+    package static func post(
+        _ target: String, _ body: String, port: UInt16, _ lines: [String]
+    ) async throws -> HTTPAnswer {
+        try await ask("POST", target, port: port, host: "localhost", lines, body: body)
+    }
+
+    /// As ``get(_:port:method:host:_:)``, with lines that were made elsewhere.
+    package static func ask(
+        _ method: String, _ target: String, port: UInt16, host: String, _ lines: [String], body: String = ""
+    ) async throws -> HTTPAnswer {
         let head = (["\(method) \(target) HTTP/1.1", "Host: \(host)"] + lines).joined(separator: "\r\n")
-        return try await blocking { try HTTPAnswer(to: head + "\r\n\r\n", port: port) }
+        return try await blocking { try HTTPAnswer(to: head + "\r\n\r\n" + body, port: port) }
+    }
+
+    /// The body without the lengths of its chunks.
+    package var unchunked: String {
+        guard headers.contains("Transfer-Encoding: chunked") else { return body }
+        var rest = Array(body.utf8)[...]
+        var whole: [UInt8] = []
+        while let end = rest.firstIndex(of: 0x0D),
+            let count = Int(String(decoding: rest[..<end], as: UTF8.self), radix: 16), count > 0
+        {
+            whole += rest.dropFirst(end - rest.startIndex + 2).prefix(count)
+            rest = rest.dropFirst(end - rest.startIndex + 2 + count + 2)
+        }
+        return String(decoding: whole, as: UTF8.self)
     }
 
     private init(to request: String, port: UInt16) throws {

@@ -39,9 +39,9 @@ export function log({ db, main, signal }) {
 	let after = 0;
 	every(2, signal, async () => {
 		const isAtEnd = lines.scrollTop + lines.clientHeight > lines.scrollHeight - 40;
-		for (const { n, at, level, domain, text } of await db.ask("log", { after })) {
-			after = n;
-			lines.append(h(`.line.${level}`, h("time", at.slice(11, 23)), h("b", level), h("i", domain), h("span", { dir: "auto" }, text)));
+		for (const { number, time, level, domain, message } of await db.ask("log", { after })) {
+			after = number;
+			lines.append(h(`.line.${level}`, h("time", time.slice(11, 23)), h("b", level), h("i", domain), h("span", { dir: "auto" }, message)));
 			if (lines.children.length > 1000) lines.firstChild.remove();
 		}
 		if (isAtEnd) lines.scrollTop = lines.scrollHeight;
@@ -80,7 +80,7 @@ export function jobs({ db, main, signal }) {
 	every(2, signal, async () => {
 		const [consumers, queues] = await Promise.all([db.ask("consumers"), db.ask("queues")]);
 		if (list.contains(document.activeElement)) return;
-		put(list, h("h2", "Consumers"), consumers.length ? table("Consumers", [plain("Name"), ["Query", (row) => h("code", row.query), "wide"], figure("Lag", "lag"), figure("Handled", "handled"), ["Given up", given("consumer"), "right"], figure("Committed", "committed", (time) => time && ago(time))], consumers) : empty("No consumer"),
+		put(list, h("h2", "Consumers"), consumers.length ? table("Consumers", [plain("Name"), ["Query", (row) => h("code", row.query), "wide"], figure("Lag", "lag"), figure("Handled", "handled"), ["Given up", given("consumer"), "right"], figure("Committed", "committedAt", (time) => time && ago(time))], consumers) : empty("No consumer"),
 			h("h2", "Queues"), queues.length ? table("Queues", [plain("Name"), figure("At work", "claims"), ["Given up", given("queue"), "right"]], queues) : empty("No queue has rows at work, waiting or given up."));
 	});
 

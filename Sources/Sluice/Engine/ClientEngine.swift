@@ -232,7 +232,7 @@ package final class ClientEngine {
         case .reportError(let failure):
             let error = SyncError(SyncError.Code(failure.code), failure.message)
             serverRequests.answer(failure.request, .failure(error))
-        case .page, .complete, .commit, .rejected, .context, .withdrawn: break
+        case .page, .complete, .commit, .rejected, .context, .withdrawn, .places: break
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import SluiceExchange
 internal import SluiceJSON
 
 /// `sluice sessions`: prints the sessions of a server, and ends them.

@@ -1,4 +1,5 @@
 internal import Sluice
+internal import SluiceExchange
 internal import SluiceJSON
 
 /// `sluice top`: shows which live queries cost a server most.

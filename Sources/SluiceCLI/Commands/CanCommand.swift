@@ -1,4 +1,5 @@
 internal import Sluice
+internal import SluiceExchange
 internal import SluiceJSON
 internal import SluiceModel
 

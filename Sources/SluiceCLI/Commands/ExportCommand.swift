@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Sluice
+internal import SluiceExchange
 
 /// `sluice export`: prints all objects of a class.
 struct ExportCommand: Command {

@@ -1,4 +1,5 @@
 internal import Sluice
+internal import SluiceExchange
 internal import SluiceModel
 
 /// The program: it finds the command, runs it, and turns an error into a diagnostic and an exit code.

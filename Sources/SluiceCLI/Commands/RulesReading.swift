@@ -1,4 +1,5 @@
 internal import Sluice
+internal import SluiceExchange
 internal import SluiceJSON
 
 /// `sluice rules show` and `history`: what rules a server has and had.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Sluice
+internal import SluiceExchange
 
 /// `sluice write`: runs transactions that it reads from standard input.
 struct WriteCommand: Command {
@@ -68,7 +69,7 @@ struct WriteCommand: Command {
         var requests: [(line: Int, request: WriteRequest)] = []
         var fault: (any Error)?
         for line in lines {
-            do throws(CommandError) {
+            do throws(WriteRequestError) {
                 requests.append((line.number, try parser.parse(line.text)))
             } catch {
                 fault = CommandError.failure("stdin:\(line.number): \(error.message)")

@@ -1,4 +1,5 @@
 internal import Sluice
+internal import SluiceExchange
 
 /// Fetches the objects that writes refer to. Inserting an object that exists, and changing or deleting one that does
 /// not, can then fail, and ids can be replaced by keys.

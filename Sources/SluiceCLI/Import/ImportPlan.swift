@@ -1,3 +1,4 @@
+internal import SluiceExchange
 internal import SluiceModel
 
 /// Says how the columns of a file become the properties of a class.

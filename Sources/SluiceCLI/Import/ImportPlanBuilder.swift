@@ -1,3 +1,4 @@
+internal import SluiceExchange
 internal import SluiceModel
 
 /// Builds an ``ImportPlan`` column by column.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Sluice
+internal import SluiceExchange
 internal import Synchronization
 
 /// `sluice run`: runs a program for each row of a query, or for each change.
@@ -185,7 +186,7 @@ private struct JobPrograms: Sendable {
             guard let line = String(validating: bytes, as: UTF8.self) else {
                 throw CommandError.failure("line \(index + 1) of the program's output is not UTF-8")
             }
-            do throws(CommandError) { requests.append(try parser.parse(line)) } catch {
+            do throws(WriteRequestError) { requests.append(try parser.parse(line)) } catch {
                 throw CommandError.failure("line \(index + 1) of the program's output: \(error.message)")
             }
         }

@@ -1,3 +1,5 @@
+internal import SluiceExchange
+
 /// Parses the arguments of a command.
 ///
 /// Options are long: `--name=value` or `--name value`. The second form is unambiguous, since an option either always or

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import SluiceExchange
 internal import SluiceModel
 
 /// Writes log lines to stderr.

@@ -1,3 +1,4 @@
+internal import SluiceExchange
 internal import SluiceModel
 
 /// Writes objects as CSV (RFC 4180, LF): a header with the property names, then one line for each object. Importing the

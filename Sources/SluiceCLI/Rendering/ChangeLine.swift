@@ -1,3 +1,4 @@
+internal import SluiceExchange
 internal import SluiceModel
 
 /// A change event as `--watch --format=jsonl` prints it: one line of JSON, in which all members are always present.

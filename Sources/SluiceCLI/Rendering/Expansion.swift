@@ -1,4 +1,5 @@
 internal import Sluice
+internal import SluiceExchange
 
 /// `--expand=a,b.c`: the links for which the targets are printed instead of their keys.
 struct Expansion: Hashable, Sendable {

@@ -1,3 +1,4 @@
+internal import SluiceExchange
 internal import SluiceModel
 
 /// Writes objects as JSON: `"@id"` first, then the properties that are here, in schema order.

@@ -1,3 +1,4 @@
+internal import SluiceExchange
 internal import SluiceJSON
 
 /// Prints the server's reports: as JSON, with one line for each element of an array, or as tables.

@@ -1,3 +1,4 @@
+internal import SluiceExchange
 internal import SluiceModel
 
 /// Formats rows as a table for people: aligned columns, numbers to the right, narrowed to the width of the terminal.

@@ -68,6 +68,9 @@ struct ServeCommand: Command {
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
         let url = "\(scheme)://\(host):\(port)"
         StandardOutput.shared.write(line: "listening on \(url)")
+        if configuration.isDevelopment || configuration.servesDashboard {
+            StandardOutput.shared.write(line: "dashboard at http\(url.dropFirst(2))/_/")
+        }
         let metricsFile = settings.metricsPath.map { path in
             MetricsFile(path: path, log: configuration.log) { await server.metricsText() }
         }

@@ -1,3 +1,4 @@
+internal import SluiceExchange
 internal import SluiceJSON
 internal import SluiceModel
 internal import SluiceServer

@@ -1,3 +1,5 @@
+internal import SluiceExchange
+
 /// A file of settings, with one on each line: `NAME = VALUE`. Names are those of the long options. Lines that are empty or
 /// begin with `#` say nothing, and neither does what follows a `#` after white space. A value in double quotes may have
 /// white space at its ends, and `#` anywhere.
@@ -32,7 +34,7 @@ struct ConfigurationFile: Sendable {
         let text = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             number += 1
-            if let control = line.unicodeScalars.first(where: { $0 != "\t" && DisplayText.isControl($0) }) {
+            if let control = line.unicodeScalars.first(where: { $0 != "\t" && $0.steersDisplay }) {
                 throw .usage(
                     "\(path):\(number): a line has no control characters, and this one has U+"
                         + String(control.value, radix: 16, uppercase: true))

@@ -38,11 +38,11 @@ struct ServeSettings: Sendable {
                 "drain", "TIME",
                 "how long to serve on after SIGTERM while /health/ready says 503, such as 10s", default: "0s"),
         ] + LoginOptions.options + QuotaOptions.options + JournalOptions.options + BackupOptions.options
-        + AuditOptions.options
+        + AuditOptions.options + WebOptions.options
 
     /// The settings that a running server takes over when it reads them again.
     static let changeable: Set<String> =
-        Set(["log-level", "log-domains", "tls-certificate", "tls-key", "rules", "drain"])
+        Set(["log-level", "log-domains", "tls-certificate", "tls-key", "rules", "drain", "allow-origin"])
         .union(QuotaOptions.options.map(\.name))
 
     /// The files with secrets.
@@ -88,6 +88,7 @@ struct ServeSettings: Sendable {
         default: throw .usage("--tls-certificate and --tls-key belong together")
         }
         try LoginOptions.apply(values, to: &configuration)
+        try WebOptions.apply(values, to: &configuration)
         try QuotaOptions.apply(values, to: &configuration.quotas)
         try BackupOptions.apply(values, to: &configuration)
         configuration.workerID = values.value("worker-id")

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SluiceExchange
 
 /// The places from which a command takes its settings. What the command line says counts, else what the environment says,
 /// else what the configuration file says, which `--config` or `SLUICE_CONFIG` names.

@@ -1,3 +1,5 @@
+internal import SluiceExchange
+
 /// Prepares text for a terminal: measures it, cuts it to a width, and escapes control characters.
 enum DisplayText {
     /// The number of columns that a text takes; East Asian wide characters and emoji take two.
@@ -37,23 +39,13 @@ enum DisplayText {
     /// The text with control characters escaped, so that data cannot steer the terminal or change the direction of
     /// neighbouring text.
     static func harmless(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { isControl($0) }) else { return text }
+        guard text.unicodeScalars.contains(where: { $0.steersDisplay }) else { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in
-            if isControl(scalar) {
+            if scalar.steersDisplay {
                 result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
             } else {
                 result.unicodeScalars.append(scalar)
             }
-        }
-    }
-
-    /// Whether a character controls a terminal or the direction of text, instead of being shown.
-    static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case ..<0x20, 0x7F...0x9F: true
-        // Marks, embeddings, overrides and isolates of direction (Unicode UAX #9), and line and paragraph separators.
-        case 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-        default: false
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import SluiceExchange
 internal import SluiceJSON
 package import SluiceModel
 

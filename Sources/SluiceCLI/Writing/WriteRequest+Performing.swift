@@ -1,4 +1,5 @@
 internal import Sluice
+internal import SluiceExchange
 
 extension WriteRequest {
     /// Does what a line says, in a transaction.

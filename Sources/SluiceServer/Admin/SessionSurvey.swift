@@ -8,7 +8,9 @@ struct SessionSurvey: Sendable {
     let now: @Sendable () -> Timestamp
 
     /// All sessions, the oldest first, each with its subscriptions. It waits for databases that are busy.
-    func sessions() async -> JSONText {
+    ///
+    /// - Parameter name: of which database; nil for all.
+    func sessions(ofDatabase name: String? = nil) async -> JSONText {
         var subscriptions: [SessionID: SubscriptionCounts] = [:]
         var versions: [String: UInt64] = [:]
         for worker in databases.workers {
@@ -17,7 +19,8 @@ struct SessionSurvey: Sendable {
             versions[worker.name] = answer.1
         }
         let open = connections.all.flatMap { peer in
-            peer.openSessions.map { (peer: peer, id: peer.id(of: $0.key), session: $0.value) }
+            peer.openSessions.filter { name == nil || $0.value.database == name }
+                .map { (peer: peer, id: peer.id(of: $0.key), session: $0.value) }
         }
         let ordered = open.sorted { ($0.session.openedAt, $0.id) < ($1.session.openedAt, $1.id) }
         return .array(
@@ -34,11 +37,13 @@ struct SessionSurvey: Sendable {
 
     /// Ends a session. Its client opens another one, unless its user was revoked.
     ///
-    /// - Parameter name: as ``sessions()`` calls it.
+    /// - Parameters:
+    ///   - name: as ``sessions(ofDatabase:)`` calls it.
+    ///   - database: of which database; nil for any.
     /// - Returns: false if there is none.
-    func end(_ name: String) -> Bool {
+    func end(_ name: String, ofDatabase database: String? = nil) -> Bool {
         guard let id = SessionID(name: name), let peer = connections[id.connection],
-            peer.openSessions[id.session] != nil
+            let session = peer.openSessions[id.session], database == nil || session.database == database
         else { return false }
         peer.perform { $0.endForOperator(id.session) }
         return true

@@ -8,6 +8,8 @@ struct OutgoingPages {
     fileprivate struct Parcel {
         let page: EncodedPage
         let isLast: Bool
+        /// Where the results of the page stand; nil for receivers that find that out themselves.
+        let places: [ServerMessage.Place]?
         var receivers: [ViewSubscription] = []
     }
 
@@ -16,6 +18,7 @@ struct OutgoingPages {
         var isLast: Bool
         var session: UInt64
         var subscription: UInt64
+        var isLight: Bool
     }
 
     private var parcels: [Parcel] = []
@@ -25,12 +28,19 @@ struct OutgoingPages {
     /// Whether there is a page for a subscription. The next one must then be sent after it.
     func has(_ subscription: ViewSubscription) -> Bool { receivers.contains(ObjectIdentifier(subscription)) }
 
-    mutating func add(_ page: EncodedPage, isLast: Bool, to subscription: ViewSubscription) {
+    /// - Parameter places: makes the places of the page's results, for receivers that are told them.
+    mutating func add(
+        _ page: EncodedPage, isLast: Bool, to subscription: ViewSubscription,
+        places: () throws -> [ServerMessage.Place]
+    ) rethrows {
+        let isLight = subscription.subscriber.isLight
         let key = Key(
             page: ObjectIdentifier(page), isLast: isLast, session: subscription.session.session,
-            subscription: subscription.id)
+            subscription: subscription.id, isLight: isLight)
         let position = positions[key] ?? parcels.count
-        if position == parcels.count { parcels.append(Parcel(page: page, isLast: isLast)) }
+        if position == parcels.count {
+            parcels.append(Parcel(page: page, isLast: isLast, places: isLight ? try places() : nil))
+        }
         positions[key] = position
         parcels[position].receivers.append(subscription)
         receivers.insert(ObjectIdentifier(subscription))
@@ -49,6 +59,9 @@ extension OutgoingPages.Parcel {
     fileprivate func frame(_ storage: any ServerStorage, now: Timestamp) -> DatabaseAction {
         let (session, subscription) = (receivers[0].session.session, receivers[0].id)
         var frame = FrameBuilder()
+        if let places {
+            frame.append(ServerMessage.places(.init(session: session, subscriptions: [subscription], rows: places)))
+        }
         frame.appendPage(
             session: session, subscriptions: [subscription], version: storage.version,
             progress: isLast ? 1 : page.progress,

@@ -210,7 +210,9 @@ final class PageSender {
             let page = receiver.page ?? EncodedPage(ViewBlock(), progress: 1)
             receiver.page = nil
             if outgoing.has(subscription) { frames += outgoing.takeFrames(storage, now: now) }
-            outgoing.add(page, isLast: isComplete, to: subscription)
+            try outgoing.add(page, isLast: isComplete, to: subscription) {
+                try page.places(subscription.view.live, in: storage, movesOthers: receiver.roundCount > 0)
+            }
             note(page, of: subscription)
             // A view that changes faster than its pages travel would otherwise never be complete.
         } while !isComplete && receiver.roundCount >= limits.settlingRoundMax
@@ -243,7 +245,7 @@ final class PageSender {
             pages = blocks.map { EncodedPage($0, progress: run.remaining.progress) }
         }
         if run.isComplete { complete(subscription, now: now) }
-        return frames(of: pages, for: subscription, run, now: now)
+        return try frames(of: pages, for: subscription, run, now: now)
     }
 
     /// Reads a page of differences, or begins to read it beside the writer.
@@ -296,12 +298,17 @@ final class PageSender {
     /// The frames of pages of a subscription's own, with the message that it is complete if these are its last.
     private func frames(
         of pages: [EncodedPage], for subscription: ViewSubscription, _ run: DifferenceRun, now: Timestamp
-    ) -> [DatabaseAction] {
+    ) throws -> [DatabaseAction] {
         let session = subscription.session.session
         let isComplete = run.isComplete
-        return pages.enumerated().compactMap { position, page in
+        return try pages.enumerated().compactMap { position, page in
             var frame = FrameBuilder()
             if !page.isEmpty {
+                if subscription.subscriber.isLight {
+                    let rows = try page.places(subscription.view.live, in: storage, movesOthers: true)
+                    frame.append(
+                        ServerMessage.places(.init(session: session, subscriptions: [subscription.id], rows: rows)))
+                }
                 frame.appendPage(
                     session: session, subscriptions: [subscription.id], version: storage.version,
                     progress: isComplete ? 1 : page.progress, kind: .resumed,

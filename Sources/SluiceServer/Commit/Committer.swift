@@ -59,6 +59,8 @@ final class Committer {
 
     var hasUploads: Bool { !uploads.isEmpty }
 
+    var uploadCount: Int { uploads.count }
+
     func add(_ upload: Upload) {
         uploads.append(upload)
         operationCount += upload.changeset.operationCount

@@ -27,6 +27,8 @@ package struct ConnectionProtocol: Sendable {
 
     private let limits: ServerLimits
     private let dataLimits: DataLimits
+    /// What this side knows.
+    private let offered: Features
     let login: any Login
     private var isGreeted = false
     /// What both sides know.
@@ -37,7 +39,11 @@ package struct ConnectionProtocol: Sendable {
     /// The server to which sessions are handed over, without a database; nil while this one serves them.
     private var otherServer: String?
 
-    package init(limits: ServerLimits, dataLimits: DataLimits = .standard, login: any Login) {
+    /// - Parameter offered: the features that this side names.
+    package init(
+        limits: ServerLimits, dataLimits: DataLimits = .standard, offered: Features = .all, login: any Login
+    ) {
+        self.offered = offered
         self.dataLimits = dataLimits
         self.limits = limits
         self.login = login
@@ -55,6 +61,13 @@ package struct ConnectionProtocol: Sendable {
         } catch {
             return violation("this frame cannot be read: \(error.message)")
         }
+        return receive(messages, byteCount: byteCount, now: now)
+    }
+
+    /// Handles messages from the peer that came in another form than frames.
+    ///
+    /// - Parameter byteCount: the approximate memory that they take.
+    package mutating func receive(_ messages: [ClientMessage], byteCount: Int, now: Timestamp) -> [Action] {
         let byteCountOfMessage = byteCount / max(1, messages.count)
         var actions: [Action] = []
         var pending: (session: UInt64, messages: [ClientMessage])?
@@ -79,7 +92,7 @@ package struct ConnectionProtocol: Sendable {
                 flush()
                 actions += renew(session, credentials)
             case .subscribe, .unsubscribe, .upload, .credit, .members, .reportRequest, .declare, .remove, .cached,
-                .deploy, .variables, .listen, .message, .job, .close:
+                .deploy, .variables, .listen, .message, .job, .write, .close:
                 let session = message.session
                 // Messages that were in flight when the server ended their session are dropped.
                 guard isGreeted else { return violation("the first message of a connection is hello") }
@@ -153,7 +166,7 @@ package struct ConnectionProtocol: Sendable {
                 "the client speaks protocol versions \(hello.versionMin) to \(hello.versionMax), the server \(own)")
         }
         isGreeted = true
-        features = hello.features.intersection(.all)
+        features = hello.features.intersection(offered)
         let reply = ServerMessage.HelloReply(
             version: version, features: features, time: now, limits: limits,
             agent: "sluice")

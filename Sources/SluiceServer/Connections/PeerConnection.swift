@@ -2,6 +2,7 @@ internal import Dispatch
 internal import SluiceAccess
 internal import SluiceModel
 internal import SluiceTransport
+internal import SluiceWire
 internal import Synchronization
 
 /// A connection with its sessions, whichever door it came through. Any thread may use it.
@@ -26,15 +27,33 @@ final class PeerConnection: Sendable {
     private let carryOut: @Sendable (ConnectionProtocol.Action, PeerConnection) -> Void
     private let state: Mutex<State>
     private let sent = Mutex(SentVersions())
+    /// What makes the JSON form of frames, for a connection that speaks it; nil for others.
+    private let form: JSONFormState?
+
+    private struct JSONForm {
+        var session: JSONSession
+        /// How many pages have left for the client without credit for more.
+        var unpaidPageCount: UInt64 = 0
+    }
+
+    private final class JSONFormState: Sendable {
+        let value: Mutex<JSONForm>
+
+        init(_ session: JSONSession) { value = Mutex(JSONForm(session: session)) }
+    }
+
+    /// While more bytes than this wait for a connection in the JSON form, no more pages come.
+    private static let paidByteCountMax = 1 << 20
     /// Where pauses end.
     private static let pausing = DispatchQueue(label: "sluice.pauses", qos: .utility)
 
     /// - Parameters:
+    ///   - session: makes the JSON form of frames; nil for a connection that is sent frames.
     ///   - place: is given back when the connection has ended.
     ///   - carryOut: does what the machine wants done, one action after the other.
     init(
         _ connection: any MessageConnection, _ login: LoginPeer, _ machine: ConnectionProtocol,
-        place: QuotaLedger.Place, log: LogSink?,
+        inJSON session: JSONSession? = nil, place: QuotaLedger.Place, log: LogSink?,
         audit: AuditTrail? = nil,
         carryOut: @escaping @Sendable (ConnectionProtocol.Action, PeerConnection) -> Void
     ) {
@@ -44,7 +63,11 @@ final class PeerConnection: Sendable {
         self.audit = audit
         self.carryOut = carryOut
         state = Mutex(State(machine: machine, place: place))
+        form = session.map { JSONFormState($0) }
     }
+
+    /// Whether the connection speaks the JSON form.
+    var speaksJSON: Bool { form != nil }
 
     var id: UInt64 { connection.id.rawValue }
     /// What the log calls the connection: the address of the peer.
@@ -55,8 +78,17 @@ final class PeerConnection: Sendable {
 
     /// Lets the machine handle something, and carries out what it wants done, in the order of the calls.
     func perform(_ body: (inout ConnectionProtocol) -> [ConnectionProtocol.Action]) {
+        enqueue(body)
+        carryOutActions()
+    }
+
+    /// Lets the machine handle something; what it wants done is done by ``carryOutActions()``.
+    private func enqueue(_ body: (inout ConnectionProtocol) -> [ConnectionProtocol.Action]) {
+        state.withLock { $0.actions += body(&$0.machine) }
+    }
+
+    private func carryOutActions() {
         var isOurs = state.withLock { state in
-            state.actions += body(&state.machine)
             guard !state.isCarryingOut, !state.actions.isEmpty else { return false }
             state.isCarryingOut = true
             return true
@@ -123,17 +155,75 @@ final class PeerConnection: Sendable {
 
     // MARK: What databases send
 
-    /// Sends a message of a database.
+    /// Sends a frame of a database.
     ///
-    /// - Parameter moment: of which turn it is.
-    func send(_ message: SharedBuffer, of moment: DatabaseMoment) {
-        connection.send(message)
+    /// - Parameters:
+    ///   - moment: of which turn it is.
+    ///   - now: the time for what the client is given credit for.
+    /// - Returns: how many bytes it takes.
+    @discardableResult
+    func send(_ frame: OutgoingFrame, of moment: DatabaseMoment, now: Timestamp) -> Int {
+        let byteCount = transmit(frame, now: now)
         let waitingByteCount = connection.queuedBytes
         sent.withLock { sent in
             sent.note(
-                byteCount: message.frameByteCount, of: moment.database, at: moment.version,
-                waitingByteCount: waitingByteCount)
+                byteCount: byteCount, of: moment.database, at: moment.version, waitingByteCount: waitingByteCount)
         }
+        return byteCount
+    }
+
+    /// Sends a frame as the connection is sent such.
+    ///
+    /// - Returns: how many bytes it takes on the wire.
+    @discardableResult
+    func transmit(_ frame: OutgoingFrame, now: Timestamp) -> Int {
+        guard let form else {
+            connection.send(frame.buffer)
+            return frame.buffer.frameByteCount
+        }
+        let byteCount = form.value.withLock { form in
+            let told = form.session.tell(frame.messages)
+            let texts = frame.texts(of: told, form.session)
+            for text in texts { connection.send(text) }
+            form.unpaidPageCount += UInt64(told.pageCount)
+            handle(told.steps, now: now)
+            pay(&form, now: now)
+            if let close = told.close { connection.close(code: close.code, reason: close.reason) }
+            return texts.reduce(0) { $0 + $1.frameByteCount }
+        }
+        carryOutActions()
+        return byteCount
+    }
+
+    // MARK: The JSON form
+
+    /// Handles a text message of a connection in the JSON form.
+    func receive(text: [UInt8], now: Timestamp) {
+        form?.value.withLock { form in handle(form.session.receive(text), now: now) }
+        carryOutActions()
+    }
+
+    private func handle(_ steps: [JSONSession.Step], now: Timestamp) {
+        for step in steps {
+            switch step {
+            case .handle(let message, let byteCount):
+                enqueue { $0.receive([message], byteCount: byteCount, now: now) }
+            case .reply(let text): connection.send(SharedBuffer(text: text))
+            }
+        }
+    }
+
+    /// Gives credit for the pages that have left, unless much waits.
+    func payForPages(now: Timestamp) {
+        form?.value.withLock { pay(&$0, now: now) }
+        carryOutActions()
+    }
+
+    private func pay(_ form: inout JSONForm, now: Timestamp) {
+        guard form.unpaidPageCount > 0, connection.queuedBytes <= Self.paidByteCountMax else { return }
+        let credit = ClientMessage.credit(session: JSONSession.number, pages: form.unpaidPageCount)
+        form.unpaidPageCount = 0
+        enqueue { $0.receive([credit], byteCount: 0, now: now) }
     }
 
     /// The version of a database of which everything has left for the client; nil if nothing waits.

@@ -29,6 +29,8 @@ final class WebSocketDoor: Sendable {
     private let metrics: (any ServerMetrics)?
     private let audit: AuditTrail?
     private let gate: DatabaseGate
+    /// Which web pages may connect.
+    private let origins: WebOrigins
     /// The server to which sessions are handed over; nil while this one serves them.
     private let otherServer = Mutex<String?>(nil)
 
@@ -36,7 +38,7 @@ final class WebSocketDoor: Sendable {
         _ connections: OpenConnections, _ logins: LoginChecks, _ ledger: QuotaLedger, _ router: SessionRouter,
         login: any Login, limits: ServerLimits, isBehindProxy: Bool, now: @escaping @Sendable () -> Timestamp,
         log: LogSink?, metrics: (any ServerMetrics)?, audit: AuditTrail? = nil,
-        gate: DatabaseGate
+        gate: DatabaseGate, origins: WebOrigins
     ) {
         self.connections = connections
         self.logins = logins
@@ -50,6 +52,7 @@ final class WebSocketDoor: Sendable {
         self.metrics = metrics
         self.audit = audit
         self.gate = gate
+        self.origins = origins
     }
 
     // MARK: Coming and going
@@ -57,11 +60,7 @@ final class WebSocketDoor: Sendable {
     var hooks: ServerHooks {
         ServerHooks(
             accept: { [self] request, connection in
-                // Only browsers send this header. No web page may use a server without the knowledge of the browser's
-                // user.
-                guard request.headers["Origin"] == nil else {
-                    return .reject(status: 403, text: "this server does not take connections from web pages")
-                }
+                if let refusal = origins.refusal(ofConnection: request) { return refusal }
                 let peer = loginPeer(request, connection)
                 guard let place = ledger.connect(from: peer.address) else {
                     metrics?.quotaReached(.connections)
@@ -70,13 +69,73 @@ final class WebSocketDoor: Sendable {
                 return .accept(
                     Visitor(
                         self,
-                        PeerConnection(
-                            connection, peer, ConnectionProtocol(limits: limits, login: login), place: place, log: log,
-                            audit: audit, carryOut: carryOut)))
+                        request.asksForJSON
+                            ? jsonConnection(connection, peer, request, place)
+                            : PeerConnection(
+                                connection, peer, ConnectionProtocol(limits: limits, login: login), place: place,
+                                log: log, audit: audit, carryOut: carryOut)))
             },
             didRefuse: { [log] peer, error in
                 log?(.info, "a connection was refused", [("peer", peer), ("reason", error.message)])
             })
+    }
+
+    /// A connection in the JSON form. Its one session is of the database that the path names.
+    private func jsonConnection(
+        _ connection: any MessageConnection, _ peer: LoginPeer, _ request: HTTPRequest, _ place: QuotaLedger.Place
+    ) -> PeerConnection {
+        let features: Features = [.aggregates, .jobs, .light]
+        var machine = ConnectionProtocol(limits: limits, offered: features, login: login)
+        // What the other side would say is known.
+        _ = machine.receive(
+            [.hello(.init(features: features, agent: HTTPRequest.jsonSubprotocol))], byteCount: 0, now: now())
+        let session = JSONSession(database: String(request.path.dropFirst()), now: now)
+        return PeerConnection(
+            connection, peer, machine, inJSON: session, place: place, log: log, audit: audit, carryOut: carryOut)
+    }
+
+    /// Serves one request of HTTP with a session of its own.
+    ///
+    /// - Parameters:
+    ///   - address: of whoever made the request.
+    ///   - options: of the session.
+    ///   - refuse: told where there is no session.
+    ///   - receive: takes messages of the server. It returns what to send, and whether the session is over.
+    ///   - didEnd: called once the session has ended, for whatever reason.
+    func serve(
+        _ request: HTTPRequest, from address: String, in database: String, options: ClientMessage.Open.Options,
+        refuse: (WebFailure) -> Void,
+        receive: @escaping @Sendable ([ServerMessage]) -> (send: [ClientMessage], isDone: Bool),
+        didEnd: @escaping @Sendable () -> Void
+    ) {
+        let connection = ExchangeConnection(from: address)
+        let login = loginPeer(request, connection)
+        guard let place = ledger.connect(from: login.address) else {
+            metrics?.quotaReached(.connections)
+            return refuse(WebFailure(429, .limitExceeded, ledger.connectionRefusal))
+        }
+        let features: Features = [.aggregates, .light]
+        let peer = PeerConnection(
+            connection, login, ConnectionProtocol(limits: limits, offered: features, login: self.login), place: place,
+            log: log, audit: audit, carryOut: carryOut)
+        let open = ClientMessage.Open(session: JSONSession.number, path: database, options: options, schema: Schema())
+        connection.begin(
+            { [self, weak peer] messages in
+                guard let peer else { return }
+                let (send, isDone) = receive(messages)
+                let byteCount = send.reduce(0) { $0 + $1.textByteCount }
+                if !send.isEmpty { peer.perform { $0.receive(send, byteCount: byteCount, now: now()) } }
+                if isDone { connection.abort() }
+            },
+            didEnd: { [self] in
+                closed(peer, nil)
+                didEnd()
+            })
+        opened(peer)
+        peer.perform {
+            $0.receive(
+                [.hello(.init(features: features, agent: "HTTP")), .open(open)], byteCount: 256, now: now())
+        }
     }
 
     private func loginPeer(_ request: HTTPRequest, _ connection: any MessageConnection) -> LoginPeer {
@@ -102,8 +161,14 @@ final class WebSocketDoor: Sendable {
         func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
             let time = door.now()
             door.metrics?.receivedFromClient(byteCount: message.count)
-            peer.perform { $0.receive(Array(message), now: time) }
+            guard peer.speaksJSON else { return peer.perform { $0.receive(Array(message), now: time) } }
+            guard String(validating: message, as: UTF8.self) != nil else {
+                return connection.close(code: .invalidPayload, reason: "the text is not UTF-8")
+            }
+            peer.receive(text: Array(message), now: time)
         }
+
+        func connectionDidDrain(_ connection: any MessageConnection) { peer.payForPages(now: door.now()) }
 
         func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
             door.closed(peer, error)
@@ -141,7 +206,7 @@ final class WebSocketDoor: Sendable {
         switch action {
         case .send(let frame):
             metrics?.sentToClient(byteCount: frame.count)
-            peer.connection.send(SharedBuffer(frame))
+            peer.transmit(OutgoingFrame(frame), now: now())
         case .authenticate(let session, let credentials, let isRenewal):
             check(credentials, of: session, isRenewal: isRenewal, peer)
         case .open(let session, let database, let open, let user, let byteCount):
@@ -172,7 +237,7 @@ final class WebSocketDoor: Sendable {
             log?(.info, "closing a connection", [("peer", peer.name), ("reason", reason)])
             // What waits was meant for the user that is no longer to get it.
             guard peer.connection.queuedBytes == 0 else { return peer.connection.abort() }
-            peer.connection.send(SharedBuffer(frame))
+            peer.transmit(OutgoingFrame(frame), now: now())
             peer.connection.close(code: .policyViolation, reason: reason)
         case .close(let reason):
             log?(.info, "closing a connection", [("peer", peer.name), ("reason", reason)])
@@ -201,7 +266,7 @@ final class WebSocketDoor: Sendable {
         let failure = ServerMessage.Failure(
             session: session, code: .unknownDatabase, message: message, action: isPassing ? .retry : .stop,
             retryAfter: isPassing ? 1_000 : 0)
-        peer.connection.send(SharedBuffer(Frame.encode(ServerMessage.error(failure))))
+        peer.transmit(OutgoingFrame(Frame.encode(ServerMessage.error(failure))), now: now())
     }
 
     private func refuse(_ session: UInt64, of peer: PeerConnection) {
@@ -210,6 +275,17 @@ final class WebSocketDoor: Sendable {
         peer.forget(session)
         let failure = ServerMessage.Failure(
             session: session, code: .limitExceeded, message: ledger.sessionRefusal, action: .retry, retryAfter: 60_000)
-        peer.connection.send(SharedBuffer(Frame.encode(ServerMessage.error(failure))))
+        peer.transmit(OutgoingFrame(Frame.encode(ServerMessage.error(failure))), now: now())
+    }
+}
+
+extension ClientMessage {
+    /// The memory that a message takes beside its own, about, in bytes.
+    fileprivate var textByteCount: Int {
+        switch self {
+        case .write(let write): write.operations.utf8.count
+        case .subscribe(let subscribe): subscribe.query.utf8.count
+        default: 0
+        }
     }
 }

@@ -32,6 +32,7 @@ extension DatabaseEngine {
     @discardableResult
     func commit(now: Timestamp, isPressing: Bool = false) -> Committer.Outcome? {
         let outcome = committer.commit(now: now, isPressing: isPressing, following: publishFollowed)
+        uncommittedWrites = UncommittedWrites()
         settle(outcome)
         return outcome
     }
@@ -230,7 +231,7 @@ extension DatabaseEngine {
     }
 
     private func send(_ digest: ObjectID, of view: SharedView) {
-        for subscription in view.subscriptions where subscription.isComplete {
+        for subscription in view.subscriptions where subscription.isComplete && !subscription.subscriber.isLight {
             let check = ServerMessage.DigestCheck(
                 session: subscription.session.session, subscription: subscription.id,
                 version: database.storage.version, digest: digest)

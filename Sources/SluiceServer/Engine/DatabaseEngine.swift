@@ -52,6 +52,8 @@ package final class DatabaseEngine {
     /// Whether the journal may have more than was applied.
     var isBehind = false
     var encodedBlockCount: UInt64 = 0
+    /// What of the gathered uploads came as JSON.
+    var uncommittedWrites = UncommittedWrites()
     var sentDigestCount: UInt64 = 0
 
     /// - Parameters:
@@ -88,6 +90,9 @@ package final class DatabaseEngine {
         database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
         database.catchUp = { [unowned self] in try committer.catchUp(publishFollowed) }
     }
+
+    /// A random number.
+    func drawRandom() -> UInt64 { random() }
 
     // MARK: Events
 
@@ -204,6 +209,10 @@ package final class DatabaseEngine {
                 guarding(id) { try upload(changesets, from: session, now: now) }
                 continue
             }
+            if case .write(let write) = message {
+                guarding(id) { try self.write(write, from: session, subscriber, now: now) }
+                continue
+            }
             // What was resumed so far belongs to the state before the uploads, or before time moves.
             let timed = timedQuery(of: message)
             if committer.hasUploads || timed != nil { output.send(resumed.take(), to: id) }
@@ -245,6 +254,8 @@ package final class DatabaseEngine {
         case .credit(_, let pages):
             subscriber.addCredit(pages, atMost: database.limits.server.pageCreditMax)
         case .members(let members): try working { try lifecycle.content.compare(members, by: subscriber, &$0) }
+        case .reportRequest(let request) where request.topic.isOfServer && subscriber.access.has(.reports):
+            output.append([.consult(request, of: id)])
         case .reportRequest(let request):
             output.send([try answer(request, session, subscriber)], to: id)
         case .close:
@@ -260,7 +271,7 @@ package final class DatabaseEngine {
         case .listen(let request): output.send([listen(request, by: session)], to: id)
         case .message(let message): output.send([pass(message, of: session, now: now)], to: id)
         case .job(let call): try answer(call, session, subscriber, now: now)
-        case .hello, .open, .authenticate, .upload:
+        case .hello, .open, .authenticate, .upload, .write:
             throw SessionEnd(.protocolViolation, "this message does not belong in an open session", action: .stop)
         }
     }

@@ -30,7 +30,10 @@ final class Exposition: Sendable {
     }
 
     /// The numbers in Prometheus' text format, version 0.0.4.
-    func text() async -> String {
+    func text() async -> String { await families().map(\.text).joined() }
+
+    /// The numbers.
+    func families() async -> [MetricFamily] {
         var reading = ServerReading()
         reading.databases = await databases.sample(within: Self.patience)
         reading.health = readiness.health
@@ -49,6 +52,6 @@ final class Exposition: Sendable {
             reading.databaseByteCount += ServerReading.byteCount(ofFile: path)
             reading.walByteCount += ServerReading.byteCount(ofFile: path + "-wal")
         }
-        return ServerFamilies.make(reading).map(\.text).joined()
+        return ServerFamilies.make(reading)
     }
 }

@@ -186,6 +186,7 @@ extension Changeset {
 extension ClientMessage {
     /// How many operations the message uploads.
     var operationCount: Int {
+        if case .write(let write) = self { return write.operationCount }
         guard case .upload(_, let changesets) = self else { return 0 }
         return changesets.reduce(0) { $0 + $1.operationCount }
     }

@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
@@ -7,11 +8,25 @@ final class EncodedPage {
     let block: SharedBlock
     let isEmpty: Bool
     let progress: Double
+    /// Where the results of the page stand, once a receiver was told.
+    private var knownPlaces: [ServerMessage.Place]?
 
     init(_ content: ViewBlock, progress: Double) {
         block = SharedBlock(content)
         isEmpty = content.isEmpty
         self.progress = progress
+    }
+
+    /// Where the results of the page stand.
+    ///
+    /// - Parameter movesOthers: whether receivers may have results already that what the page brings has moved.
+    /// - Complexity: O(rows), and O(1) from the second call on where the places depend on the rows alone.
+    func places(_ live: LiveView, in storage: any ServerStorage, movesOthers: Bool) throws -> [ServerMessage.Place] {
+        if isEmpty { return [] }
+        if let knownPlaces { return knownPlaces }
+        let places = try ResultPlaces(live: live, storage: storage).rows(of: block.content(), movesOthers: movesOthers)
+        if !live.placesByLinks { knownPlaces = places }
+        return places
     }
 }
 

@@ -50,6 +50,14 @@ struct CommitFrames {
             var frame = FrameBuilder()
             if isLast { for rejection in rejections { frame.append(rejection) } }
             if isLast { for message in contexts[id]?.messages ?? [] { frame.append(message) } }
+            if isLast {
+                for block in blocks {
+                    guard let places = block.parts.places else { continue }
+                    frame.append(
+                        ServerMessage.places(
+                            .init(session: id.session, subscriptions: block.subscriptions, rows: places)))
+                }
+            }
             frame.appendCommit(header, blocks: parts, figures: isLast ? figures : [])
             frames.append(frame.finish())
         }

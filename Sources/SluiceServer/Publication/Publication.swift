@@ -29,12 +29,23 @@ struct Publication {
     /// Adds the change of a view for those of its subscriptions that are complete.
     mutating func add(_ delta: ViewDelta, of view: SharedView) throws {
         let receivers = view.receivers
+        guard view.lightCount > 0 else { return try add(delta, of: view, for: receivers) }
+        try add(delta, of: view, for: receivers.filter { !$0.isLight })
+        try add(delta, of: view, for: receivers.filter(\.isLight), areLight: true)
+    }
+
+    /// - Parameter areLight: whether the receivers keep no store, and so are told places and whole lists.
+    private mutating func add(
+        _ delta: ViewDelta, of view: SharedView, for receivers: [ChangeReceiver], areLight: Bool = false
+    ) throws {
         guard !receivers.isEmpty else { return }
+        let places = areLight ? try ResultPlaces(live: view.live, storage: database.storage).rows(of: delta) : nil
         let audiences =
             veil?.audiences(of: receivers, for: delta.authors) ?? [.init(unnamed: [], receivers: receivers)]
         for audience in audiences {
-            let encoded = try encode(
-                delta, in: view.query.context, isSteady: view.live.includesAllAlike, unnamed: audience.unnamed)
+            let isSteady = !areLight && view.live.includesAllAlike
+            var encoded = try encode(delta, in: view.query.context, isSteady: isSteady, unnamed: audience.unnamed)
+            if let places { encoded = EncodedParts(encoded, places: places) }
             concerned.add(encoded, for: audience.receivers)
             view.cost.noteSent(byteCount: encoded.byteCount * audience.receivers.count)
         }
@@ -44,9 +55,14 @@ struct Publication {
     ///
     /// - Parameter context: what the subscription's reader may read after the commit.
     mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription, in context: ReadContext) throws {
-        let isSteady = context.isEverything && subscription.view.live.includesAllAlike
+        let isLight = subscription.subscriber.isLight
+        let isSteady = !isLight && context.isEverything && subscription.view.live.includesAllAlike
         let unnamed = veil?.unnamed(of: delta.authors, to: subscription.session) ?? []
-        let encoded = try encode(delta, in: context, isSteady: isSteady, unnamed: unnamed)
+        var encoded = try encode(delta, in: context, isSteady: isSteady, unnamed: unnamed)
+        if isLight {
+            let places = ResultPlaces(live: subscription.view.live, storage: database.storage)
+            encoded = EncodedParts(encoded, places: try places.rows(of: delta))
+        }
         concerned.add(encoded, for: [ChangeReceiver(subscription)])
         subscription.view.cost.noteSent(byteCount: encoded.byteCount)
     }
@@ -216,12 +232,23 @@ final class EncodedParts {
     let figures: [Value]?
     /// What the blocks add to frames, in bytes.
     let byteCount: Int
+    /// Where the results among the rows stand; nil for receivers that find that out themselves.
+    let places: [ServerMessage.Place]?
 
     /// - Parameter blocks: the blocks with their approximate sizes before compression.
     init(_ blocks: [(block: SharedBlock, size: Int)], figures: [Value]? = nil) {
         self.blocks = blocks
         self.figures = figures
+        places = nil
         byteCount = blocks.reduce(0) { $0 + $1.block.size }
+    }
+
+    /// The same parts with places, for receivers that are told them.
+    init(_ parts: EncodedParts, places: [ServerMessage.Place]) {
+        blocks = parts.blocks
+        figures = parts.figures
+        byteCount = parts.byteCount
+        self.places = places
     }
 }
 

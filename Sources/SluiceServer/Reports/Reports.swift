@@ -35,6 +35,14 @@ struct Reports {
             case .schema: json = try schemaReport()
             case .top: json = try top(facts())
             case .explain: return try explain(request, as: access)
+            case .consumers: json = try JobReports(database: database).consumers()
+            case .queues: json = try JobReports(database: database).queues()
+            case .dead:
+                guard let letters = try JobReports(database: database).dead(request.argument) else {
+                    return request.failure(
+                        .invalidQuery, "the argument is {\"queue\":NAME} or {\"consumer\":NAME}")
+                }
+                json = letters
             default:
                 return request.failure(.unknownReport, "this server has no report \(request.topic.rawValue)")
             }

@@ -51,7 +51,8 @@ final class Resumer {
             resumed.add(try messages(subscription, content: ViewBlock(), now: now), byteCount: 0)
             return true
         }
-        guard canCompare(resume, by: subscription.subscriber) else { return false }
+        // A client that keeps no store lists nothing.
+        guard !subscription.subscriber.isLight, canCompare(resume, by: subscription.subscriber) else { return false }
         starts[.compared] += 1
         subscription.become(
             .listing(Comparison(announcedCount: Int(resume.memberCount), isAnnounced: isAnnounced)))
@@ -77,6 +78,10 @@ final class Resumer {
         let page = ServerMessage.Page(
             session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, kind: .resumed,
             content: content)
-        return [.page(page), .complete(complete)]
+        guard subscription.subscriber.isLight else { return [.page(page), .complete(complete)] }
+        let places = ServerMessage.Places(
+            session: session, subscriptions: [subscription.id],
+            rows: try ResultPlaces(live: subscription.view.live, storage: storage).rows(of: content, movesOthers: true))
+        return [.places(places), .page(page), .complete(complete)]
     }
 }

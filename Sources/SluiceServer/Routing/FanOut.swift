@@ -1,5 +1,5 @@
 internal import SluiceModel
-internal import SluiceTransport
+internal import SluiceWire
 
 /// Sends the connections what databases want sent, and ends their sessions.
 struct FanOut: Sendable {
@@ -10,38 +10,42 @@ struct FanOut: Sendable {
     let now: @Sendable () -> Timestamp
     let log: LogSink?
     let metrics: (any ServerMetrics)?
+    let reports: ServerReports
 
     /// With more bytes waiting for a connection, messages that may be lost are not added.
     private static let offerQueueMax = 1 << 20
 
     /// - Parameter moment: the turn that wants it.
     func carryOut(_ actions: [DatabaseAction], of moment: DatabaseMoment) {
+        let time = now()
         for action in actions {
             switch action {
             case .send(let frame, let id):
-                if let peer = connections[id] { send(SharedBuffer(frame), to: peer, moment) }
+                if let peer = connections[id] { send(OutgoingFrame(frame), to: peer, moment, now: time) }
             case .broadcast(let frame, let ids):
-                let buffer = SharedBuffer(frame)
-                for peer in connections[ids] { send(buffer, to: peer, moment) }
+                let frame = OutgoingFrame(frame)
+                for peer in connections[ids] { send(frame, to: peer, moment, now: time) }
             case .offer(let frame, let ids):
-                let buffer = SharedBuffer(frame)
+                let frame = OutgoingFrame(frame)
                 for peer in connections[ids] where peer.connection.queuedBytes <= Self.offerQueueMax {
-                    peer.send(buffer, of: moment)
+                    peer.send(frame, of: moment, now: time)
                 }
+            case .consult(let request, let id):
+                if let peer = connections[id.connection] { reports.answer(request, of: moment.database, to: peer) }
             case .end(let id, let reason):
                 connections[id.connection]?.end(id.session, because: SessionEnding(reason), now: now())
             }
         }
     }
 
-    private func send(_ buffer: SharedBuffer, to peer: PeerConnection, _ moment: DatabaseMoment) {
-        guard peer.connection.queuedBytes + buffer.count <= queueMax(of: peer) else {
+    private func send(_ frame: OutgoingFrame, to peer: PeerConnection, _ moment: DatabaseMoment, now: Timestamp) {
+        guard peer.connection.queuedBytes + frame.byteCount <= queueMax(of: peer) else {
             metrics?.slowClientClosed()
             log?(.warning, "a connection is too slow and is closed", [("peer", peer.name)])
             return peer.connection.abort()
         }
-        metrics?.sentToClient(byteCount: buffer.count)
-        peer.send(buffer, of: moment)
+        metrics?.sentToClient(byteCount: frame.byteCount)
+        peer.send(frame, of: moment, now: now)
     }
 
     /// The bytes that may wait for a connection; of several sessions on it the smallest share counts.

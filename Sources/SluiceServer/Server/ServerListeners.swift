@@ -23,6 +23,7 @@ struct ServerListeners: Sendable {
         var options = WebSocketServerOptions()
         options.connectionCountMax = configuration.connectionCountMax
         options.awaitsAdmission = true
+        options.connection.subprotocols.append(HTTPRequest.jsonSubprotocol)
         options.connection.openTimeout = configuration.loginTimeout
         options.pendingConnectionCountMax = configuration.pendingConnectionCountMax
         options.pendingConnectionCountMaxPerAddress = configuration.pendingConnectionCountMaxPerAddress

@@ -27,6 +27,7 @@ public final class SyncServer: Sendable {
     /// Gives duties to tasks of this process.
     package let duties: DutyDesk
     private let door: WebSocketDoor
+    private let origins: WebOrigins
     private let readiness: Readiness
     private let exposition: Exposition
     /// Makes backups and archives journals; nil if the configuration asks for neither.
@@ -55,6 +56,9 @@ public final class SyncServer: Sendable {
         }
         let meter = ServerMeter()
         configuration.metrics = configuration.metrics.map { ServerMetricsGroup([meter, $0]) } ?? meter
+        let showsDashboard = configuration.isDevelopment || configuration.servesDashboard
+        let ring = LogRing(now: configuration.now)
+        if showsDashboard { configuration.log = ring.keeping(configuration.log) }
         self.configuration = configuration
         var limits = DatabaseLimits()
         limits.apply(configuration.quotas)
@@ -78,9 +82,10 @@ public final class SyncServer: Sendable {
             AuditTrail($0, now: configuration.now, schedule: configuration.schedule)
         }
         self.audit = audit
+        let reports = ServerReports()
         let fanOut = FanOut(
             connections: connections, ledger: ledger, queueByteCountMax: configuration.queueByteCountMax,
-            now: configuration.now, log: log, metrics: configuration.metrics)
+            now: configuration.now, log: log, metrics: configuration.metrics, reports: reports)
         databases = try DatabaseDirectory(
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
             uptime: configuration.uptime, replicas: configuration.replicas,
@@ -111,10 +116,22 @@ public final class SyncServer: Sendable {
         logins = LoginChecks(
             login, of: LoginChecks.Subjects(connections), now: configuration.now,
             log: configuration.log?.about(.login), metrics: configuration.metrics, audit: audit)
+        origins = WebOrigins(
+            host: configuration.host, usesTLS: configuration.certificate != nil || configuration.isBehindTLSProxy,
+            allowed: configuration.allowedOrigins)
         door = WebSocketDoor(
             connections, logins, ledger, SessionRouter(databases), login: login, limits: limits.server,
             isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now, log: log,
-            metrics: configuration.metrics, audit: audit, gate: gate)
+            metrics: configuration.metrics, audit: audit, gate: gate, origins: origins)
+        reports.begin(
+            .init(
+                sessions: SessionSurvey(connections: connections, databases: databases, now: configuration.now),
+                names: { [databases, folder = configuration.dataFolder] in
+                    folder.map { DataFolder.databaseNames($0).filter(DatabaseName.isValid) }
+                        ?? databases.workers.map(\.name).sorted()
+                },
+                health: { [readiness] in readiness.health }, metrics: { [exposition] in await exposition.families() },
+                log: ring, tellsAll: configuration.isDevelopment, now: configuration.now))
         if let server = configuration.handsOverTo { try handOver(to: server) }
     }
 
@@ -182,6 +199,9 @@ public final class SyncServer: Sendable {
     private var hooks: ServerHooks {
         var routes = WebRoutes()
         HealthPages(health: { [readiness] in readiness.health }).add(to: &routes)
+        DatabasePages(door: door, origins: origins, limits: limits.server).add(to: &routes)
+        StaticPages(origins: origins, servesDashboard: configuration.isDevelopment || configuration.servesDashboard)
+            .add(to: &routes)
         var hooks = door.hooks
         hooks.route = { [routes] request in routes.route(request) }
         return hooks
@@ -307,6 +327,7 @@ public final class SyncServer: Sendable {
         let rules = try LoginSetup.rules(configuration)
         if let certificate = configuration.certificate { try show(certificate) }
         ledger.quotas = configuration.quotas
+        origins.allow(configuration.allowedOrigins)
         databases.change(rules == self.rules.withLock { $0 } ? nil : rules, configuration.quotas)
         if let rules { self.rules.withLock { $0 = rules } }
     }

@@ -59,6 +59,9 @@ final class ServerSession {
         uploads = next
     }
 
+    /// Whether a transaction of the client was taken in before.
+    func hasReceived(_ sequence: UInt64) -> Bool { sequence <= receivedSequence }
+
     /// Takes a transaction of the client in.
     ///
     /// - Throws: ``SessionEnd`` when an earlier one is missing, or when the session is one that only reads.

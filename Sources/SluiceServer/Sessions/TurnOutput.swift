@@ -1,4 +1,4 @@
-internal import SluiceWire
+package import SluiceWire
 
 /// What a database wants done.
 package enum DatabaseAction: Sendable {
@@ -10,6 +10,8 @@ package enum DatabaseAction: Sendable {
     case offer([UInt8], to: [UInt64])
     /// Removes the session: nothing more will be sent to it. The reason is for the log.
     case end(SessionID, reason: String)
+    /// Has the server answer a request for a report of a session that may ask for it.
+    case consult(ClientMessage.ReportRequest, of: SessionID)
 }
 
 /// Gathers what parts of the engine want done, in order: what is to be sent, and the sessions that cannot go on.

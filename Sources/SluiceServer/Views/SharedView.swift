@@ -30,6 +30,9 @@ final class SharedView {
 
     private var knownDigest: KnownDigest?
 
+    /// How many of its subscribers keep no store, see ``Features/light``.
+    private(set) var lightCount: UInt32 = 0
+
     /// What the view has cost, for those who look for costly queries.
     var cost = ViewCost()
     /// How many times the view's content has changed.
@@ -86,6 +89,7 @@ final class SharedView {
 
     func add(_ subscription: ViewSubscription) {
         change { list in
+            if subscription.subscriber.isLight { lightCount += 1 }
             subscription.place = UInt32(list.count)
             list.append(subscription)
         }
@@ -96,6 +100,7 @@ final class SharedView {
         change { list in
             let place = Int(subscription.place)
             guard place < list.count, list[place] === subscription else { return }
+            if subscription.subscriber.isLight { lightCount -= 1 }
             let last = list.removeLast()
             guard last !== subscription else { return }
             last.place = subscription.place
@@ -104,7 +109,10 @@ final class SharedView {
     }
 
     /// Removes all subscriptions, which refer to their view.
-    func forgetSubscriptions() { subscribers = .none }
+    func forgetSubscriptions() {
+        subscribers = .none
+        lightCount = 0
+    }
 
     /// Changes the list in place.
     private func change(_ body: (inout [ViewSubscription]) -> Void) {

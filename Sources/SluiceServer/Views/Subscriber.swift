@@ -8,6 +8,8 @@ final class Subscriber {
     let holder: Holder
     /// What both sides of its connection know.
     let features: Features
+    /// Whether the client keeps no store, see ``Features/light``.
+    var isLight: Bool { features.contains(.light) }
     /// What the subscriber may read and do now.
     var access: AccessBinding
     var subscriptions = SubscriptionList()

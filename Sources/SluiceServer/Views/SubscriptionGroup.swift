@@ -2,10 +2,13 @@
 struct ChangeReceiver {
     let session: SessionID
     let subscription: UInt64
+    /// Whether the client keeps no store, see ``Features/light``.
+    let isLight: Bool
 
     init(_ subscription: ViewSubscription) {
         session = subscription.session
         self.subscription = subscription.id
+        isLight = subscription.subscriber.isLight
     }
 }
 

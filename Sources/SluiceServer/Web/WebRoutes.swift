@@ -11,6 +11,8 @@ struct WebRoutes: Sendable {
     }
 
     private var paths: [String: [String: Entry]] = [:]
+    /// The last parts of paths such as `/DATABASE/query`, of which the first part is any name of a database.
+    private var ofDatabases: [String: [String: Entry]] = [:]
 
     /// Adds an answer.
     ///
@@ -25,9 +27,31 @@ struct WebRoutes: Sendable {
         paths[path, default: [:]][method] = Entry(bodyByteCountMax: bodyByteCountMax, answer: answer)
     }
 
+    /// Adds an answer of each database.
+    ///
+    /// - Parameters:
+    ///   - name: the part of the path after the database's name.
+    ///   - bodyByteCountMax: the longest body that is read.
+    ///   - answer: as for ``add(_:_:bodyByteCountMax:_:)``; it is also given the database's name.
+    mutating func add(
+        _ method: String, ofDatabases name: String, bodyByteCountMax: Int = 0,
+        _ answer: @escaping @Sendable (HTTPExchange, _ database: String) -> Void
+    ) {
+        ofDatabases[name, default: [:]][method] = Entry(bodyByteCountMax: bodyByteCountMax) { exchange in
+            answer(exchange, String(exchange.request.path.split(separator: "/").first ?? ""))
+        }
+    }
+
+    private func methods(_ path: String) -> [String: Entry]? {
+        if let methods = paths[path] { return methods }
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].isEmpty, DatabaseName.isValid(String(parts[1])) else { return nil }
+        return ofDatabases[String(parts[2])]
+    }
+
     /// Says what to do with a request.
     func route(_ request: HTTPRequest) -> HTTPRoute {
-        guard let methods = paths[request.path] else { return .notFound }
+        guard let methods = methods(request.path) else { return .notFound }
         guard let entry = methods[request.method == "HEAD" ? "GET" : request.method] else {
             let allowed = methods.keys.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }.sorted()
             var response = HTTPResponse(

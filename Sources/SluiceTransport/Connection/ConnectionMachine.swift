@@ -245,6 +245,9 @@ extension ConnectionMachine {
         input.unread = UnsafeMutableRawBufferPointer(rebasing: input.unread[count...])
     }
 
+    /// Takes text messages in place of binary ones.
+    mutating func takeText() { decoder.messageOpcode = .text }
+
     /// The owner of the server accepts the connection.
     mutating func accept() -> Action {
         state = .open

@@ -1,4 +1,4 @@
-/// A connection that transports whole binary messages in order, both ways.
+/// A connection that transports whole messages in order, all of them binary or all of them text, both ways.
 ///
 /// Every member may be used on any thread. Calls return at once; their effects reach the delegate later.
 package protocol MessageConnection: AnyObject, Sendable {
@@ -70,6 +70,12 @@ extension MessageConnection {
 
     /// Resumes receiving after ``PauseReason/backlog``.
     package func resumeReceiving() { resumeReceiving(after: .backlog) }
+}
+
+/// Numbers for connections of other kinds than sockets.
+package enum ConnectionNumbers {
+    /// A number that no other connection of this process has.
+    package static func next() -> ConnectionID { ConnectionID(rawValue: WebSocketConnection.nextID()) }
 }
 
 /// The identity of a connection, unique in this process.

@@ -50,6 +50,7 @@ extension WebSocketConnection {
         case .accept(let delegate):
             self.delegate = delegate
             enqueue(SharedBuffer(ServerHandshake.response(to: request, subprotocol: subprotocol)))
+            if subprotocol.map(WebSocketOptions.textSubprotocols.contains) ?? false { machine.takeText() }
             perform(machine.accept())
         case .reject(let status, let text):
             perform(machine.refuse(HTTPResponse(status: status, text: text), nil))
@@ -70,7 +71,7 @@ extension WebSocketConnection {
         guard case .server(let acceptor) = role, let answer else { return }
         self.answer = nil
         if let response = acceptor.beginAnswer(on: self) { return perform(machine.refuse(response, nil)) }
-        let exchange = HTTPExchange(request, body: body, to: self)
+        let exchange = HTTPExchange(request, body: body, to: self, from: peerDescription)
         self.exchange = exchange
         answer(exchange)
     }

@@ -73,7 +73,7 @@ extension SendQueue {
     mutating func append(_ message: SharedBuffer, as role: ConnectionRole) {
         switch role {
         case .server: appendFrame(message)
-        case .client: append(FrameEncoder.frame(.binary, payload: message.bytes, maskKey: role.nextMask))
+        case .client: append(FrameEncoder.frame(message.opcode, payload: message.bytes, maskKey: role.nextMask))
         }
     }
 }

@@ -52,6 +52,11 @@ final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Send
         orders = OwnerOrders(lowWaterByteCount: options.lowWaterByteCount)
         machine = ConnectionMachine(
             side: role.side, state: state, messageByteCountMax: options.messageByteCountMax, peer: peer)
+        if case .client = role, options.subprotocols.allSatisfy(WebSocketOptions.textSubprotocols.contains),
+            !options.subprotocols.isEmpty
+        {
+            machine.takeText()
+        }
     }
 
     /// A number for a new connection, unique among the socket and loopback connections of this process.

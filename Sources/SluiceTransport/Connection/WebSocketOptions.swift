@@ -17,6 +17,9 @@ package struct WebSocketOptions: Hashable, Sendable {
     /// The supported subprotocols, in order of preference. If there are any, both sides must agree on one.
     package var subprotocols = ["sluice.1"]
 
+    /// Those subprotocols whose messages are text; the messages of all others are binary.
+    package static let textSubprotocols: Set<String> = ["sluice.json.1"]
+
     /// - Parameter openTimeout: by default 120 s.
     package init(openTimeout: Duration = .seconds(120)) { self.openTimeout = openTimeout }
 }

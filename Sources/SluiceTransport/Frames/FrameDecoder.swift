@@ -23,6 +23,9 @@ package struct FrameDecoder: ~Copyable {
     private let side: Side
     private let messageByteCountMax: Int
 
+    /// What the messages are: binary, or text. Those of the other kind are refused.
+    package var messageOpcode = Opcode.binary
+
     private var headerBytes: (UInt64, UInt64) = (0, 0)
     private var headerCount = 0
     private var frame: FrameHeader?
@@ -144,9 +147,11 @@ extension FrameDecoder {
             throw .violation(.protocolError, "a continuation frame without a message to continue")
         case .text where isFragmented, .binary where isFragmented:
             throw .violation(.protocolError, "a new message inside a fragmented one")
-        case .text:
+        case .text where messageOpcode != .text:
             throw .violation(.unsupportedData, "text messages are not understood: this protocol is binary")
-        case .binary, .continuation:
+        case .binary where messageOpcode != .binary:
+            throw .violation(.unsupportedData, "binary messages are not understood: this protocol is text")
+        case .text, .binary, .continuation:
             guard header.payloadByteCount <= messageByteCountMax - message.count else {
                 throw .violation(
                     .messageTooBig, "a message of more than \(messageByteCountMax) bytes, the limit here")
@@ -166,7 +171,8 @@ extension FrameDecoder {
     private mutating func takeWhole(
         _ header: FrameHeader, _ input: inout UnsafeMutableRawBufferPointer
     ) -> UnsafeRawBufferPointer? {
-        guard header.isFinal, header.opcode == .binary, remaining == header.payloadByteCount, input.count >= remaining
+        guard header.isFinal, header.opcode == messageOpcode, remaining == header.payloadByteCount,
+            input.count >= remaining
         else { return nil }
         let payload = UnsafeMutableRawBufferPointer(rebasing: input[..<remaining])
         unmask(header, payload)

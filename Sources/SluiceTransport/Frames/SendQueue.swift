@@ -15,7 +15,7 @@ struct SendQueue {
     /// Appends the payload of a buffer.
     mutating func append(_ buffer: SharedBuffer) { append(buffer, buffer.bytes) }
 
-    /// Appends a buffer as one unmasked binary frame.
+    /// Appends a buffer as one unmasked frame.
     mutating func appendFrame(_ buffer: SharedBuffer) { append(buffer, buffer.frame) }
 
     private mutating func append(_ owner: SharedBuffer, _ bytes: UnsafeRawBufferPointer) {

@@ -8,21 +8,26 @@ package final class SharedBuffer: @unchecked Sendable {  // Nothing changes afte
     private let frameOffset: Int
     /// The length of the message in bytes.
     package let count: Int
+    /// What kind of message it is: binary, or text in UTF-8.
+    let opcode: Opcode
 
     /// Makes a message in place.
     ///
     /// - Parameters:
     ///   - count: the length in bytes.
+    ///   - opcode: binary or text.
     ///   - body: fills all of the memory given to it, which is not zeroed.
     package init<Failure: Error>(
-        count: Int, initializingWith body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
+        count: Int, opcode: Opcode = .binary,
+        initializingWith body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
         let headroom = FrameEncoder.unmaskedHeaderByteCountMax
         storage = .allocate(byteCount: headroom + count, alignment: 16)
         self.count = count
+        self.opcode = opcode
         frameOffset = headroom - FrameEncoder.headerByteCount(payloadByteCount: count, isMasked: false)
         FrameEncoder.writeHeader(
-            FrameHeader(isFinal: true, opcode: .binary, maskKey: nil, payloadByteCount: count),
+            FrameHeader(isFinal: true, opcode: opcode, maskKey: nil, payloadByteCount: count),
             to: storage + frameOffset)
         try body(UnsafeMutableRawBufferPointer(start: storage + headroom, count: count))
     }
@@ -37,6 +42,13 @@ package final class SharedBuffer: @unchecked Sendable {  // Nothing changes afte
         self.init(count: bytes.count) { target in bytes.withUnsafeBytes { target.copyMemory(from: $0) } }
     }
 
+    /// Copies a text message.
+    ///
+    /// - Parameter text: UTF-8.
+    package convenience init(text: [UInt8]) {
+        self.init(count: text.count, opcode: .text) { target in text.withUnsafeBytes { target.copyMemory(from: $0) } }
+    }
+
     deinit { storage.deallocate() }
 
     /// The bytes, valid as long as this object lives.
@@ -47,7 +59,7 @@ package final class SharedBuffer: @unchecked Sendable {  // Nothing changes afte
     /// The length of the message on the wire, with the header that a server puts before it.
     package var frameByteCount: Int { frame.count }
 
-    /// The bytes with the header of one unmasked binary frame before them.
+    /// The bytes with the header of one unmasked frame before them.
     var frame: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(
             start: storage + frameOffset, count: FrameEncoder.unmaskedHeaderByteCountMax - frameOffset + count)

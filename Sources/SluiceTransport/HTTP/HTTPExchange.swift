@@ -37,11 +37,16 @@ package final class HTTPExchange: Sendable {
 
     package let request: HTTPRequest
     package let body: [UInt8]
+    /// The other side's address.
+    package let peerDescription: String
     private let output: any HTTPOutput
     private let progress = Mutex(Progress())
 
-    /// - Parameter output: where the answer goes.
-    package init(_ request: HTTPRequest, body: [UInt8], to output: any HTTPOutput) {
+    /// - Parameters:
+    ///   - output: where the answer goes.
+    ///   - peer: the other side's address.
+    package init(_ request: HTTPRequest, body: [UInt8], to output: any HTTPOutput, from peer: String = "") {
+        peerDescription = peer
         self.request = request
         self.body = body
         self.output = output

@@ -21,7 +21,7 @@ package struct HTTPResponse: Hashable, Sendable, Error {
     /// - Parameter includesBody: false in the response to `HEAD`.
     package func encoded(includesBody: Bool = true) -> [UInt8] {
         // A response without a body says nothing about its length (RFC 9110, section 8.6).
-        let length: HTTPHeaders = status == 204 ? [:] : ["Content-Length": "\(body.count)"]
+        let length: HTTPHeaders = status == 204 || status == 304 ? [:] : ["Content-Length": "\(body.count)"]
         return Self.head(status, headers, length) + (includesBody ? body : [])
     }
 
@@ -46,14 +46,18 @@ package struct HTTPResponse: Hashable, Sendable, Error {
         case 101: "Switching Protocols"
         case 200: "OK"
         case 204: "No Content"
+        case 302: "Found"
+        case 304: "Not Modified"
         case 400: "Bad Request"
         case 401: "Unauthorized"
         case 403: "Forbidden"
         case 404: "Not Found"
         case 405: "Method Not Allowed"
         case 408: "Request Timeout"
+        case 409: "Conflict"
         case 413: "Content Too Large"
         case 417: "Expectation Failed"
+        case 422: "Unprocessable Content"
         case 421: "Misdirected Request"
         case 426: "Upgrade Required"
         case 429: "Too Many Requests"

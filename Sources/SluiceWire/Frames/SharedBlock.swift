@@ -20,6 +20,15 @@ package struct SharedBlock: Hashable, Sendable {
 
     func encode(into writer: inout ByteWriter) { writer.data(bytes) }
 
+    /// The block as it was before it was encoded.
+    ///
+    /// - Throws: ``WireError``; a block that was made here can be read.
+    package func content() throws(WireError) -> ViewBlock {
+        try ByteReader.decode(bytes, limits: .standard) { reader throws(WireError) in
+            try Envelope.open(&reader) { reader throws(WireError) in try ViewBlock(from: &reader) }
+        }
+    }
+
     /// Reads a block that a message carries.
     static func content(from reader: inout ByteReader) throws(WireError) -> ViewBlock {
         try reader.part(ofLength: try reader.length()) { reader throws(WireError) in

@@ -20,6 +20,8 @@ extension ClientMessage: WireMessage {
         static let listen: UInt8 = 0x10
         static let message: UInt8 = 0x11
         static let job: UInt8 = 0x12
+        /// Of messages that do not travel, so that no frame has it.
+        static let none: UInt8 = 0
     }
 
     package var type: UInt8 {
@@ -42,6 +44,7 @@ extension ClientMessage: WireMessage {
         case .listen: Code.listen
         case .message: Code.message
         case .job: Code.job
+        case .write: Code.none
         }
     }
 
@@ -58,6 +61,7 @@ extension ClientMessage: WireMessage {
         case .listen(let listen): listen.session
         case .message(let message): message.session
         case .job(let call): call.session
+        case .write(let write): write.session
         case .authenticate(let session, _), .unsubscribe(let session, _), .upload(let session, _),
             .credit(let session, _), .close(let session), .declare(let session, _), .variables(let session, _):
             session
@@ -102,6 +106,7 @@ extension ClientMessage: WireMessage {
             writer.varint(message.request)
             writer.string(message.topic)
             writer.data(message.payload)
+        case .write: preconditionFailure("a write in JSON does not travel")
         case .job(let call):
             writer.varint(call.request)
             call.question.encode(into: &writer)

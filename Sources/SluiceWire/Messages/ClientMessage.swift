@@ -40,6 +40,8 @@ package enum ClientMessage: Hashable, Sendable {
     case message(Message)
     /// What a job asks; the server answers as a report request.
     case job(JobCall)
+    /// A transaction as lines of JSON, of a session with ``Features/light``. It does not travel: a door makes it.
+    case write(Write)
     /// Ends a session. Its id is not used again on this connection.
     case close(session: UInt64)
 
@@ -247,6 +249,22 @@ extension ClientMessage {
         }
     }
 
+    /// A transaction whose operations are JSON, as the lines of `sluice write`.
+    package struct Write: Hashable, Sendable {
+        package var session: UInt64
+        package var sequence: UInt64
+        /// A JSON array of objects.
+        package var operations: String
+        package var operationCount: Int
+
+        package init(session: UInt64, sequence: UInt64, operations: String, operationCount: Int) {
+            self.operationCount = operationCount
+            self.session = session
+            self.sequence = sequence
+            self.operations = operations
+        }
+    }
+
     package struct Deployment: Hashable, Sendable {
         package var session: UInt64
         /// Chosen by the client, among its report requests; the reply repeats it.
@@ -285,5 +303,18 @@ extension ClientMessage {
         package static let explainAs = ReportTopic(rawValue: 7)
         /// The costliest queries. 8 is the answer to rules that are stored.
         package static let top = ReportTopic(rawValue: 9)
+        /// The sessions of the server that have the database; of a development server all.
+        package static let sessions = ReportTopic(rawValue: 10)
+        /// Ends one of ``sessions``.
+        package static let endSession = ReportTopic(rawValue: 11)
+        package static let databases = ReportTopic(rawValue: 12)
+        package static let health = ReportTopic(rawValue: 13)
+        package static let metrics = ReportTopic(rawValue: 14)
+        /// The last lines of the server's log.
+        package static let log = ReportTopic(rawValue: 15)
+        package static let consumers = ReportTopic(rawValue: 16)
+        package static let queues = ReportTopic(rawValue: 17)
+        /// What a queue or a consumer has given up.
+        package static let dead = ReportTopic(rawValue: 18)
     }
 }

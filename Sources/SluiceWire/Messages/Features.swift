@@ -10,7 +10,12 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// Queries may ask for what is computed over everything that they match: their total.
     package static let aggregates = Features(rawValue: 1 << 1)
 
-    /// All that this version knows.
+    /// A client that keeps no store, behind a door of the server: it is told the places of rows
+    /// (``ServerMessage/places(_:)``) and whole lists, and is never asked to list members. No peer can name this bit; a
+    /// door does.
+    package static let light = Features(rawValue: 1 << 2)
+
+    /// All that this version knows, and peers may name.
     package static let all: Features = [.jobs, .aggregates]
 }
 

@@ -22,6 +22,7 @@ extension ServerMessage: WireMessage {
         package static let digest: UInt8 = 0xCD
         package static let login: UInt8 = 0xCE
         package static let context: UInt8 = 0xCF
+        package static let places: UInt8 = 0xD0
     }
 
     package var type: UInt8 {
@@ -44,6 +45,7 @@ extension ServerMessage: WireMessage {
         case .withdrawn: Code.withdrawn
         case .moved: Code.moved
         case .message: Code.message
+        case .places: Code.places
         }
     }
 
@@ -64,6 +66,7 @@ extension ServerMessage: WireMessage {
         case .withdrawn(let withdrawn): withdrawn.session
         case .moved(let moved): moved.session
         case .message(let message): message.session
+        case .places(let places): places.session
         case .schema(let session, _), .report(let session, _, _), .listMembers(let session, _): session
         }
     }
@@ -99,6 +102,12 @@ extension ServerMessage: WireMessage {
             writer.varint(withdrawn.request)
             withdrawn.content.encode(into: &writer)
         case .moved(let moved): writer.string(moved.url)
+        case .places(let places):
+            writer.array(places.subscriptions) { $0.varint($1) }
+            writer.array(places.rows) { writer, place in
+                place.object.encode(into: &writer)
+                writer.optional(place.key) { $0.string($1) }
+            }
         case .message(let message):
             writer.string(message.topic)
             writer.optional(message.userID) { $0.string($1) }
@@ -116,6 +125,18 @@ extension ServerMessage: WireMessage {
         case Code.schema: .schema(session: session, schema: try Schema(from: &reader))
         case Code.page: .page(try Page(session: session, from: &reader))
         case Code.commit: .commit(try Commit(session: session, from: &reader))
+        case Code.places:
+            .places(
+                Places(
+                    session: session,
+                    subscriptions: try reader.array(minimumSize: 1) { reader throws(WireError) in
+                        try reader.varint()
+                    },
+                    rows: try reader.array(minimumSize: 3) { reader throws(WireError) in
+                        Place(
+                            try ObjectRef(from: &reader),
+                            try reader.optional { reader throws(WireError) in try reader.string() })
+                    }))
         case Code.complete: .complete(try Complete(session: session, from: &reader))
         case Code.subscriptionError: .subscriptionError(try SubscriptionError(session: session, from: &reader))
         case Code.rejected: .rejected(Rejected(session: session, rejection: try Rejection(from: &reader)))

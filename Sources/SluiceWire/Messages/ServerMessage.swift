@@ -24,6 +24,8 @@ package enum ServerMessage: Hashable, Sendable {
     case context(Context)
     /// Names objects that the client keeps and that are not there for its user.
     case withdrawn(KeptObjects)
+    /// Which rows of the frame's pages and commits are results, and where they stand; with ``Features/light``.
+    case places(Places)
     /// A subscription was refused or ended by the server.
     case subscriptionError(SubscriptionError)
     /// An uploaded transaction was refused, whole or in parts.
@@ -184,6 +186,31 @@ extension ServerMessage {
             self.subscription = subscription
             self.version = version
             self.digest = digest
+        }
+    }
+
+    /// The results among the rows of a page or commit in the same frame.
+    package struct Places: Hashable, Sendable {
+        package var session: UInt64
+        package var subscriptions: [UInt64]
+        package var rows: [Place]
+
+        package init(session: UInt64, subscriptions: [UInt64], rows: [Place]) {
+            self.session = session
+            self.subscriptions = subscriptions
+            self.rows = rows
+        }
+    }
+
+    /// Where a result stands.
+    package struct Place: Hashable, Sendable {
+        package var object: ObjectRef
+        /// A text whose bytes order as the query orders its results; nil where it is the one that the client has.
+        package var key: String?
+
+        package init(_ object: ObjectRef, _ key: String?) {
+            self.object = object
+            self.key = key
         }
     }
 

@@ -64,6 +64,7 @@ final class Bench {
             switch action {
             case .send(let frame, _), .broadcast(let frame, _), .offer(let frame, _):
                 try Frame.decode(frame, as: ServerMessage.self)
+            case .consult: [ServerMessage]()
             case .end: [ServerMessage]()
             }
         }

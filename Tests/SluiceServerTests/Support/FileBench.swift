@@ -104,6 +104,7 @@ final class FileBench {
             switch action {
             case .send(let frame, _), .broadcast(let frame, _), .offer(let frame, _):
                 try Frame.decode(frame, as: ServerMessage.self)
+            case .consult: [ServerMessage]()
             case .end: [ServerMessage]()
             }
         }

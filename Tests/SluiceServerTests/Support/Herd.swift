@@ -119,6 +119,7 @@ final class Herd {
             case .send(let frame, let connection): try take(frame, [connection])
             case .broadcast(let frame, let connections), .offer(let frame, let connections):
                 try take(frame, connections)
+            case .consult: break
             case .end: Issue.record("a session ended")
             }
         }

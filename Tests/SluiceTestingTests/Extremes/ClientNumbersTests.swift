@@ -254,6 +254,7 @@ private final class NumberedServer {
                     continue
                 }
                 for case .opened(let opened) in messages { identity = opened.identity }
+            case .consult: break
             case .end(let id, _): protocols[id.connection]?.ended(session: id.session)
             case .broadcast, .offer: break
             }

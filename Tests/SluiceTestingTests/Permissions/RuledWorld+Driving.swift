@@ -13,7 +13,7 @@ extension RuledWorld {
         var isBusy = true
         while isBusy {
             time += 1_000
-            isBusy = false
+            isBusy = serveReaders()
             for client in clients.values.sorted(by: { $0.user < $1.user }) {
                 let ready = client.ready
                 client.ready = []
@@ -121,6 +121,7 @@ extension RuledWorld {
             case .send(let frame, let connection): receive(frame, connection)
             case .broadcast(let frame, let connections), .offer(let frame, let connections):
                 for connection in connections { receive(frame, connection) }
+            case .consult: break
             case .end(let id, _):
                 clients.values.first { $0.number == id.connection }?.connection?.ended(session: id.session)
             }
@@ -128,6 +129,7 @@ extension RuledWorld {
     }
 
     func receive(_ frame: [UInt8], _ connection: UInt64) {
+        if let reader = readers.first(where: { $0.number == connection }) { return receive(frame, by: reader) }
         guard let client = clients.values.first(where: { $0.number == connection && $0.connection != nil }) else {
             return
         }

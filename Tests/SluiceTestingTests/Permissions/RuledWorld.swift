@@ -68,6 +68,8 @@ final class RuledWorld {
     var connectionCount: UInt64 = 0
     private var number: UInt64 = 0
     var problems: [String] = []
+    /// The clients that speak the JSON form.
+    var readers: [JSONReader] = []
     var options = ClientOptions()
     /// The properties that a user may not read, by class, read naively.
     var hidden: (Client) throws -> [Int: PropertySet] = { _ in [:] }

@@ -41,6 +41,15 @@ import Testing
         for user in Self.users {
             for query in ["Document", Self.window, Self.shared, Self.graded] { try world.observe(user, query) }
         }
+        // Each user also reads on a page, which is away at other times.
+        var readers: [String: JSONReader] = [:]
+        for user in Self.users {
+            let reader = world.addReader(user)
+            readers[user] = reader
+            for query in ["Document", Self.window, Self.shared, Self.graded] { reader.observe(query) }
+            world.settle()
+        }
+        var closedPages: Set<String> = []
         var away: Set<String> = []
         for step in 0..<60 {
             let user = Self.users.randomElement(using: &generator)!
@@ -78,7 +87,18 @@ import Testing
                     }
                 }
             }
+            if step % 7 == 3, let reader = readers[user] {
+                if closedPages.remove(user) != nil {
+                    world.connect(reader)
+                } else {
+                    world.disconnect(reader)
+                    closedPages.insert(user)
+                }
+            }
             try compare(world, without: away, "seed \(seed), step \(step)")
+            for (user, reader) in readers where !closedPages.contains(user) {
+                try compare(world, reader, "seed \(seed), step \(step)")
+            }
         }
         for user in away { world.connect(user) }
         try compare(world, without: [], "seed \(seed), at the end")
@@ -110,6 +130,31 @@ import Testing
         try world.write(user) { writer in
             if try writer.row(World.document(key)) != nil {
                 try writer.update(World.document(key), [fields.randomElement(using: &generator)!])
+            }
+        }
+    }
+
+    /// Compares what a page has with what its user may read.
+    private func compare(_ world: RuledWorld, _ reader: JSONReader, _ place: String) throws {
+        let user = reader.user
+        let readable = try world.readable(user)
+        func rows(_ keys: some Sequence<Int64>) -> [Row] {
+            keys.compactMap { try? world.server.row(World.document($0)) }
+        }
+        #expect(Set(reader.keys("Document")) == Set(readable.map { "\($0)" }), "\(place): \(user)'s page")
+        #expect(
+            reader.keys(Self.window) == readable.suffix(3).reversed().map { "\($0)" },
+            "\(place): \(user)'s page, window")
+        let shared = rows(readable).filter { $0.values[World.Field.isPublic] == .bool(true) }
+        #expect(
+            Set(reader.keys(Self.shared)) == Set(shared.map { $0.key.description }), "\(place): \(user)'s page, list")
+        let hidden = try world.hidden(world[user])[World.ClassIndex.document] ?? []
+        #expect((reader.results[Self.graded]?.error == nil) == hidden.isEmpty, "\(place): \(user)'s page, refusal")
+        for row in rows(readable) {
+            let held = reader.results["Document"]?.rows["Document/\(row.key)"]
+            #expect((held?["grade"] == nil) == !hidden.isEmpty, "\(place): \(user)'s page, grade of \(row.key)")
+            if case .string(let text) = row.values[World.Field.text] {
+                #expect(held?["text"]?.string == text, "\(place): \(user)'s page, text of \(row.key)")
             }
         }
     }

@@ -80,6 +80,7 @@ struct LiveDigestTests {
                 switch action {
                 case .send(let frame, _), .broadcast(let frame, _), .offer(let frame, _):
                     client.handle(.received(frame))
+                case .consult: break
                 case .end: Issue.record("the server ended the session")
                 }
             }

@@ -215,6 +215,7 @@ final class HandDrivenSync {
             case .send(let frame, let connection): receive(frame, Int(connection))
             case .broadcast(let frame, let connections), .offer(let frame, let connections):
                 for connection in connections { receive(frame, Int(connection)) }
+            case .consult: break
             case .end(let id, _): clients[Int(id.connection)].connection?.ended(session: id.session)
             }
         }

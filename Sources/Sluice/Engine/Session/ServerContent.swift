@@ -22,7 +22,7 @@ enum ServerContent {
         case .context(let context): self = .context(context)
         case .withdrawn(let withdrawn): self = .withdrawn(withdrawn)
         case .hello, .opened, .schema, .listMembers, .digest, .login, .subscriptionError, .error, .moved, .message,
-            .report, .reportError:
+            .report, .reportError, .places:
             return nil
         }
     }

@@ -1,37 +1,37 @@
 internal import FoundationEssentials
-internal import SluiceJSON
-internal import SluiceModel
+package import SluiceJSON
+package import SluiceModel
 
 /// Why a text or JSON value cannot be a property's value.
-struct ConversionError: Error, Hashable {
-    let message: String
+package struct ConversionError: Error, Hashable {
+    package let message: String
 
     /// Shows the beginning of the text at fault, and what was expected.
-    static func mismatch(_ text: String, expected: String) -> ConversionError {
+    package static func mismatch(_ text: String, expected: String) -> ConversionError {
         let shown = text.count > 40 ? text.prefix(40) + "…" : text[...]
         return ConversionError(message: "'\(shown)' is not \(expected)")
     }
 }
 
 /// Converts text and JSON to values of one property.
-struct PropertyCodec: Sendable {
-    let type: PropertyType
+package struct PropertyCodec: Sendable {
+    package let type: PropertyType
     /// The type of the keys of the objects that the property links to.
     private let targetKeyType: ScalarType
 
     /// - Parameter schema: the schema that contains the target class of a link.
-    init(_ type: PropertyType, schema: Schema) {
+    package init(_ type: PropertyType, schema: Schema) {
         self.type = type
         targetKeyType = type.targetClass.flatMap { schema.classSchema(named: $0)?.keyType } ?? .objectID
     }
 
-    init(_ type: PropertyType, targetKeyType: ScalarType) {
+    package init(_ type: PropertyType, targetKeyType: ScalarType) {
         self.type = type
         self.targetKeyType = targetKeyType
     }
 
     /// Whether every text is a valid value: for strings, and for links to objects whose keys are strings.
-    var takesAnyText: Bool {
+    package var takesAnyText: Bool {
         switch type.element {
         case .scalar(let scalar): scalar == .string && !type.isCollection
         case .link: targetKeyType == .string && !type.isCollection
@@ -42,7 +42,8 @@ struct PropertyCodec: Sendable {
     ///
     /// `NA` and the empty text are null, except in quotes and for a string that may not be null; then they are text.
     /// Empty text in quotes is data without bytes. Collections are JSON.
-    func value(text bytes: UnsafeBufferPointer<UInt8>, isQuoted: Bool = false) throws(ConversionError) -> Value {
+    package func value(text bytes: UnsafeBufferPointer<UInt8>, isQuoted: Bool = false) throws(ConversionError) -> Value
+    {
         if isQuoted, bytes.isEmpty, type.container == .single, type.element == .scalar(.data) { return .data([]) }
         if NullText.matches(bytes), !(isQuoted && takesAnyText) {
             if type.isCollection { return type.zero }
@@ -71,7 +72,7 @@ struct PropertyCodec: Sendable {
     }
 
     /// Converts a JSON value to a value of the property.
-    func value(json: JSONValue) throws(ConversionError) -> Value {
+    package func value(json: JSONValue) throws(ConversionError) -> Value {
         switch (type.container, json) {
         case (.single, _): return try element(json)
         case (.list, .array(let elements)): return .list(try self.elements(elements))
@@ -99,6 +100,8 @@ struct PropertyCodec: Sendable {
         case (.scalar(.bool), .bool(let value)): return .bool(value)
         case (.scalar(.int), .integer(let value)): return .int(value)
         case (.scalar(.string), .string(let text)): return .string(text)
+        // Readers whose numbers are doubles write them so.
+        case (.scalar(.int), .string(let text)) where Self.isLargeInteger(text): return .int(Int64(text) ?? 0)
         case (.scalar(let scalar), .integer(let value)) where [.double, .float, .decimal].contains(scalar):
             return try parsed(String(value)) { (bytes) throws(ConversionError) in try self.scalar(scalar, text: bytes) }
         case (.scalar(let scalar), .number(let literal)) where [.int, .double, .float, .decimal].contains(scalar):
@@ -108,6 +111,8 @@ struct PropertyCodec: Sendable {
         case (.link, .integer(let value)) where targetKeyType == .int: return .link(.int(value))
         case (.link, .number(let literal)) where targetKeyType == .int:
             return .link(try parsed(literal) { (bytes) throws(ConversionError) in try key(text: bytes) })
+        case (.link, .string(let text)) where targetKeyType == .int && Self.isLargeInteger(text):
+            return .link(.int(Int64(text) ?? 0))
         case (.link, .string(let text)) where targetKeyType != .int:
             return .link(try parsed(text) { (bytes) throws(ConversionError) in try key(text: bytes) })
         default: throw .mismatch(json.text, expected: expectation)
@@ -167,6 +172,12 @@ struct PropertyCodec: Sendable {
         }
     }
 
+    /// Whether a text is an integer of 64 bits that a double may round.
+    private static func isLargeInteger(_ text: String) -> Bool {
+        guard let number = Int64(text), String(number) == text else { return false }
+        return number.magnitude >= 1 << 53
+    }
+
     private static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
     private static func bool(_ bytes: UnsafeBufferPointer<UInt8>) -> Value? {
@@ -176,11 +187,11 @@ struct PropertyCodec: Sendable {
 }
 
 /// The texts that mean null in CSV files.
-enum NullText {
-    static let word = "NA"
+package enum NullText {
+    package static let word = "NA"
 
     /// Whether a cell is empty or `NA`.
-    static func matches(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    package static func matches(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         bytes.isEmpty || bytes.count == 2 && bytes[0] == UInt8(ascii: "N") && bytes[1] == UInt8(ascii: "A")
     }
 }

@@ -1,7 +1,7 @@
-internal import SluiceModel
+package import SluiceModel
 
 /// A line of `sluice write`, checked against the schema.
-enum WriteRequest: Sendable {
+package enum WriteRequest: Sendable {
     case insert(Record)
     /// Sets the properties that are present in the record, whether or not the object exists.
     case upsert(Record)
@@ -10,7 +10,7 @@ enum WriteRequest: Sendable {
 }
 
 /// The object that a line of `sluice write` refers to.
-enum WriteTarget: Hashable, Sendable {
+package enum WriteTarget: Hashable, Sendable {
     case identity(Identity)
     /// An object of a class with a primary key, named by its object id. The server must be asked for its key.
     case id(ObjectID, className: String)

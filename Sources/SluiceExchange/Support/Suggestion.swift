@@ -1,7 +1,7 @@
 /// Guesses what a mistyped word was meant to be.
-enum Suggestion {
+package enum Suggestion {
     /// The candidate nearest to `word`; nil when none is near enough to be a likely typing error.
-    static func closest(to word: String, among candidates: [String]) -> String? {
+    package static func closest(to word: String, among candidates: [String]) -> String? {
         let distances = candidates.map { (candidate: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
         guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
         return best.distance <= max(1, best.candidate.utf8.count / 3) ? best.candidate : nil
@@ -9,7 +9,7 @@ enum Suggestion {
 
     /// The number of insertions, deletions, substitutions and transpositions of neighbours that turn one word into the
     /// other (optimal string alignment).
-    static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    package static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)
         for row in left.indices {

@@ -1,10 +1,10 @@
 internal import FoundationEssentials
-internal import SluiceModel
+package import SluiceModel
 
 /// Formats values as plain text, for CSV cells and tables. ``PropertyCodec`` parses the text.
-enum PlainText {
+package enum PlainText {
     /// The text of a value: empty for null, base64 for data, JSON for collections.
-    static func text(of value: Value) -> String {
+    package static func text(of value: Value) -> String {
         switch value {
         case .null: return ""
         case .bool(let value): return value ? "true" : "false"
@@ -26,7 +26,8 @@ enum PlainText {
     }
 
     /// The fewest digits that read back the same, or the word for a number that is not finite.
-    static func text<Number: BinaryFloatingPoint & LosslessStringConvertible>(ofNumber value: Number) -> String {
+    package static func text<Number: BinaryFloatingPoint & LosslessStringConvertible>(ofNumber value: Number) -> String
+    {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Infinity" : "Infinity" }
         return value.description

@@ -1,8 +1,8 @@
-internal import SluiceJSON
+package import SluiceJSON
 
 extension JSONValue {
     /// The value as compact JSON.
-    var text: String {
+    package var text: String {
         var writer = JSONWriter()
         writer.write(self)
         return String(decoding: writer.bytes, as: UTF8.self)

@@ -1,22 +1,9 @@
 internal import Sluice
+internal import SluiceExchange
 internal import SluiceModel
 
-/// What a line of `sluice write` does to single elements of a collection.
-struct CollectionEdit: Hashable, Sendable {
-    enum Change: Hashable, Sendable {
-        /// Puts elements into a list, in a row; at its end if there is no position.
-        case insert([Value], at: Int?)
-        /// Takes the first element that is equal to each value out of a list; those that are not there count as removed.
-        case remove([Value])
-        /// Moves an element of a list.
-        case move(from: Int, to: Int)
-        /// Changes elements of a set, or entries of a map.
-        case elements(ElementEdits)
-    }
-
-    let property: String
-    let change: Change
-
+extension CollectionEdit {
+    /// Makes the edit in a transaction.
     func perform(on object: Identity, in transaction: borrowing WriteTransaction) throws {
         switch change {
         case .insert(let elements, nil):

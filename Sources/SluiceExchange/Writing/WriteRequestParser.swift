@@ -1,26 +1,35 @@
-internal import SluiceJSON
-internal import SluiceModel
+package import SluiceJSON
+package import SluiceModel
 
 /// Parses lines of `sluice write`:
 ///
 /// `{"op":"insert"|"upsert"|"update"|"delete","class":…,"key":…|"@id":…,"set":{…},"add":{…}}`, and for single elements
 /// of collections `"remove":{…},"move":{…},"insert":{…}`.
-struct WriteRequestParser {
+package struct WriteRequestParser {
     private enum Operation: String, CaseIterable { case insert, upsert, update, delete }
 
     private static let members = ["op", "class", "key", "@id", "set", "add", "remove", "move", "insert"]
 
-    let schema: Schema
-    var ids = ObjectIDGenerator.process
+    private let schema: Schema
+    private let ids: ObjectIDGenerator
 
-    /// - Throws: ``CommandError`` that says what is wrong with the line, without the line number.
-    func parse(_ line: String) throws(CommandError) -> WriteRequest {
+    /// - Parameter ids: draws the ids of new objects of classes without a primary key.
+    package init(schema: Schema, ids: ObjectIDGenerator = .process) {
+        self.schema = schema
+        self.ids = ids
+    }
+
+    /// - Throws: ``WriteRequestError`` that says what is wrong with the line, without the line number.
+    package func parse(_ line: String) throws(WriteRequestError) -> WriteRequest {
         let json: JSONValue
-        do throws(JSONError) {
-            json = try JSONParser.parse(line)
-        } catch {
+        do throws(JSONError) { json = try JSONParser.parse(line) } catch {
             throw .failure("at byte \(error.position): \(error.message)")
         }
+        return try parse(json)
+    }
+
+    /// - Throws: ``WriteRequestError`` that says what is wrong with the line.
+    package func parse(_ json: JSONValue) throws(WriteRequestError) -> WriteRequest {
         let members = try object(json, "the line")
         for name in members.keys where !Self.members.contains(name) {
             throw .failure("unknown member '\(name)'; a line has \(Self.members.joined(separator: ", "))")
@@ -67,7 +76,7 @@ struct WriteRequestParser {
         }
     }
 
-    private func object(_ json: JSONValue?, _ what: String) throws(CommandError) -> [String: JSONValue] {
+    private func object(_ json: JSONValue?, _ what: String) throws(WriteRequestError) -> [String: JSONValue] {
         switch json {
         case nil: return [:]
         case .object(let members): return Dictionary(members.map { ($0.name, $0.value) }) { $1 }
@@ -75,14 +84,14 @@ struct WriteRequestParser {
         }
     }
 
-    private func operation(_ json: JSONValue?) throws(CommandError) -> Operation {
+    private func operation(_ json: JSONValue?) throws(WriteRequestError) -> Operation {
         guard case .string(let text) = json, let operation = Operation(rawValue: text) else {
             throw .failure("\"op\" is missing or none of insert, upsert, update, delete")
         }
         return operation
     }
 
-    private func classSchema(_ json: JSONValue?) throws(CommandError) -> ClassSchema {
+    private func classSchema(_ json: JSONValue?) throws(WriteRequestError) -> ClassSchema {
         guard case .string(let name) = json else { throw .failure("\"class\" is missing or no string") }
         guard let declared = schema.classSchema(named: name) else {
             let names = schema.classes.map(\.name)
@@ -98,7 +107,7 @@ struct WriteRequestParser {
 
     private func values(
         _ json: JSONValue?, _ what: String, of declared: ClassSchema, _ convert: Conversion
-    ) throws(CommandError) -> [String: Value] {
+    ) throws(WriteRequestError) -> [String: Value] {
         var values: [String: Value] = [:]
         for (name, json) in try object(json, "\"\(what)\"") {
             guard let property = declared.property(named: name) else {
@@ -130,7 +139,7 @@ struct WriteRequestParser {
     /// What a member that names collections does to them.
     private func edits(
         _ json: JSONValue?, _ what: String, of declared: ClassSchema
-    ) throws(CommandError) -> [CollectionEdit] {
+    ) throws(WriteRequestError) -> [CollectionEdit] {
         var edits: [CollectionEdit] = []
         for (name, json) in try object(json, "\"\(what)\"") {
             guard let property = declared.property(named: name) else {
@@ -196,7 +205,7 @@ struct WriteRequestParser {
 
     private func record(
         _ members: [String: JSONValue], _ declared: ClassSchema, _ set: [String: Value]
-    ) throws(CommandError) -> Record {
+    ) throws(WriteRequestError) -> Record {
         var set = set
         var key: ObjectKey?
         if members["key"] != nil || members["@id"] != nil {
@@ -224,14 +233,14 @@ struct WriteRequestParser {
     }
 
     /// Checks the length of a key, before a query asks for the object.
-    private func check(_ key: ObjectKey, _ declared: ClassSchema) throws(CommandError) {
+    private func check(_ key: ObjectKey, _ declared: ClassSchema) throws(WriteRequestError) {
         let place = "the primary key '\(declared.primaryKey ?? "")' of \(declared.name)"
         if let excess = DataLimits.standard.excess(of: key, in: place) { throw .failure(excess.description) }
     }
 
     private func target(
         _ members: [String: JSONValue], _ declared: ClassSchema
-    ) throws(CommandError) -> WriteTarget {
+    ) throws(WriteRequestError) -> WriteTarget {
         switch (members["key"], members["@id"]) {
         case (nil, nil):
             throw .failure("\"key\" or \"@id\" is missing: which \(declared.name) is meant?")

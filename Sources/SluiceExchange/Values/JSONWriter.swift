@@ -1,32 +1,39 @@
 internal import FoundationEssentials
-internal import SluiceJSON
-internal import SluiceModel
+package import SluiceJSON
+package import SluiceModel
 
 /// Writes compact JSON into bytes.
 ///
 /// An integer is written exactly, and a floating-point number with the fewest digits that read back the same. NaN and
 /// the infinities are the strings "NaN", "Infinity" and "-Infinity". Data is base64, dates are ISO 8601, decimals are
 /// strings. Slashes are not escaped; characters that could steer a terminal are.
-struct JSONWriter {
-    private(set) var bytes: [UInt8] = []
+package struct JSONWriter {
+    package private(set) var bytes: [UInt8] = []
+    /// Whether integers beyond ±(2^53 − 1) are strings, for readers whose numbers are doubles.
+    private let quotesLargeIntegers: Bool
 
-    mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+    package init(quotesLargeIntegers: Bool = false) { self.quotesLargeIntegers = quotesLargeIntegers }
 
-    mutating func raw(_ text: StaticString) {
+    package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+    package mutating func raw(_ text: StaticString) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// Writes what is JSON already.
+    package mutating func json(_ text: [UInt8]) { bytes.append(contentsOf: text) }
+
     /// Ends a line of output with a line feed.
-    mutating func endLine() { bytes.append(0x0A) }
+    package mutating func endLine() { bytes.append(0x0A) }
 
     /// Writes a member's name and the colon.
-    mutating func name(_ name: String, isFirst: Bool) {
+    package mutating func name(_ name: String, isFirst: Bool) {
         if !isFirst { raw(",") }
         string(name)
         raw(":")
     }
 
-    mutating func string(_ text: String) {
+    package mutating func string(_ text: String) {
         raw("\"")
         var text = text
         text.withUTF8 { utf8 in
@@ -65,7 +72,7 @@ struct JSONWriter {
             }
         guard length > 0, index + length <= utf8.count,
             let scalar = String(decoding: utf8[index..<index + length], as: UTF8.self).unicodeScalars.first,
-            DisplayText.isControl(scalar)
+            scalar.steersDisplay
         else { return nil }
         return (scalar, length)
     }
@@ -93,13 +100,18 @@ struct JSONWriter {
 
     private mutating func ascii(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    mutating func integer(_ value: some BinaryInteger) { ascii(String(value)) }
+    package mutating func integer(_ value: some BinaryInteger) { ascii(String(value)) }
 
-    mutating func write(_ value: Value) {
+    /// Writes an integer that is data.
+    private mutating func number(_ value: Int64) {
+        if quotesLargeIntegers, value.magnitude >= 1 << 53 { string(String(value)) } else { integer(value) }
+    }
+
+    package mutating func write(_ value: Value) {
         switch value {
         case .null: raw("null")
         case .bool(let value): value ? raw("true") : raw("false")
-        case .int(let value): integer(value)
+        case .int(let value): number(value)
         case .float(let value): value.isFinite ? ascii(value.description) : string(PlainText.text(ofNumber: value))
         case .double(let value): value.isFinite ? ascii(value.description) : string(PlainText.text(ofNumber: value))
         case .string(let value): string(value)
@@ -111,11 +123,11 @@ struct JSONWriter {
     }
 
     /// Writes a key as links show it: the primary key, or the object id.
-    mutating func write(_ key: ObjectKey) {
-        if case .int(let key) = key { integer(key) } else { string(key.description) }
+    package mutating func write(_ key: ObjectKey) {
+        if case .int(let key) = key { number(key) } else { string(key.description) }
     }
 
-    mutating func write(_ value: JSONValue) {
+    package mutating func write(_ value: JSONValue) {
         switch value {
         case .null: raw("null")
         case .bool(let value): value ? raw("true") : raw("false")
@@ -127,7 +139,9 @@ struct JSONWriter {
         }
     }
 
-    mutating func array<Element>(_ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) -> Void) {
+    package mutating func array<Element>(
+        _ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) -> Void
+    ) {
         raw("[")
         var isFirst = true
         for element in elements {
@@ -138,7 +152,7 @@ struct JSONWriter {
         raw("]")
     }
 
-    mutating func object<Element>(_ members: [(String, Element)], _ body: (inout JSONWriter, Element) -> Void) {
+    package mutating func object<Element>(_ members: [(String, Element)], _ body: (inout JSONWriter, Element) -> Void) {
         raw("{")
         for (index, member) in members.enumerated() {
             name(member.0, isFirst: index == 0)

@@ -1,27 +1,27 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 internal import SluiceJSON
-internal import SluiceModel
+package import SluiceModel
 
 /// The one reading of numbers that are to be stored: of cells, of members of JSON, and of keys. Arguments of queries
 /// and variables of rules are read by `Constant`, from the same ``ExactNumber``.
 ///
 /// A number is digits with an optional sign, point and exponent. An integer is any number that is one, so `-0`, `1.0`
 /// and `1e3` are.
-enum NumberReading {
+package enum NumberReading {
     /// The integer of 64 bits; nil if the text is none.
-    static func integer(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+    package static func integer(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
         NumberText.integer(bytes) ?? ExactNumber(text(bytes))?.integer
     }
 
     /// - Throws: ``ConversionError`` for a number that a double would round (``ExactNumber/isKept(as:)``).
-    static func double(_ bytes: UnsafeBufferPointer<UInt8>) throws(ConversionError) -> Double? {
+    package static func double(_ bytes: UnsafeBufferPointer<UInt8>) throws(ConversionError) -> Double? {
         // Most numbers are short, and have no whole number from 2^53 on in them.
         if let value = NumberText.double(bytes), value.ulp <= 1 { return value }
         return try floating(bytes)
     }
 
     /// - Throws: ``ConversionError`` for a number that the type would round (``ExactNumber/isKept(as:)``).
-    static func floating<Number: BinaryFloatingPoint & LosslessStringConvertible>(
+    package static func floating<Number: BinaryFloatingPoint & LosslessStringConvertible>(
         _ bytes: UnsafeBufferPointer<UInt8>
     ) throws(ConversionError) -> Number? {
         if let value = NumberWord.value(bytes) { return Number(value) }
@@ -37,13 +37,13 @@ enum NumberReading {
     }
 
     /// The decimal, which is never rounded; nil if the text is none.
-    static func decimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Decimal? {
+    package static func decimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Decimal? {
         if let value = NumberWord.value(bytes) { return value.isNaN ? .nan : nil }
         return try? DecimalText.parse(text(bytes))
     }
 
     /// The number as a double, or as a decimal where a double would round it; nil if the text is neither.
-    static func value(_ bytes: UnsafeBufferPointer<UInt8>) -> Value? {
+    package static func value(_ bytes: UnsafeBufferPointer<UInt8>) -> Value? {
         if let value = try? double(bytes) { return .double(value) }
         return decimal(bytes).map { .decimal($0) }
     }

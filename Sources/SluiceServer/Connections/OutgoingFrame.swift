@@ -1,0 +1,34 @@
+internal import SluiceTransport
+internal import SluiceWire
+
+/// A frame on its way to one connection or to many: as it is, or in the JSON form, each made once for all that are told
+/// the same. One thread uses it.
+final class OutgoingFrame {
+    private let bytes: [UInt8]
+    /// The frame as it is.
+    private(set) lazy var buffer = SharedBuffer(bytes)
+    /// The frame's messages; none if it cannot be read, which a frame made here can.
+    private(set) lazy var messages: [ServerMessage] = (try? Frame.decode(bytes)) ?? []
+    private var texts: [[JSONPiece]: [SharedBuffer]] = [:]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The length in bytes, as it is.
+    var byteCount: Int { bytes.count }
+
+    /// What a connection in the JSON form is told, as text messages.
+    func texts(of told: JSONSession.Told, _ session: JSONSession) -> [SharedBuffer] {
+        // Where a frame ends what others began, the pieces speak of more than this frame.
+        let isAlone = told.messages.count == messages.count
+        if isAlone, let known = texts[told.pieces] { return known }
+        let writer = JSONRowWriter(schema: session.schema, messages: told.messages)
+        let made = told.pieces.map { piece in
+            switch piece {
+            case .text(let text): SharedBuffer(text: text)
+            case .change(let change): SharedBuffer(text: writer.text(of: change))
+            }
+        }
+        if isAlone { texts[told.pieces] = made }
+        return made
+    }
+}

@@ -1,0 +1,138 @@
+internal import SluiceExchange
+internal import SluiceModel
+internal import SluiceWire
+
+/// Writes a `change` message of the parts of a frame.
+struct JSONRowWriter {
+    let schema: Schema
+    let messages: [ServerMessage]
+
+    private typealias Places = [ObjectRef: String?]
+
+    func text(of change: JSONChange) -> [UInt8] {
+        let blocks = change.parts.map { block($0) }
+        return JSONMessage.make("change") { writer in
+            writer.name("ids", isFirst: false)
+            writer.array(change.subscriptions) { $0.integer($1) }
+            writer.member("v", change.version)
+            writer.member("state", change.isComplete ? "complete" : "loading")
+            if change.resets { writer.raw(",\"reset\":true") }
+            if let progress = change.progress {
+                writer.name("progress", isFirst: false)
+                writer.write(.double(Double(progress) / 1_000))
+            }
+            write(departures: blocks, change, to: &writer)
+            write(rows: blocks, places(change), change, to: &writer)
+            if let total = change.total {
+                writer.name("total", isFirst: false)
+                writer.integer(total)
+            }
+            if let acceptedAt = change.acceptedAt {
+                writer.member("at", Timestamp(microseconds: acceptedAt).description)
+            }
+            write(authors: blocks.flatMap(\.authors), change, to: &writer)
+        }
+    }
+
+    private func block(_ part: JSONChange.Part) -> ViewBlock {
+        switch messages[part.message] {
+        case .page(let page): page.content
+        case .commit(let commit): commit.blocks[part.block].content
+        default: ViewBlock()
+        }
+    }
+
+    /// What the frames say about the places of the results among the rows.
+    private func places(_ change: JSONChange) -> Places {
+        var places: Places = [:]
+        for message in messages {
+            guard case .places(let told) = message,
+                told.subscriptions.contains(where: change.subscriptions.contains)
+            else { continue }
+            for row in told.rows { places[row.object] = .some(row.key) }
+        }
+        return places
+    }
+
+    // MARK: Members
+
+    private func write(departures blocks: [ViewBlock], _ change: JSONChange, to writer: inout JSONWriter) {
+        var isFirst = true
+        for departure in blocks.lazy.flatMap(\.departures) {
+            if departure.role == .linked, !change.showsLinks { continue }
+            isFirst ? writer.raw(",\"gone\":[") : writer.raw(",")
+            isFirst = false
+            writer.raw("{")
+            writer.object(departure.object, schema)
+            writer.member("reason", "\(departure.reason)")
+            if departure.role == .linked { writer.raw(",\"@linked\":true") }
+            writer.raw("}")
+        }
+        if !isFirst { writer.raw("]") }
+    }
+
+    private func write(
+        rows blocks: [ViewBlock], _ told: Places, _ change: JSONChange, to writer: inout JSONWriter
+    ) {
+        var places = told
+        var isFirst = true
+        func begin() {
+            isFirst ? writer.raw(",\"put\":[") : writer.raw(",")
+            isFirst = false
+        }
+        for group in blocks.lazy.flatMap(\.objects.groups) where schema.classes.indices.contains(group.classIndex) {
+            let declared = schema[group.classIndex]
+            let names = group.positions.map { declared.properties.indices.contains($0) ? declared.properties[$0] : nil }
+            for row in 0..<group.count {
+                let object = ObjectRef(group.classIndex, group.keys[row])
+                let place = places.removeValue(forKey: object)
+                let isResult = group.role == .root || place != nil
+                guard isResult || change.showsLinks else { continue }
+                begin()
+                writeHead(of: object, declared, place ?? nil, isResult: isResult, to: &writer)
+                for (property, value) in zip(names, group.values(at: row)) {
+                    guard let property, !property.isRetired else { continue }
+                    writer.name(property.name, isFirst: false)
+                    writer.write(value)
+                }
+                writer.raw("}")
+            }
+        }
+        // Results that other objects have moved.
+        for (object, place) in places.sorted(by: { $0.key < $1.key }) {
+            guard let place, schema.classes.indices.contains(object.classIndex) else { continue }
+            begin()
+            writeHead(of: object, schema[object.classIndex], place, isResult: true, to: &writer)
+            writer.raw("}")
+        }
+        if !isFirst { writer.raw("]") }
+    }
+
+    private func writeHead(
+        of object: ObjectRef, _ declared: ClassSchema, _ place: String?, isResult: Bool, to writer: inout JSONWriter
+    ) {
+        writer.raw("{\"@class\":")
+        writer.string(declared.name)
+        if declared.primaryKey != nil {
+            writer.raw(",\"@key\":")
+            writer.write(object.key)
+        }
+        writer.member("@id", Identity(className: declared.name, key: object.key).objectID.description)
+        if let place { writer.member("@sort", place) }
+        if !isResult { writer.raw(",\"@linked\":true") }
+    }
+
+    private func write(authors: [CommitAuthor], _ change: JSONChange, to writer: inout JSONWriter) {
+        guard !authors.isEmpty else { return }
+        writer.name("authors", isFirst: false)
+        writer.array(authors) { writer, author in
+            writer.raw("{\"user\":")
+            if let user = author.userID { writer.string(user) } else { writer.raw("null") }
+            let isOwn = author.clientID != 0 && author.clientID == change.ownClient
+            isOwn ? writer.raw(",\"own\":true") : writer.raw(",\"own\":false")
+            writer.name("operations", isFirst: false)
+            writer.array(author.kinds.sorted { $0.rawValue < $1.rawValue }) { $0.string("\($1)") }
+            writer.raw("}")
+        }
+    }
+}

@@ -1,0 +1,235 @@
+internal import SluiceExchange
+internal import SluiceModel
+internal import SluiceTransport
+internal import SluiceWire
+
+/// What frames are to the client.
+extension JSONSession {
+    /// Takes the messages of a frame that goes to the client.
+    mutating func tell(_ frame: [ServerMessage]) -> Told {
+        var told = Told(messages: begun + frame)
+        let isContinued = frame.contains {
+            if case .commit(let commit) = $0 { commit.header.isContinued } else { false }
+        }
+        if isContinued {
+            begun += frame
+            // What else the frame has would be told twice.
+            return told
+        }
+        begun = []
+        for (position, message) in told.messages.enumerated() { tell(message, at: position, &told) }
+        return told
+    }
+
+    private mutating func tell(_ message: ServerMessage, at position: Int, _ told: inout Told) {
+        switch message {
+        case .hello, .digest, .withdrawn, .listMembers, .places, .message: break
+        case .opened(let opened): self.opened(opened, &told)
+        case .schema(_, let schema):
+            self.schema = schema
+            told.pieces.append(.text(JSONMessage.schema(schema)))
+        case .page(let page): self.page(page, at: position, &told)
+        case .complete(let complete): self.complete(complete, &told)
+        case .commit(let commit): self.commit(commit, at: position, &told)
+        case .login(let login): told.pieces.append(.text(JSONMessage.login(login)))
+        case .context(let context): self.context(context, &told)
+        case .subscriptionError(let error):
+            guard subscriptions.removeValue(forKey: error.subscription) != nil else { return }
+            told.pieces.append(
+                .text(
+                    JSONMessage.error(
+                        error.code, error.message, subscription: error.subscription, position: error.position,
+                        action: .report)))
+        case .rejected(let rejected):
+            told.pieces.append(.text(JSONMessage.rejected(rejected.rejection, schema)))
+        case .error(let failure): self.failed(failure, &told)
+        case .moved(let moved):
+            phase = .ended
+            told.pieces.append(.text(JSONMessage.make("moved") { $0.member("url", moved.url) }))
+            told.close = (.normal, "the session goes on at another server")
+        case .report(_, let request, let bytes):
+            let json = jobs.remove(request) == nil ? bytes : Array("{\"done\":\(Self.isDone(bytes))}".utf8)
+            told.pieces.append(
+                .text(
+                    JSONMessage.make("answer") { writer in
+                        writer.member("id", request)
+                        writer.name("value", isFirst: false)
+                        writer.json(json)
+                    }))
+        case .reportError(let error):
+            jobs.remove(error.request)
+            told.pieces.append(
+                .text(
+                    JSONMessage.error(
+                        error.code, error.message, ask: error.request, position: error.position, action: .report)))
+        }
+    }
+
+    /// Whether the first of some changes of records was made.
+    private static func isDone(_ answer: [UInt8]) -> Bool {
+        let made = try? ByteReader.decode(answer) { reader throws(WireError) in
+            try reader.array(minimumSize: 1) { reader throws(WireError) in try reader.bool() }
+        }
+        return made?.first ?? false
+    }
+
+    private mutating func opened(_ opened: ServerMessage.Opened, _ told: inout Told) {
+        guard case .opening(let open) = phase else { return }
+        phase = .open
+        schema = opened.schema ?? Schema()
+        let name = JSONClientName(opened.identity, context)
+        client = name
+        let isKnown = opened.outcome == .resumed || opened.outcome == .copied
+        // What was right in another context is not in this one.
+        known = isKnown && open.client?.context == context ? open.version : nil
+        told.pieces.append(
+            .text(JSONMessage.opened(opened, client: name, database: database, time: now(), schema)))
+        let held = held
+        self.held = []
+        heldByteCount = 0
+        told.steps = held.flatMap { receive($0) }
+    }
+
+    private mutating func context(_ message: ServerMessage.Context, _ told: inout Told) {
+        let context = JSONClientName.Context(context: message.context, fields: message.fields)
+        guard context != self.context else { return }
+        self.context = context
+        (known, versions) = (nil, nil)
+        guard case .open = phase, let identity = client?.identity else { return }
+        let name = JSONClientName(identity, context)
+        client = name
+        told.pieces.append(.text(JSONMessage.make("context") { $0.member("client", name.text) }))
+    }
+
+    private mutating func failed(_ failure: ServerMessage.Failure, _ told: inout Told) {
+        told.pieces.append(
+            .text(
+                JSONMessage.error(
+                    failure.code, failure.message, action: failure.action, wait: failure.retryAfter)))
+        guard failure.action != .report else { return }
+        phase = .ended
+        told.close = (failure.action == .retry ? .tryAgainLater : .policyViolation, failure.message)
+    }
+
+    // MARK: Changes
+
+    /// The change that a page or a completion belongs to: the last one, if it is of the same subscriptions and not
+    /// complete.
+    private func open(_ ids: [UInt64], _ told: Told) -> Int? {
+        guard case .change(let change)? = told.pieces.last, change.subscriptions == ids, !change.isComplete else {
+            return nil
+        }
+        return told.pieces.count - 1
+    }
+
+    private mutating func page(_ page: ServerMessage.Page, at position: Int, _ told: inout Told) {
+        told.pageCount += page.subscriptions.count
+        for id in page.subscriptions {
+            guard var subscription = subscriptions[id] else { continue }
+            var change = JSONChange(
+                subscriptions: [id], version: page.version, showsLinks: subscription.showsLinks)
+            switch (page.kind, subscription.state) {
+            case (.bootstrap, .fresh), (.bootstrap, .complete), (.bootstrap, .interrupted):
+                change.resets = true
+                subscription.state = .loading
+            case (.bootstrap, .loading): break
+            case (.resumed, .complete): subscription.state = .interrupted
+            case (.resumed, _): break
+            }
+            subscriptions[id] = subscription
+            change.parts = [JSONChange.Part(message: position, block: 0)]
+            change.progress = page.kind == .bootstrap ? Int((page.progress * 1_000).rounded()) : nil
+            if case .change(var last)? = told.pieces.last, last.subscriptions == [id], !last.isComplete {
+                last.parts += change.parts
+                last.resets = last.resets || change.resets
+                last.progress = change.progress
+                told.pieces[told.pieces.count - 1] = .change(last)
+            } else {
+                told.pieces.append(.change(change))
+            }
+        }
+    }
+
+    private mutating func complete(_ complete: ServerMessage.Complete, _ told: inout Told) {
+        let id = complete.subscription
+        guard var subscription = subscriptions[id] else { return }
+        var change: JSONChange
+        if let place = open([id], told), case .change(let begun) = told.pieces[place] {
+            change = begun
+            told.pieces.remove(at: place)
+        } else {
+            change = JSONChange(subscriptions: [id], version: complete.version, showsLinks: subscription.showsLinks)
+        }
+        change.version = complete.version
+        change.isComplete = true
+        change.progress = nil
+        change.acceptedAt = complete.acceptedAt.microseconds
+        if case .int(let total)? = complete.figures?.first { change.total = total }
+        subscription.state = .complete
+        subscriptions[id] = subscription
+        note(complete.version)
+        told.pieces.append(.change(change))
+    }
+
+    private mutating func commit(_ commit: ServerMessage.Commit, at position: Int, _ told: inout Told) {
+        let header = commit.header
+        let start = told.pieces.count
+        for (number, block) in commit.blocks.enumerated() {
+            for (ids, showsLinks) in receivers(block.subscriptions) {
+                var change = changed(ids, header, showsLinks: showsLinks, start, &told)
+                change.parts.append(JSONChange.Part(message: position, block: number))
+                if let client = client?.identity.clientID, client != 0,
+                    block.content.authors.contains(where: { $0.clientID == client })
+                {
+                    change.ownClient = client
+                }
+                told.pieces.append(.change(change))
+            }
+        }
+        for figures in commit.figures {
+            guard case .int(let total)? = figures.values.first else { continue }
+            for (ids, showsLinks) in receivers(figures.subscriptions) {
+                var change = changed(ids, header, showsLinks: showsLinks, start, &told)
+                change.total = total
+                told.pieces.append(.change(change))
+            }
+        }
+        note(header.version)
+        guard let acknowledged = header.acknowledged else { return }
+        told.pieces.append(
+            .text(
+                JSONMessage.make("ack") { writer in
+                    writer.member("seq", acknowledged)
+                    writer.member("v", header.version)
+                }))
+    }
+
+    /// Those of some subscriptions that the client has, by whether they show what the results link to.
+    private func receivers(_ ids: [UInt64]) -> [(ids: [UInt64], showsLinks: Bool)] {
+        var (plain, linked): ([UInt64], [UInt64]) = ([], [])
+        for id in ids {
+            guard let subscription = subscriptions[id], subscription.state == .complete else { continue }
+            if subscription.showsLinks { linked.append(id) } else { plain.append(id) }
+        }
+        return [(plain, false), (linked, true)].filter { !$0.0.isEmpty }
+    }
+
+    /// Removes the change of some subscriptions that a commit has begun among the pieces, or begins one.
+    ///
+    /// - Parameter start: where the pieces of the version begin.
+    private func changed(
+        _ ids: [UInt64], _ header: CommitHeader, showsLinks: Bool, _ start: Int, _ told: inout Told
+    ) -> JSONChange {
+        for place in told.pieces.indices {
+            guard case .change(let change) = told.pieces[place], change.isComplete, change.version == header.version,
+                change.subscriptions == ids
+            else { continue }
+            told.pieces.remove(at: place)
+            return change
+        }
+        var change = JSONChange(subscriptions: ids, version: header.version, showsLinks: showsLinks)
+        change.isComplete = true
+        change.acceptedAt = header.acceptedAt.microseconds
+        return change
+    }
+}
