@@ -13,7 +13,7 @@ export function Sluice(url, options = {}) {
 	/** @type {any} */ let head = { seq: 0, sent: 0, outbox: [] }, socket, release, retry, renewal, version;
 
 	const db = {
-		/** connecting, open, offline, refused, closed */ state: "connecting",
+		state: "connecting",
 		/** @type {any} */ error: null,
 		/** @type {any} user, schema … */ session: {},
 		onstate() {},
@@ -53,7 +53,7 @@ export function Sluice(url, options = {}) {
 		const seen = new Map(), dirty = new Map();
 		let base = new Map(), next = base, rows, isNew, wake = (_) => {};
 		const live = {
-			/** waiting, loading, complete, offline, failed, stopped */ state: "waiting",
+			state: "waiting",
 			/** @type {any} */ error: null,
 			v: 0,
 			/** @type {any} with TOTAL */ total: null,
@@ -227,7 +227,7 @@ export function Sluice(url, options = {}) {
 		if (ask) return asks.get(ask)?.reject(error, asks.delete(ask));
 		if (id) return lives.get(id)?.become({ state: "failed", error }, lives.delete(id));
 		db.error = error;
-		if (action === "reset") save({ client: undefined });
+		if (action === "reset") save({ client: version = undefined });
 		if (action === "stop" && db.state !== "open") leave("refused");
 		else if (action !== "report") lost(message.wait); // also where the login has ended
 	}

@@ -83,7 +83,7 @@ test("a query that does not parse is marked under its byte, and completed words 
   await page.screenshot(`${shots}/query-fault.png`);
   await page.type(" 290 SORT(id) TOTAL");
   await page.press("Enter");
-  await page.until(`/\\d+ of \\d+ rows/.test(document.querySelector(".facts").textContent) && !document.querySelector(".query-fault").innerText`);
+  await page.until(`/\\d+ rows/.test(document.querySelector(".facts").textContent) && !document.querySelector(".query-fault").innerText`);
 });
 
 test("the keyboard alone reaches a screen, a cell and its value, and the write is acknowledged", async () => {
@@ -210,7 +210,7 @@ test("every screen is drawn", async () => {
   for (const dark of [false, true]) for (const screen of screens) {
     const query = screen === "data" ? `?${new URLSearchParams({ q: "Flight WHERE delay > 60 SORT(delay DESC) LIMIT(200) TOTAL" })}` : screen === "query" ? `?${new URLSearchParams({ q: "Flight WHERE delay > 60 SORT(delay DESC) LIMIT(20)" })}` : "";
     const page = await open(`#/test/${screen}${query}`, { dark });
-    await page.until(screen === "data" ? `document.querySelector(".grid .row")` : `document.querySelector("main h1") && document.querySelector("main").innerText.length > 40`);
+    await page.until(screen === "data" ? `document.querySelector(".grid .row")` : `document.querySelector("main h1") && document.querySelector("main").innerText.length > 5`);
     await page.run(`new Promise((resolve) => setTimeout(resolve, 400))`);
     await page.screenshot(`${shots}/${screen}${dark ? "-dark" : ""}.png`);
     assert.deepEqual(page.faults, [], screen);

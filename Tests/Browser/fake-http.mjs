@@ -36,16 +36,21 @@ export function fakeReports(server) {
   };
 }
 
+/** Answers with a page of the working tree. */
+export function answer(request, response) {
+  const path = new URL(request.url, "http://x").pathname, name = path === "/_/" ? "index.html" : path.slice(3);
+  try {
+    const content = readFileSync(new URL(name === "sluice.js" ? name : `dashboard/${name}`, web));
+    response.writeHead(200, { "content-type": types[name.split(".").pop()], "content-security-policy": policy, "x-content-type-options": "nosniff" }).end(content);
+  } catch { response.writeHead(404).end(); }
+}
+
 /** Listens; what it returns can be closed and opened again with what it has. */
 export function listen(server, port = 0) {
   const sockets = new Set();
   const listener = http.createServer((request, response) => {
-    const path = new URL(request.url, "http://x").pathname, name = path === "/_/" ? "index.html" : path.slice(3);
-    if (path === "/_/databases") return response.end(JSON.stringify(["test", "shop"]));
-    try {
-      const content = readFileSync(new URL(name === "sluice.js" ? name : `dashboard/${name}`, web));
-      response.writeHead(200, { "content-type": types[name.split(".").pop()], "content-security-policy": policy, "x-content-type-options": "nosniff" }).end(content);
-    } catch { response.writeHead(404).end(); }
+    if (request.url === "/_/databases") return response.end(JSON.stringify(["test", "shop"]));
+    answer(request, response);
   });
   listener.on("connection", (socket) => { sockets.add(socket); socket.on("close", () => sockets.delete(socket)); });
   listener.on("upgrade", (request, socket) => {

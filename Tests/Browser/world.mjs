@@ -5,12 +5,28 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FakeServer } from "./fake-server.mjs";
-import { classes, fakeReports, listen } from "./fake-http.mjs";
+import http from "node:http";
+import net from "node:net";
+import { answer, classes, fakeReports, listen } from "./fake-http.mjs";
 
 const program = process.env.SLUICE ?? ".build/debug/sluice";
 export const isFake = program === "fake";
 export const hostile = ["<img src=x onerror=\"window.hacked=1\">", "<script>window.hacked=1</script>", "\u202Eabc\u202C שלום", "'; alert(1); '", "{{7*7}}", "مرحبا بالعالم"];
 export const long = "x".repeat(1 << 20);
+
+/** The pages of the working tree in front of a server, for work on them without a build: SLUICE_PAGES=tree. */
+function inFront(port) {
+  const proxy = http.createServer(answer).on("upgrade", (request, socket) => {
+    const own = `127.0.0.1:${port()}`, isOwn = !request.headers.origin || request.headers.origin === `http://${request.headers.host}`;
+    const there = net.connect(port(), "127.0.0.1", () => {
+      const headers = { ...request.headers, host: own, ...(isOwn && request.headers.origin ? { origin: `http://${own}` } : {}) };
+      there.write(`GET ${request.url} HTTP/1.1\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`);
+      there.pipe(socket).pipe(there);
+    });
+    for (const [one, other] of [[socket, there], [there, socket]]) one.on("error", () => other.destroy()).on("close", () => other.destroy());
+  });
+  return new Promise((resolve) => proxy.listen(0, "127.0.0.1", () => resolve(proxy)));
+}
 
 const airlines = Array.from({ length: 16 }, (_, index) => ({ carrier: `A${index}`, name: `Airline ${index}` }));
 const flights = Array.from({ length: 1000 }, (_, index) => ({ id: `F${String(index).padStart(3, "0")}`, delay: (index * 37) % 300, gate: `G${index % 40}`, carrier: `A${index % 16}` }));
@@ -30,7 +46,7 @@ export async function start(options = []) {
   writeFileSync(join(folder, "rules.json"), JSON.stringify({ database: { schema: "TRUEPREDICATE", reports: "TRUEPREDICATE", rules: "TRUEPREDICATE", jobs: "TRUEPREDICATE" }, classes: { Airline: rule, Flight: { ...rule, update: true, updateAfter: "delay < 1000" }, Odd: rule } }));
   let child, port = 0;
   const run = async () => {
-    child = spawn(program, ["serve", `--data=${join(folder, "data")}`, `--listen=127.0.0.1:${port}`, "--dev", `--rules=${join(folder, "rules.json")}`, "--log-level=warning", ...options], { stdio: ["ignore", "pipe", "inherit"] });
+    child = spawn(program, ["serve", `--data=${join(folder, "data")}`, `--listen=127.0.0.1:${port}`, "--allow-anonymous", "--dashboard", `--rules=${join(folder, "rules.json")}`, "--log-level=info", ...options], { stdio: ["ignore", "pipe", "ignore"] });
     const line = await new Promise((resolve, reject) => { child.stdout.once("data", (data) => resolve(String(data))); child.once("exit", () => reject(new Error("the server ended"))); });
     port = +/:(\d+)/.exec(line)[1];
   };
@@ -41,5 +57,6 @@ export async function start(options = []) {
     execFileSync(program, ["import", `ws://127.0.0.1:${port}/test`, name, join(folder, `${name}.csv`), ...more], { stdio: ["ignore", "ignore", "pipe"] });
   }
   const end = () => new Promise((resolve) => { child.once("exit", resolve); child.kill("SIGKILL"); });
-  return { url: `http://127.0.0.1:${port}`, port, stop: end, restart: run, remove: async () => { await end(); rmSync(folder, { recursive: true, force: true }); } };
+  const proxy = process.env.SLUICE_PAGES === "tree" ? await inFront(() => port) : undefined;
+  return { url: `http://127.0.0.1:${proxy?.address().port ?? port}`, port, stop: end, restart: run, remove: async () => { proxy?.close(); await end(); rmSync(folder, { recursive: true, force: true }); } };
 }

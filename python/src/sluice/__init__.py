@@ -97,6 +97,7 @@ class Live:
             key = _key(part)
             self._next[key] = {**self._next.get(key, {}), **part}
             self._dirty[key] = ""
+        self._db._version = message["v"]
         if message["state"] == "complete":
             self._request["since"] = message["v"]
         elif "since" in self._request:  # the rows before a reset stay until those after it are complete
@@ -113,9 +114,9 @@ class _Outbox:
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.path, self.entries = path and os.fspath(path), cast(list[tuple[int, list[Row], Any]], [])
         self.head: Row = {"seq": 0, "sent": 0}
+        self.lock = open(self.path + ".lock" if self.path else os.devnull, "w")
         if not self.path:
             return
-        self.lock = open(self.path + ".lock", "w")
         fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with suppress(FileNotFoundError), open(self.path) as file:
             self.head = json.load(file)
@@ -142,7 +143,7 @@ class Sluice:
         self._credentials, self._variables, self._readonly = credentials, variables, readonly
         self._lives, self._refused = cast(dict[int, Live], {}), cast(dict[int, Row], {})
         self._asks: dict[int, tuple[Row, asyncio.Future[Any]]] = {}
-        self._outbox, self._last_id, self._attempt = _Outbox(state), 0, 0
+        self._outbox, self._last_id, self._attempt, self._version = _Outbox(state), 0, 0, 0
 
     async def __aenter__(self) -> Sluice:
         self._task = asyncio.create_task(self._run())
@@ -153,14 +154,11 @@ class Sluice:
             live.stop()
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
-        if self._outbox.path:
-            self._outbox.lock.close()
+        self._outbox.lock.close()
 
     def live(self, query: str, args: Sequence[Any] | None = None) -> Live:
         """Follows a query; ``args`` stand for ``$0``, ``$1`` … in it."""
-        live = Live(self, {"q": query} if args is None else {"q": query, "args": list(args)})
-        self._subscribe(live)
-        return live
+        return self._subscribe(Live(self, {"q": query} if args is None else {"q": query, "args": list(args)}))
 
     async def write(self, operations: Row | list[Row]) -> int:
         """Writes one transaction. Returns its version once it is on the server's disk; raises where it is refused."""
@@ -189,8 +187,7 @@ class Sluice:
             self.state = "refused" if self.state == "refused" else "offline"
             for live in filter(lambda live: live.v, self._lives.values()):
                 live._become("offline")
-            delay = min(30.0, 0.25 * 2 ** min(self._attempt, 7)) * random.uniform(0.5, 1)
-            self._attempt += 1
+            delay, self._attempt = 2.0 ** min(self._attempt - 2, 5) * random.uniform(0.5, 1), self._attempt + 1
             await asyncio.sleep(0 if self.state == "refused" else max(wait, delay))
         error = cast(SluiceError, self.error)
         for id in list(self._asks):
@@ -207,7 +204,7 @@ class Sluice:
         self._outgoing.put_nowait({
             "type": "open", "credentials": await proof() if callable(proof) else proof,
             "client": box.head.get("client"), "acknowledged": box.head["seq"] - len(box.entries),
-            "variables": self._variables, "readonly": self._readonly or None})
+            "v": self._version or None, "variables": self._variables, "readonly": self._readonly or None})
         sender = asyncio.create_task(self._sending(socket, self._outgoing))
         try:
             async for text in socket:
@@ -227,10 +224,11 @@ class Sluice:
         if self.state == "open":
             self._outgoing.put_nowait(message)
 
-    def _subscribe(self, live: Live) -> None:
+    def _subscribe(self, live: Live) -> Live:
         self._last_id += 1
         live._id, self._lives[self._last_id] = self._last_id, live
         self._send({"type": "sub", "id": self._last_id, **live._request})
+        return live
 
     def _drop(self, live: Live, state: str, error: SluiceError | None = None) -> None:
         if self._lives.pop(live._id, None) and error is None:
@@ -256,6 +254,8 @@ class Sluice:
                 self._settle(message["seq"], message["v"])
             case "answer":
                 self._answer(message["id"], message.get("value"))
+            case "context":
+                self._outbox.save(self._outbox.entries, client=message["client"])
             case "moved":
                 self.url = message["url"]
                 return 0
@@ -266,7 +266,7 @@ class Sluice:
             case "error" if "id" not in message and (action := message.get("action")) != "report":
                 self.error = SluiceError(message)
                 if action == "reset":
-                    self._outbox.head.pop("client", None)
+                    self._version, _ = 0, self._outbox.head.pop("client", None)
                 if action == "stop" and self.state != "open":  # in an open session the login has ended: anew
                     self.state = "refused"
                 return cast(float, message.get("wait", 0)) / 1000
