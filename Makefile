@@ -5,7 +5,7 @@ PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
 STRICT := -Xswiftc -warnings-as-errors
 SOURCES := Package.swift Sources Tests Playground Benchmarks
 
-.PHONY: all deps cluster-deps build release dist dist-test demo demo-cluster test test-cluster check soak fuzz bench bench-cluster lint fmt docs surface clean
+.PHONY: all deps cluster-deps build release dist dist-test demo demo-cluster test test-cluster browser-test python-test check soak fuzz bench bench-cluster lint fmt docs surface clean
 
 all: build
 
@@ -58,6 +58,14 @@ demo-cluster: cluster-deps
 test: deps
 	$(SWIFT) build --build-tests $(STRICT)
 	@SWIFT_DETERMINISTIC_HASHING=1 Tools/run-tests $(SWIFT) test --skip-build $(STRICT)
+
+# The module in node and the dashboard in chromium, against the program; pictures of all screens in .build/screenshots.
+browser-test: build
+	Tools/browser-test .build/debug/sluice
+
+# The wheel of the Python package, installed in an environment of its own, against the program.
+python-test: build
+	Tools/python-test .build/debug/sluice
 
 # A PostgreSQL of its own in a temporary folder, and nodes that share it, among them processes of the program. The trait
 # compiles everything anew, so it has a folder of its own, and the other tests are left out. SLUICE_KILLS says how often

@@ -1,8 +1,9 @@
-// Tests of Web/sluice.js with a server in the same process, on node's own clock and test runner: node --test.
+// Tests of Web/sluice.js with a server in the same process, on a clock of its own: node --test.
 import test from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Sluice } from "../../Web/sluice.js";
+import { Clock } from "./clock.mjs";
 import { FakeServer } from "./fake-server.mjs";
 
 const classes = [{ name: "Car", key: "vin", properties: [{ name: "vin", type: "string" }, { name: "price", type: "int" }] }];
@@ -10,8 +11,8 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const settle = async () => { for (let i = 0; i < 40; i++) await turn(); };
 
 /** Time passes, and what it brings is done. */
-async function pass(t, seconds) {
-  for (let i = 0; i < seconds * 2; i++) { t.mock.timers.tick(500); await settle(); }
+async function pass(clock, seconds) {
+  for (let i = 0; i < seconds * 2; i++) { clock.tick(500); await settle(); }
 }
 
 /** A storage as the browser's, with a limit of characters. */
@@ -145,7 +146,7 @@ test("a query that does not parse fails with the byte, and alone", async (t) => 
 });
 
 test("100 lost connections lose no change and apply every write once", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  const clock = new Clock(t);
   const { server, open } = world(t, 20);
   const db = open({ storage: new Memory() }), live = db.live("Car SORT(price DESC) LIMIT(7)"), mirror = new Map();
   (async () => { for await (const { changes } of live) for (const { old, row } of changes) row ? mirror.set(row.vin, row.price) : mirror.delete(old.vin); })();
@@ -166,7 +167,7 @@ test("100 lost connections lose no change and apply every write once", async (t)
     server.apply([{ op: "update", class: "Car", key: `V${draw(20)}`, set: { price: draw(50) } }]);
     await settle();
     server.cutBefore = server.cutAfter = () => false;
-    await pass(t, 2);
+    await pass(clock, 2);
   }
   await Promise.all(written);
   await settle();
@@ -177,7 +178,7 @@ test("100 lost connections lose no change and apply every write once", async (t)
 });
 
 test("what was written offline is sent by the page that comes next, once", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  const clock = new Clock(t);
   const { server, open } = world(t, 1), storage = new Memory();
   const first = open({ storage });
   await settle();
@@ -231,7 +232,7 @@ test("a storage that is full refuses the write, and the next one goes on", async
 });
 
 test("a client that the server has forgotten hears that its sent writes are unknown, and sends the others", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  const clock = new Clock(t);
   const { server, open } = world(t, 1), db = open({ storage: new Memory() });
   await settle();
   server.cutBefore = (message) => message.type === "write";
@@ -241,14 +242,14 @@ test("a client that the server has forgotten hears that its sent writes are unkn
   server.cutBefore = () => false;
   const kept = db.write({ op: "update", class: "Car", key: "V0", add: { price: 10 } });
   server.clients.clear();
-  await pass(t, 2);
+  await pass(clock, 2);
   await told;
   await kept;
   assert.equal(server.rows.get("Car").get("V0").price, 10);
 });
 
 test("a connection that is dead without a word is left, and at once after a wake-up", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  const clock = new Clock(t);
   const { server, open } = world(t, 1), db = open(), live = db.live("Car"), states = [];
   db.onstate = () => states.push(db.state);
   await settle();
@@ -256,33 +257,33 @@ test("a connection that is dead without a word is left, and at once after a wake
   session.receive = () => {};
   session.send = () => {};
   server.apply([{ op: "update", class: "Car", key: "V0", set: { price: 99 } }]);
-  await pass(t, 31);
+  await pass(clock, 31);
   assert.deepEqual(states, ["connecting", "open", "offline", "connecting", "open"]);
   assert.equal(live.rows[0].price, 99);
 });
 
 test("a quiet connection is asked, and stays", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  const clock = new Clock(t);
   const { server, open } = world(t, 1), db = open(), states = [];
   await settle();
   db.onstate = () => states.push(db.state);
-  for (let i = 0; i < 360; i++) { t.mock.timers.tick(10_000); await turn(); await turn(); }
+  for (let i = 0; i < 360; i++) { clock.tick(10_000); await turn(); await turn(); }
   assert.deepEqual(states, []);
   assert.equal(server.sessions.size, 1);
 });
 
 test("back-off grows to half a minute at most", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  const clock = new Clock(t);
   const { server, open } = world(t), db = open();
   server.isDown = true;
   let calls = 0;
   db.onstate = () => { calls += db.state === "connecting"; };
-  for (let i = 0; i < 600; i++) { t.mock.timers.tick(1_000); await settle(); }
+  for (let i = 0; i < 600; i++) { clock.tick(1_000); await settle(); }
   assert.ok(calls > 18 && calls < 50, `${calls} attempts in ten minutes`);
 });
 
 test("a login that the server refuses stops, and one that ends is renewed before", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  const clock = new Clock(t);
   const { server, open } = world(t, 1);
   server.refusesLogin = (credentials) => (credentials?.token ? null : "log in");
   const refused = open();
@@ -295,26 +296,26 @@ test("a login that the server refuses stops, and one that ends is renewed before
   assert.equal(db.state, "open");
   [...server.sessions][0].send({ type: "login", until: new Date(Date.now() + 100_000).toISOString() });
   await settle();
-  await pass(t, 82);
+  await pass(clock, 82);
   await settle();
   assert.deepEqual(server.credentials, { token: "t2" });
 });
 
 test("a server that has moved is followed", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  const clock = new Clock(t);
   const { server, open } = world(t, 1), urls = [];
   class Recorded extends server.WebSocket { constructor(...parts) { super(...parts); urls.push(this.url); } }
   const db = open({ WebSocket: Recorded }), live = db.live("Car");
   await settle();
   [...server.sessions][0].send({ type: "moved", url: "ws://other/nyc" });
   await settle();
-  await pass(t, 1);
+  await pass(clock, 1);
   assert.deepEqual(urls, ["ws://test/nyc", "ws://other/nyc"]);
   assert.equal(live.state, "complete");
 });
 
 test("rows before a reset stay until those after it are complete", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  const clock = new Clock(t);
   const { server, open } = world(t, 6), db = open(), live = db.live("Car SORT(price)"), counts = [], told = [];
   (async () => { for await (const { rows, changes } of live) { counts.push(rows.length); told.push(...changes); } })();
   await settle();
@@ -323,7 +324,7 @@ test("rows before a reset stay until those after it are complete", async (t) => 
   server.kill();
   server.apply([{ op: "delete", class: "Car", key: "V5" }]);
   await settle();
-  t.mock.timers.tick(1_000);
+  clock.tick(1_000);
   await settle();
   assert.ok(counts.every((count) => count >= 5), String(counts));
   assert.deepEqual(told.map(({ old, row }) => [old?.vin, row?.vin]).filter(([, row]) => !row), [["V5", undefined]]);
