@@ -217,6 +217,32 @@ test("every screen is drawn", async () => {
   }
 });
 
+test("where nobody is anonymous a form asks who one is", { skip: isFake }, async () => {
+  const locked = await start({ password: "correct horse battery" }), page = await browser.page();
+  try {
+    await page.go(`${locked.url}/_/#/test/data?q=Airline`);
+    await page.until(`document.querySelector("dialog[open]")`);
+    await page.screenshot(`${shots}/login.png`);
+    for (const password of ["wrong", "correct horse battery"]) {
+      await page.until(`document.querySelector("dialog[open] input")`);
+      await page.run(`document.querySelector("dialog input").focus()`);
+      await page.type("ada");
+      await page.press("Tab");
+      await page.type(password);
+      await page.press("Enter");
+      if (password === "wrong") await page.until(`document.querySelector("dialog [role=alert]")?.textContent`);
+    }
+    await page.until(`document.querySelectorAll(".grid .row").length === 16`);
+    assert.equal(await page.run(`document.getElementById("user").textContent`), "ada");
+    await locked.stop();
+    await page.until(`document.getElementById("connection").dataset.state !== "open"`);
+    await locked.restart();
+    await page.until(`document.getElementById("connection").dataset.state === "open"`);
+    assert.equal(await page.run(`document.cookie + sessionStorage.length`), "0");
+    assert.equal(await page.run(`JSON.stringify(localStorage).includes("horse")`), false);
+  } finally { await locked.remove(); }
+});
+
 test("a page of another origin is refused", async () => {
   const server = http.createServer((_, response) => response.setHeader("content-type", "text/html").end("<title>Elsewhere</title>"));
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -32,7 +32,8 @@ const airlines = Array.from({ length: 16 }, (_, index) => ({ carrier: `A${index}
 const flights = Array.from({ length: 1000 }, (_, index) => ({ id: `F${String(index).padStart(3, "0")}`, delay: (index * 37) % 300, gate: `G${index % 40}`, carrier: `A${index % 16}` }));
 const odd = [...hostile, long].map((text, index) => ({ id: index < 2 ? text : `o${index}`, text, ...Object.fromEntries(Array.from({ length: 80 }, (_, column) => [`column${column}`, column])) }));
 
-export async function start(options = []) {
+/** With `password` everybody logs in, as the user ada. */
+export async function start({ password } = {}) {
   if (isFake) {
     const server = new FakeServer(classes);
     for (const [name, rows] of [["Airline", airlines], ["Flight", flights], ["Odd", odd]]) for (const row of rows) server.apply([{ op: "insert", class: name, set: row }]);
@@ -44,9 +45,11 @@ export async function start(options = []) {
   const folder = mkdtempSync(join(tmpdir(), "sluice-browser-test-"));
   const rule = { read: true, create: true, update: true, delete: true };
   writeFileSync(join(folder, "rules.json"), JSON.stringify({ database: { schema: "TRUEPREDICATE", reports: "TRUEPREDICATE", rules: "TRUEPREDICATE", jobs: "TRUEPREDICATE" }, classes: { Airline: rule, Flight: { ...rule, update: true, updateAfter: "delay < 1000" }, Odd: rule } }));
+  const env = { ...process.env, ...(password && { SLUICE_PASSWORD: password }) };
+  if (password) execFileSync(program, ["users", "add", `--data=${join(folder, "data")}`, "--name=ada"], { env, stdio: ["ignore", "ignore", "pipe"] });
   let child, port = 0;
   const run = async () => {
-    child = spawn(program, ["serve", `--data=${join(folder, "data")}`, `--listen=127.0.0.1:${port}`, "--allow-anonymous", "--dashboard", `--rules=${join(folder, "rules.json")}`, "--log-level=info", ...options], { stdio: ["ignore", "pipe", "ignore"] });
+    child = spawn(program, ["serve", `--data=${join(folder, "data")}`, `--listen=127.0.0.1:${port}`, password ? "--users" : "--allow-anonymous", "--dashboard", `--rules=${join(folder, "rules.json")}`, "--log-level=info"], { stdio: ["ignore", "pipe", "ignore"] });
     const line = await new Promise((resolve, reject) => { child.stdout.once("data", (data) => resolve(String(data))); child.once("exit", () => reject(new Error("the server ended"))); });
     port = +/:(\d+)/.exec(line)[1];
   };
@@ -54,7 +57,7 @@ export async function start(options = []) {
   const csv = (rows) => [Object.keys(rows[0]).join(), ...rows.map((row) => Object.values(row).map((value) => `"${String(value).replaceAll('"', '""')}"`).join())].join("\n");
   for (const [name, rows, ...more] of [["Airline", airlines, "--key=carrier"], ["Flight", flights, "--key=id", "--link=carrier:Airline"], ["Odd", odd, "--key=id"]]) {
     writeFileSync(join(folder, `${name}.csv`), csv(rows));
-    execFileSync(program, ["import", `ws://127.0.0.1:${port}/test`, name, join(folder, `${name}.csv`), ...more], { stdio: ["ignore", "ignore", "pipe"] });
+    execFileSync(program, ["import", `ws://127.0.0.1:${port}/test`, name, join(folder, `${name}.csv`), ...more, ...(password ? ["--user=ada"] : [])], { env, stdio: ["ignore", "ignore", "pipe"] });
   }
   const end = () => new Promise((resolve) => { child.once("exit", resolve); child.kill("SIGKILL"); });
   const proxy = process.env.SLUICE_PAGES === "tree" ? await inFront(() => port) : undefined;
