@@ -163,7 +163,7 @@ export function Sluice(url, options = {}) {
 	}
 
 	const proof = async () => typeof credentials === "function" ? credentials() : credentials;
-	const become = (state) => db.onstate(db.state = state);
+	const become = (state) => { db.state = state; db.onstate(); };
 	const send = (message) => { if (db.state === "open") socket.send(text(message)); };
 	const listen = (how) => ["online", "visibilitychange"].map((name) => globalThis[how + "EventListener"]?.(name, beat));
 
@@ -171,7 +171,7 @@ export function Sluice(url, options = {}) {
 		clearTimeout(retry);
 		become("connecting");
 		silence = 0;
-		let mine = socket = { close() {} };
+		/** @type {any} */ let mine = socket = { close() {} };
 		try {
 			const credentials = await proof();
 			if (mine !== socket) return;
@@ -215,11 +215,11 @@ export function Sluice(url, options = {}) {
 		if (type === "opened") opened(message);
 		if (type === "change") for (const id of ids) lives.get(id)?.apply(message);
 		if (type === "rejected") refused.push(message);
-		if (type === "ack") refresh(settle(seq, v));
+		if (type === "ack") settle(seq, v), refresh();
 		if (type === "answer") asks.get(id)?.resolve(message.value, asks.delete(id));
 		if (type === "context") save({ client: message.client });
 		if (type === "schema") db.session.schema = message.schema;
-		if (type === "moved") lost(0, url = message.url);
+		if (type === "moved") url = message.url, lost();
 		const left = type === "login" && Date.parse(message.until) - Date.now();
 		if (left > 0) renewal = setTimeout(async () => send({ type: "renew", credentials: await proof() }), Math.min(left * .8, 2e9));
 		if (type !== "error") return;
