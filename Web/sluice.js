@@ -1,5 +1,5 @@
 // @ts-check
-// Live queries and writes: docs/javascript.md. No row is edited: a changed one is a new object.
+// Live queries and writes: docs/javascript.md. A changed row is a new object.
 /** @typedef {Record<string, any>} Row */
 
 const text = JSON.stringify, fault = (message) => Object.assign(new Error(), message);
@@ -15,7 +15,7 @@ export function Sluice(url, options = {}) {
 	const db = {
 		state: "connecting",
 		/** @type {any} */ error: null,
-		/** @type {any} user, schema … */ session: {},
+		/** @type {any} */ session: {},
 		onstate() {},
 		onflushed() {},
 		/** @param {any} error @param {Row[]} operations */ onrejected(error, operations) {},
@@ -23,10 +23,12 @@ export function Sluice(url, options = {}) {
 		/** @param {string} q @param {{args?: any[]}} [options] */
 		live: (q, options) => follow({ q, ...options }),
 
-		/** One transaction, until it is on the server's disk. @param {Row|Row[]} operations */
+		/** One transaction. @param {Row|Row[]} operations */
 		async write(operations) {
 			await ready;
-			const seq = head.seq + 1, ops = JSON.parse(text([operations].flat())), entry = { seq, ops };
+			const json = text([operations].flat());
+			if (json.length > 5e6) throw fault({ code: "limitExceeded", message: "The write is too long." });
+			const seq = head.seq + 1, ops = JSON.parse(json), entry = { seq, ops };
 			save({ seq, sent: db.state === "open" ? seq : head.sent, outbox: [...head.outbox, entry] });
 			send({ type: "write", seq, ops });
 			refresh();
@@ -110,7 +112,7 @@ export function Sluice(url, options = {}) {
 				const { state } = live;
 				version = news.v;
 				if (news.state === "complete") request.since = news.v;
-				else if (request.since) return live.become({ state: news.state }); // the old rows until then
+				else if (request.since) return live.become({ state: news.state });
 				if (base !== next) for (const key of seen.keys()) next.has(key) || dirty.set(key, "reset");
 				base = next;
 				rows = null;
@@ -196,7 +198,7 @@ export function Sluice(url, options = {}) {
 		retry = setTimeout(connect, Math.max(wait, Math.min(3e4, 250 * 2 ** attempt++) * (1 + Math.random()) / 2));
 	}
 
-	/** A connection may be dead, as after sleep: in silence it is asked, and then left. */
+	/** A silent connection may be dead: it is asked, and then left. */
 	function beat(wakeup) {
 		if (!socket) wakeup && db.state === "offline" && connect();
 		else if (++silence > 2) lost();

@@ -227,6 +227,7 @@ test("a storage that is full refuses the write, and the next one goes on", async
   const { server, open } = world(t, 1);
   const db = open({ storage: new Memory(400) });
   await assert.rejects(db.write({ op: "update", class: "Car", key: "V0", set: { vin: "x".repeat(1000) } }), /QuotaExceeded/);
+  await assert.rejects(db.write({ op: "update", class: "Car", key: "V0", set: { vin: "x".repeat(6e6) } }), { code: "limitExceeded" });
   await db.write({ op: "update", class: "Car", key: "V0", add: { price: 1 } });
   assert.equal(server.applied.length, 1);
 });

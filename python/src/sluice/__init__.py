@@ -162,15 +162,16 @@ class Sluice:
 
     async def write(self, operations: Row | list[Row]) -> int:
         """Writes one transaction. Returns its version once it is on the server's disk; raises where it is refused."""
-        box, ops = self._outbox, [operations] if isinstance(operations, dict) else operations
+        text = json.dumps([operations] if isinstance(operations, dict) else operations)
+        if len(text) > 15_000_000:
+            raise SluiceError({"code": "limitExceeded", "message": "the write is too long"})
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        seq, ops = box.head["seq"] + 1, json.loads(json.dumps(ops))
+        box, seq, ops = self._outbox, self._outbox.head["seq"] + 1, json.loads(text)
         box.save([*box.entries, (seq, ops, done)], seq=seq, **({"sent": seq} if self.state == "open" else {}))
         self._send({"type": "write", "seq": seq, "ops": ops})
         return await done
 
     async def ask(self, report: str, argument: Any = None) -> Any:
-        """Asks for a report of the server, such as status."""
         self._last_id += 1
         message = {"type": "ask", "id": self._last_id, "report": report, "argument": argument}
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -241,7 +242,6 @@ class Sluice:
             answer.set_exception(error) if error else answer.set_result(value)
 
     def _receive(self, message: Row) -> float | None:
-        """Applies a message. Returns seconds to wait before the next connection where this one is to end."""
         match message["type"]:
             case "opened":
                 self._begin(message)
