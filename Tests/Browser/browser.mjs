@@ -40,7 +40,7 @@ export class Browser {
   /** A page, in a context of its own unless it shares one. */
   async page({ width = 1280, height = 800, dark = false, context } = {}) {
     const browserContextId = context ?? (await this.send("Target.createBrowserContext")).browserContextId;
-    const { targetId } = await this.send("Target.createTarget", { url: "about:blank", browserContextId, width, height });
+    const { targetId } = await this.send("Target.createTarget", { url: "about:blank", browserContextId, ...(context ? {} : { width, height }) });
     const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
     const page = new Page(this, sessionId, targetId, browserContextId);
     await page.send("Page.enable");

@@ -190,6 +190,62 @@ test("a server that is killed is told of, and followed again when it is back", a
   await until(page, "F009", 2, "Back");
 });
 
+test("what two tabs wrote offline counts once, sent by the one that is loaded anew", async () => {
+  const one = await open("#/test/schema"), two = await open("#/test/schema", { context: one.context }), watcher = await data("Flight WHERE id == 'F020'");
+  const begin = async (page) => {
+    await page.run(`import("${world.url}/_/sluice.js").then(({ Sluice }) => { window.mine = Sluice("${world.url.replace("http", "ws")}/test", { storage: localStorage, name: "tabs" }); })`);
+    await page.until("mine.state === 'open'");
+  };
+  await begin(one);
+  await begin(two);
+  const before = +(await watcher.until(`document.querySelector(".grid .row")?.children[1].textContent`));
+  await world.stop();
+  for (const page of [one, two]) {
+    await page.until("mine.state !== 'open'");
+    await page.run(`[1, 2, 3].forEach(() => mine.write({ op: "update", class: "Flight", key: "F020", add: { delay: 1 } }))`);
+    await page.until(`Object.keys(localStorage).filter((key) => localStorage[key].includes('"add"')).length >= ${page === one ? 1 : 2}`);
+  }
+  await one.go("about:blank");
+  await two.go(`${world.url}/_/#/test/schema`).catch(() => {});
+  await world.restart();
+  await two.go(`${world.url}/_/#/test/schema`);
+  await two.until("document.querySelector('main')");
+  await begin(two);
+  await until(watcher, "F020", 1, String(before + 6));
+  await two.until(`Object.values(localStorage).every((text) => !text.includes('"add"'))`);
+});
+
+test("rules are checked, told apart and deployed, and a verdict has its trace", async () => {
+  const page = await open("#/test/access");
+  await page.until(`document.querySelector("textarea.code")?.value`);
+  const rules = await page.run(`document.querySelector("textarea.code").value`), press = (name) => page.run(`[...document.querySelectorAll("main button")].find((each) => each.textContent === ${JSON.stringify(name)}).click()`);
+  const write = (text) => page.run(`(() => { const area = document.querySelector("textarea.code"); area.value = ${JSON.stringify(text)}; area.dispatchEvent(new Event("input")); })()`);
+  await write("{ no rules");
+  await press("Check");
+  await page.until(`document.querySelector("main [role=status] .bad")?.textContent`);
+  assert.ok(await page.run(`[...document.querySelectorAll("main button")].find((each) => each.textContent === "Deploy").disabled`));
+  for (const text of [rules.replace("delay < 1000", "delay < 2000"), rules]) {
+    const version = await page.run(`document.querySelector("main .hint").textContent`);
+    await write(text);
+    await press("Check");
+    await page.until(`/^It would change.*classes.Flight.update/.test(document.querySelector("main [role=status]").textContent)`);
+    await press("Deploy");
+    await page.until(`document.querySelector("main [role=status]").textContent.startsWith("Version") && ${isFake} || document.querySelector("main .hint").textContent !== ${JSON.stringify(version)}`);
+  }
+  await page.run(`(() => { const [user, action, name, key] = document.querySelectorAll(".fields input, .fields select"); user.value = "bob"; action.value = "update"; name.value = "Flight"; key.value = "F001"; document.querySelector(".fields").requestSubmit(); })()`);
+  await page.until(`document.querySelector(".big") && document.querySelector("main li code")`);
+  await press("This must hold");
+  await press("Run all");
+  await page.until(`document.querySelector("table b.good")`);
+});
+
+test("a session is ended", async () => {
+  const page = await open("#/test/sessions");
+  await page.until(`document.querySelectorAll("tbody tr").length > 1`);
+  await page.run(`document.querySelector("tbody tr button").click()`);
+  await page.until(`document.querySelector(".toast.good")?.textContent.includes("has ended")`);
+});
+
 test("every screen works on a screen of 320 pixels, in the dark, and everything in it has a name", async () => {
   for (const screen of screens) {
     const page = await open(`#/test/${screen}`, { width: 320, height: 700, dark: true });
