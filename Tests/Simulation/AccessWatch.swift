@@ -145,9 +145,10 @@ final class AccessWatch {
                 for rejection in opened.rejections { note(rejection, of: connection) }
             // They tell of no object. A new message decides here whether it does.
             case .hello, .schema, .complete, .listMembers, .digest, .login, .subscriptionError, .error, .moved,
-                .message,
-                .report, .reportError:
+                .message, .report, .reportError:
                 break
+            // No session of the simulation is one of those that are told them.
+            case .places: break
             }
         }
     }

@@ -12,8 +12,10 @@ enum JSONMessageTarget {
                     "Car", primaryKey: "vin",
                     properties: [
                         Property("vin", .scalar(.string)), Property("price", .scalar(.double)),
-                        Property("doors", .scalar(.int)), Property("tags", .list(of: .scalar(.string))),
-                        Property("rooms", .map(of: .scalar(.int))), Property("dealer", .link("Dealer")),
+                        Property("doors", .scalar(.int)),
+                        Property("tags", PropertyType(.scalar(.string), container: .list)),
+                        Property("rooms", PropertyType(.scalar(.int), container: .map)),
+                        Property("dealer", .link("Dealer")),
                     ]),
                 ClassSchema("Dealer", properties: [Property("since", .scalar(.date))]),
             ])

@@ -12,7 +12,7 @@ struct JSONFormTests {
             "Car", primaryKey: "vin",
             properties: [
                 Property("vin", .scalar(.string)), Property("price", .scalar(.double)),
-                Property("doors", .scalar(.int)), Property("tags", .list(of: .scalar(.string))),
+                Property("doors", .scalar(.int)), Property("tags", PropertyType(.scalar(.string), container: .list)),
                 Property("dealer", .link("Dealer")),
             ]),
         ClassSchema(

@@ -183,7 +183,7 @@ private final class NumberedFile {
             let frame: [UInt8]
             switch action {
             case .send(let sent, _), .broadcast(let sent, _), .offer(let sent, _): frame = sent
-            case .consult: break
+            case .consult: continue
             case .end: continue
             }
             for message in (try? Frame.decode(frame, as: ServerMessage.self)) ?? [] {

@@ -1,4 +1,5 @@
 import Sluice
+import SluiceJSON
 import SluiceModel
 import SluiceServer
 import SluiceStorage
