@@ -239,7 +239,16 @@ test("rules are checked, told apart and deployed, and a verdict has its trace", 
   await page.until(`document.querySelector("table b.good")`);
 });
 
+test("without a database in the address the page lists what there is, or asks", async () => {
+  const page = await open("");
+  await page.until(`document.querySelector("main h1")?.textContent === "Which database?"`);
+  if (!isFake) return; // only a development server tells everybody
+  await page.click("main .card a");
+  await page.until(`document.querySelectorAll(".classes a").length === 3`);
+});
+
 test("a session is ended", async () => {
+  await open("#/test/schema");
   const page = await open("#/test/sessions");
   await page.until(`document.querySelectorAll("tbody tr").length > 1`);
   await page.run(`document.querySelector("tbody tr button").click()`);

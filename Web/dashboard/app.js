@@ -1,4 +1,4 @@
-// The frame: database, screen, login. The address says what is shown: #/DATABASE/SCREEN?q=QUERY.
+// The frame: database, screen, login. The address says it all: #/DATABASE/SCREEN?q=QUERY.
 import { Sluice } from "./sluice.js";
 import { button, field, h, put, toast } from "./dom.js";
 import { data } from "./data.js";
@@ -8,6 +8,7 @@ import { health, jobs, log, schema, sessions, subscriptions } from "./server.js"
 
 const screens = { data, query, subscriptions, sessions, access, schema, log, health, jobs }, names = Object.keys(screens);
 const title = (name) => name[0].toUpperCase() + name.slice(1), element = (id) => document.getElementById(id);
+const root = location.origin.replace("http", "ws");
 let db, database = "", credentials, leaving = new AbortController(), databases = [];
 
 function place() {
@@ -20,9 +21,9 @@ export const address = (screen, parameters = {}, name = database) => `#/${name}/
 function connect(name) {
 	db?.close();
 	database = name;
-	db = Sluice(`${location.origin.replace("http", "ws")}/${name}`, { credentials });
+	db = Sluice(`${root}/${name}`, { credentials });
 	db.onstate = showState;
-	db.ask("databases").then((all) => showDatabases(all.map((each) => each.name ?? each)), () => {});
+	db.ask("databases").then(showDatabases, () => {});
 }
 
 function showState() {
@@ -54,14 +55,15 @@ function render() {
 
 /** Without a database in the address: the only one, or a question. */
 async function begin(main) {
-	const answer = await fetch("databases").catch(() => {});
-	if (answer?.ok) databases = await answer.json();
+	const asking = Sluice(`${root}/_`, { readonly: true });
+	await new Promise((done) => { asking.onstate = () => asking.state === "refused" && done(); asking.ask("databases").then((all) => done(databases = all.filter((each) => each !== "_")), done); });
+	asking.close();
 	if (databases.length === 1 && !database) return location.hash = address("data", {}, databases[0]);
-	put(main, h(".card.stack", h("h1", "Which database?"), databases.map((each) => h("p", h("a", { href: address("data", {}, each) }, each))), button("Another", another, "primary")));
+	if (!place().name) put(main, h(".card.stack", h("h1", "Which database?"), databases.map((each) => h("p", h("a", { href: address("data", {}, each) }, each))), button("Another", another, "primary")));
 }
 
 function another() {
-	const name = prompt("The name of a database, such as nyc in wss://example.com/nyc");
+	const name = prompt("The name of a database, such as nyc");
 	if (name) location.hash = address("data", {}, name);
 }
 

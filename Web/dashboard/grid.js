@@ -1,4 +1,4 @@
-// A table of live rows: those in sight are in the document; the keyboard moves a cell, and the focus stays.
+// A table of live rows; those in sight are in the document, and the focus stays with the table.
 import { h, put, show } from "./dom.js";
 import { targetOf } from "./querybox.js";
 

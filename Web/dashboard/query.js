@@ -1,4 +1,4 @@
-// The screen Query: what a query costs, as a picture, also as another user may read it.
+// The screen Query: what a query costs, as a picture, also for another user.
 import { address } from "./app.js";
 import { button, field, h, heading, put, svg, table, toast } from "./dom.js";
 import { queryBox } from "./querybox.js";

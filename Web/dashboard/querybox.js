@@ -1,4 +1,4 @@
-// The query line: completion, and an error under the byte that it is about.
+// The query line: completion, and an error under its byte.
 import { h, put } from "./dom.js";
 
 const keywords = ["WHERE", "AND", "OR", "SORT(", "LIMIT(", "TOTAL", "DISTINCT(", "EXCLUDE(", "AFTER(", "BEFORE("], quantifiers = ["NOT", "ANY", "ALL", "NONE"];
