@@ -3,7 +3,7 @@
 SWIFT ?= swift
 PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
 STRICT := -Xswiftc -warnings-as-errors
-SOURCES := Package.swift Sources Tests Playground Benchmarks
+SOURCES := Package.swift Sources Tests Playground Benchmarks Web
 
 .PHONY: all deps cluster-deps build release dist dist-test demo demo-cluster test test-cluster browser-test python-test check soak fuzz bench bench-cluster lint fmt docs surface clean
 
@@ -55,9 +55,11 @@ demo-cluster: cluster-deps
 	@Tools/demo-cluster .build/cluster/release/sluice .build/cluster/release/ThreeNodes
 
 # Sets and dictionaries iterate in one order, so that a seed means the same everywhere; `make soak` shakes that too.
+# Where node and chromium are, what runs in browsers is tested as well.
 test: deps
 	$(SWIFT) build --build-tests $(STRICT)
 	@SWIFT_DETERMINISTIC_HASHING=1 Tools/run-tests $(SWIFT) test --skip-build $(STRICT)
+	@if [ -x /usr/bin/chromium ] && command -v node >/dev/null; then Tools/browser-test .build/debug/sluice; fi
 
 # The module in node and the dashboard in chromium, against the program; pictures of all screens in .build/screenshots.
 browser-test: build
