@@ -59,7 +59,7 @@ export function Sluice(url, options = {}) {
 			/** @type {any} */ error: null,
 			v: 0,
 			/** @type {any} with TOTAL */ total: null,
-			/** @type {any[]} of the last change */ authors: [],
+			/** @type {any[]} */ authors: [],
 
 			/** With what waits to be written. @returns {Row[]} */
 			get rows() {
@@ -181,7 +181,7 @@ export function Sluice(url, options = {}) {
 			const { client, seq, outbox } = head, acknowledged = seq - outbox.length;
 			mine.onopen = () => mine.send(text({ type: "open", client, v: version, credentials, variables, acknowledged, readonly }));
 			mine.onmessage = ({ data }) => mine === socket && receive(JSON.parse(data));
-			mine.onclose = () => mine === socket && lost();
+			mine.onclose = mine.onerror = () => mine === socket && lost();
 		} catch { mine === socket && lost(); }
 	}
 
