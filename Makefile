@@ -3,9 +3,9 @@
 SWIFT ?= swift
 PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
 STRICT := -Xswiftc -warnings-as-errors
-SOURCES := Package.swift Sources Tests Playground Benchmarks
+SOURCES := Package.swift Sources Tests Playground Benchmarks Web
 
-.PHONY: all deps cluster-deps build release dist dist-test demo demo-cluster test test-cluster check soak fuzz bench bench-cluster lint fmt docs surface clean
+.PHONY: all deps cluster-deps build release dist dist-test demo demo-cluster test test-cluster browser-test python-test check soak fuzz bench bench-cluster lint fmt docs surface clean
 
 all: build
 
@@ -55,9 +55,19 @@ demo-cluster: cluster-deps
 	@Tools/demo-cluster .build/cluster/release/sluice .build/cluster/release/ThreeNodes
 
 # Sets and dictionaries iterate in one order, so that a seed means the same everywhere; `make soak` shakes that too.
+# Where node and chromium are, what runs in browsers is tested as well.
 test: deps
 	$(SWIFT) build --build-tests $(STRICT)
 	@SWIFT_DETERMINISTIC_HASHING=1 Tools/run-tests $(SWIFT) test --skip-build $(STRICT)
+	@if [ -x /usr/bin/chromium ] && command -v node >/dev/null; then Tools/browser-test .build/debug/sluice; fi
+
+# The module in node and the dashboard in chromium, against the program; pictures of all screens in .build/screenshots.
+browser-test: build
+	Tools/browser-test .build/debug/sluice
+
+# The wheel of the Python package, installed in an environment of its own, against the program.
+python-test: build
+	Tools/python-test .build/debug/sluice
 
 # A PostgreSQL of its own in a temporary folder, and nodes that share it, among them processes of the program. The trait
 # compiles everything anew, so it has a folder of its own, and the other tests are left out. SLUICE_KILLS says how often

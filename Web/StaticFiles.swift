@@ -35,7 +35,14 @@ package enum StaticFiles {
     /// The dashboard's own files; `index.html` is the page.
     package static let dashboard: [StaticFile] = [
         StaticFile("index.html", PackageResources.index_html),
-        StaticFile("app.js", PackageResources.app_js),
         StaticFile("style.css", PackageResources.style_css),
+        StaticFile("app.js", PackageResources.app_js),
+        StaticFile("dom.js", PackageResources.dom_js),
+        StaticFile("querybox.js", PackageResources.querybox_js),
+        StaticFile("grid.js", PackageResources.grid_js),
+        StaticFile("data.js", PackageResources.data_js),
+        StaticFile("query.js", PackageResources.query_js),
+        StaticFile("access.js", PackageResources.access_js),
+        StaticFile("server.js", PackageResources.server_js),
     ]
 }

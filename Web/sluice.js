@@ -1,5 +1,5 @@
 // @ts-check
-// Live queries and writes of a Sluice database: docs/javascript.md. No row is edited: a changed one is a new object.
+// Live queries and writes: docs/javascript.md. A changed row is a new object.
 /** @typedef {Record<string, any>} Row */
 
 const text = JSON.stringify, fault = (message) => Object.assign(new Error(), message);
@@ -10,12 +10,12 @@ export function Sluice(url, options = {}) {
 	const { credentials, storage, variables, readonly, locks = globalThis.navigator?.locks } = options;
 	const lives = new Map(), asks = new Map(), pending = new Map();
 	let place = `sluice ${url} ${options.name} `, refused = [], lastID = 0, attempt = 0, silence = 0;
-	/** @type {any} */ let head = { seq: 0, sent: 0, outbox: [] }, socket, release, retry, renewal;
+	/** @type {any} */ let head = { seq: 0, sent: 0, outbox: [] }, socket, release, retry, renewal, version;
 
 	const db = {
-		/** connecting, open, offline, refused, closed */ state: "connecting",
+		state: "connecting",
 		/** @type {any} */ error: null,
-		/** @type {any} user, schema … */ session: {},
+		/** @type {any} */ session: {},
 		onstate() {},
 		onflushed() {},
 		/** @param {any} error @param {Row[]} operations */ onrejected(error, operations) {},
@@ -23,10 +23,12 @@ export function Sluice(url, options = {}) {
 		/** @param {string} q @param {{args?: any[]}} [options] */
 		live: (q, options) => follow({ q, ...options }),
 
-		/** One transaction, until it is on the server's disk. @param {Row|Row[]} operations */
+		/** One transaction. @param {Row|Row[]} operations */
 		async write(operations) {
 			await ready;
-			const seq = head.seq + 1, ops = JSON.parse(text([operations].flat())), entry = { seq, ops };
+			const json = text([operations].flat());
+			if (json.length > 5e6) throw fault({ code: "limitExceeded", message: "The write is too long." });
+			const seq = head.seq + 1, ops = JSON.parse(json), entry = { seq, ops };
 			save({ seq, sent: db.state === "open" ? seq : head.sent, outbox: [...head.outbox, entry] });
 			send({ type: "write", seq, ops });
 			refresh();
@@ -53,11 +55,11 @@ export function Sluice(url, options = {}) {
 		const seen = new Map(), dirty = new Map();
 		let base = new Map(), next = base, rows, isNew, wake = (_) => {};
 		const live = {
-			/** waiting, loading, complete, offline, failed, stopped */ state: "waiting",
+			state: "waiting",
 			/** @type {any} */ error: null,
 			v: 0,
 			/** @type {any} with TOTAL */ total: null,
-			/** @type {any[]} of the last change */ authors: [],
+			/** @type {any[]} */ authors: [],
 
 			/** With what waits to be written. @returns {Row[]} */
 			get rows() {
@@ -108,8 +110,9 @@ export function Sluice(url, options = {}) {
 					dirty.set(key, "");
 				}
 				const { state } = live;
+				version = news.v;
 				if (news.state === "complete") request.since = news.v;
-				else if (request.since) return live.become({ state: news.state }); // the old rows until then
+				else if (request.since) return live.become({ state: news.state });
 				if (base !== next) for (const key of seen.keys()) next.has(key) || dirty.set(key, "reset");
 				base = next;
 				rows = null;
@@ -162,7 +165,7 @@ export function Sluice(url, options = {}) {
 	}
 
 	const proof = async () => typeof credentials === "function" ? credentials() : credentials;
-	const become = (state) => db.onstate(db.state = state);
+	const become = (state) => { db.state = state; db.onstate(); };
 	const send = (message) => { if (db.state === "open") socket.send(text(message)); };
 	const listen = (how) => ["online", "visibilitychange"].map((name) => globalThis[how + "EventListener"]?.(name, beat));
 
@@ -170,15 +173,15 @@ export function Sluice(url, options = {}) {
 		clearTimeout(retry);
 		become("connecting");
 		silence = 0;
-		let mine = socket = { close() {} };
+		/** @type {any} */ let mine = socket = { close() {} };
 		try {
 			const credentials = await proof();
 			if (mine !== socket) return;
 			mine = socket = new (options.WebSocket ?? WebSocket)(url, "sluice.json.1");
 			const { client, seq, outbox } = head, acknowledged = seq - outbox.length;
-			mine.onopen = () => mine.send(text({ type: "open", client, credentials, variables, acknowledged, readonly }));
+			mine.onopen = () => mine.send(text({ type: "open", client, v: version, credentials, variables, acknowledged, readonly }));
 			mine.onmessage = ({ data }) => mine === socket && receive(JSON.parse(data));
-			mine.onclose = () => mine === socket && lost();
+			mine.onclose = mine.onerror = () => mine === socket && lost();
 		} catch { mine === socket && lost(); }
 	}
 
@@ -195,7 +198,7 @@ export function Sluice(url, options = {}) {
 		retry = setTimeout(connect, Math.max(wait, Math.min(3e4, 250 * 2 ** attempt++) * (1 + Math.random()) / 2));
 	}
 
-	/** A connection may be dead, as after sleep: in silence it is asked, and then left. */
+	/** A silent connection may be dead: it is asked, and then left. */
 	function beat(wakeup) {
 		if (!socket) wakeup && db.state === "offline" && connect();
 		else if (++silence > 2) lost();
@@ -214,10 +217,11 @@ export function Sluice(url, options = {}) {
 		if (type === "opened") opened(message);
 		if (type === "change") for (const id of ids) lives.get(id)?.apply(message);
 		if (type === "rejected") refused.push(message);
-		if (type === "ack") refresh(settle(seq, v));
+		if (type === "ack") settle(seq, v), refresh();
 		if (type === "answer") asks.get(id)?.resolve(message.value, asks.delete(id));
+		if (type === "context") save({ client: message.client });
 		if (type === "schema") db.session.schema = message.schema;
-		if (type === "moved") lost(0, url = message.url);
+		if (type === "moved") url = message.url, lost();
 		const left = type === "login" && Date.parse(message.until) - Date.now();
 		if (left > 0) renewal = setTimeout(async () => send({ type: "renew", credentials: await proof() }), Math.min(left * .8, 2e9));
 		if (type !== "error") return;
@@ -225,7 +229,7 @@ export function Sluice(url, options = {}) {
 		if (ask) return asks.get(ask)?.reject(error, asks.delete(ask));
 		if (id) return lives.get(id)?.become({ state: "failed", error }, lives.delete(id));
 		db.error = error;
-		if (action === "reset") save({ client: undefined });
+		if (action === "reset") save({ client: version = undefined });
 		if (action === "stop" && db.state !== "open") leave("refused");
 		else if (action !== "report") lost(message.wait); // also where the login has ended
 	}

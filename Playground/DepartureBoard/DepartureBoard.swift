@@ -12,8 +12,10 @@ import SluiceServer
         let server = try SyncServer(
             ServerConfiguration(
                 dataFolder: folder.appending(path: "server").path(), port: 0, isDevelopment: true))
-        let url = "ws://127.0.0.1:\(try server.start())/nyc"
+        let port = try server.start()
+        let url = "ws://127.0.0.1:\(port)/nyc"
         screen.say("A server with a fresh database listens at \(url).")
+        screen.say("While this runs, a browser shows the database at http://127.0.0.1:\(port)/_/")
 
         let timetable = try Timetable()
         let operations = try await open(url, path: nil)

@@ -1,0 +1,332 @@
+// Tests of Web/sluice.js with a server in the same process, on a clock of its own: node --test.
+import test from "node:test";
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Sluice } from "../../Web/sluice.js";
+import { Clock } from "./clock.mjs";
+import { FakeServer } from "./fake-server.mjs";
+
+const classes = [{ name: "Car", key: "vin", properties: [{ name: "vin", type: "string" }, { name: "price", type: "int" }] }];
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const settle = async () => { for (let i = 0; i < 40; i++) await turn(); };
+
+/** Time passes, and what it brings is done. */
+async function pass(clock, seconds) {
+  for (let i = 0; i < seconds * 2; i++) { clock.tick(500); await settle(); }
+}
+
+/** A storage as the browser's, with a limit of characters. */
+class Memory {
+  constructor(limit = Infinity) { this.items = new Map(); this.limit = limit; }
+  getItem(key) { return this.items.get(key) ?? null; }
+  setItem(key, value) {
+    if (value.length > this.limit) throw new Error("QuotaExceededError");
+    this.items.set(key, value);
+  }
+  removeItem(key) { this.items.delete(key); }
+}
+
+/** Locks as `navigator.locks` has them, for tabs in one process. */
+class Locks {
+  held = new Map();
+  async request(name, options, use) {
+    if (typeof options === "function") [options, use] = [{}, options];
+    if (options.ifAvailable && this.held.has(name)) return use(null);
+    while (this.held.has(name)) await this.held.get(name);
+    const holding = (async () => { await null; return use({ name }); })();
+    this.held.set(name, holding.catch(() => {}));
+    try { return await holding; } finally { this.held.delete(name); }
+  }
+}
+
+function world(t, cars = 0) {
+  const server = new FakeServer(classes), opened = [];
+  for (let i = 0; i < cars; i++) server.apply([{ op: "insert", class: "Car", key: `V${i}`, set: { price: i } }]);
+  const open = (options = {}) => {
+    const db = Sluice("ws://test/nyc", { WebSocket: server.WebSocket, locks: null, ...options });
+    opened.push(db);
+    return db;
+  };
+  t.after(() => opened.forEach((db) => db.close()));
+  return { server, open };
+}
+
+const vins = (live) => live.rows.map((row) => row.vin);
+
+test("the module has at most 10 KB", () => {
+  assert.ok(readFileSync(new URL("../../Web/sluice.js", import.meta.url)).length <= 10_240);
+});
+
+test("rows come in their order and follow what is written", async (t) => {
+  const { server, open } = world(t, 30);
+  const live = open().live("Car WHERE price >= 10 SORT(price DESC) LIMIT(5) TOTAL");
+  await settle();
+  assert.deepEqual(vins(live), ["V29", "V28", "V27", "V26", "V25"]);
+  assert.equal(live.state, "complete");
+  assert.equal(live.total, 20);
+  server.apply([{ op: "update", class: "Car", key: "V3", set: { price: 100 } }]);
+  server.apply([{ op: "delete", class: "Car", key: "V28" }]);
+  await settle();
+  assert.deepEqual(vins(live), ["V3", "V29", "V27", "V26", "V25"]);
+  assert.equal(live.total, 20);
+});
+
+test("a reader is told what came, what changed and what left, and why", async (t) => {
+  const { server, open } = world(t, 3);
+  const live = open().live("Car WHERE price >= 1 SORT(price)");
+  const told = [];
+  (async () => { for await (const change of live) told.push(...change.changes.map(({ old, row, reason }) => [old?.price, row?.price, reason])); })();
+  await settle();
+  assert.deepEqual(told.splice(0).sort(), [[undefined, 1, ""], [undefined, 2, ""]]);
+  server.apply([{ op: "update", class: "Car", key: "V1", set: { price: 7 } }]);
+  await settle();
+  assert.deepEqual(told.splice(0), [[1, 7, ""]]);
+  server.apply([{ op: "update", class: "Car", key: "V1", set: { price: 0 } }]);
+  server.apply([{ op: "delete", class: "Car", key: "V2" }]);
+  await settle();
+  assert.deepEqual(told.splice(0), [[7, undefined, "predicate"], [2, undefined, "deleted"]]);
+  live.stop();
+  await settle();
+  assert.equal(live.state, "stopped");
+});
+
+test("a reader that reads late gets one change, and holds no more than the rows", async (t) => {
+  const { server, open } = world(t, 10);
+  const live = open().live("Car SORT(price) LIMIT(3)");
+  const reader = live[Symbol.asyncIterator]();
+  await reader.next();
+  await settle();
+  for (let i = 0; i < 500; i++) {
+    server.apply([{ op: "insert", class: "Car", key: `T${i}`, set: { price: -1 } }]);
+    server.apply([{ op: "delete", class: "Car", key: `T${i}` }]);
+  }
+  server.apply([{ op: "update", class: "Car", key: "V1", set: { price: -5 } }]);
+  await settle();
+  const changes = (await reader.next()).value.changes;
+  assert.ok(changes.length <= 3 + 3);
+  assert.equal(changes.find(({ row }) => row?.vin === "V1").row.price, -5);
+});
+
+test("an update of a row that is here shows at once, and a new row with its acknowledgement", async (t) => {
+  const { server, open } = world(t, 3);
+  const db = open(), live = db.live("Car SORT(price)");
+  await settle();
+  server.cutBefore = (message) => message.type === "write";
+  const first = db.write({ op: "update", class: "Car", key: "V1", set: { price: 50 }, add: {} });
+  const second = db.write({ op: "update", class: "Car", key: "V2", add: { price: 5 } });
+  const third = db.write([{ op: "delete", class: "Car", key: "V0" }, { op: "insert", class: "Car", key: "N", set: { price: 9 } }]);
+  await turn();
+  assert.deepEqual(live.rows.map(({ vin, price, "@pending": isPending }) => [vin, price, isPending]), [["V1", 50, true], ["V2", 7, true]]);
+  server.cutBefore = () => false;
+  await Promise.all([first, second, third]);
+  assert.deepEqual(live.rows.map(({ vin, price, "@pending": isPending }) => [vin, price, isPending]), [["V2", 7, undefined], ["N", 9, undefined], ["V1", 50, undefined]]);
+});
+
+test("a refused write is reverted, and its promise says why", async (t) => {
+  const { server, open } = world(t, 2);
+  const db = open(), live = db.live("Car SORT(price)"), heard = [];
+  db.onrejected = (error, ops) => heard.push([error.code, ops[0].key]);
+  await settle();
+  server.refuses = () => "only Ada may";
+  const written = db.write({ op: "update", class: "Car", key: "V1", set: { price: 50 } });
+  await assert.rejects(written, { code: "permissionDenied", message: "only Ada may" });
+  assert.equal(live.rows[1].price, 1);
+  assert.equal(live.rows[1]["@pending"], undefined);
+  assert.deepEqual(heard, [["permissionDenied", "V1"]]);
+});
+
+test("a query that does not parse fails with the byte, and alone", async (t) => {
+  const { open } = world(t, 2);
+  const db = open(), bad = db.live("Car WHERE"), good = db.live("Car");
+  await settle();
+  assert.equal(bad.state, "failed");
+  assert.equal(bad.error.position, 9);
+  await assert.rejects(async () => { for await (const _ of bad) ; }, { code: "invalidQuery" });
+  assert.equal(good.rows.length, 2);
+});
+
+test("100 lost connections lose no change and apply every write once", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t, 20);
+  const db = open({ storage: new Memory() }), live = db.live("Car SORT(price DESC) LIMIT(7)"), mirror = new Map();
+  (async () => { for await (const { changes } of live) for (const { old, row } of changes) row ? mirror.set(row.vin, row.price) : mirror.delete(old.vin); })();
+  await settle();
+  let random = 7;
+  const draw = (n) => (random = (random * 48271) % 2147483647) % n;
+  const written = [];
+  for (let i = 0; i < 100; i++) {
+    const countdown = draw(4);
+    let seen = 0;
+    const cut = (message) => message.type !== "open" && seen++ === countdown;
+    draw(2) ? (server.cutBefore = cut) : (server.cutAfter = cut);
+    written.push(db.write({ op: "update", class: "Car", key: `V${draw(20)}`, add: { price: 1 } }));
+    if (draw(2)) written.push(db.write({ op: "insert", class: "Car", key: `W${i}`, set: { price: draw(60) } }));
+    server.apply([{ op: "update", class: "Car", key: `V${draw(20)}`, set: { price: draw(50) } }]);
+    await settle();
+    server.kill();
+    server.apply([{ op: "update", class: "Car", key: `V${draw(20)}`, set: { price: draw(50) } }]);
+    await settle();
+    server.cutBefore = server.cutAfter = () => false;
+    await pass(clock, 2);
+  }
+  await Promise.all(written);
+  await settle();
+  assert.equal(server.applied.length, written.length);
+  const expected = server.results({ className: "Car", sort: "price", isDescending: true, limit: 7 }).rows;
+  assert.deepEqual(live.rows.map((row) => row.vin), expected.map((row) => row.vin));
+  assert.deepEqual(new Map(live.rows.map((row) => [row.vin, row.price])), new Map([...mirror].sort((a, b) => expected.findIndex((row) => row.vin === a[0]) - expected.findIndex((row) => row.vin === b[0]))));
+});
+
+test("what was written offline is sent by the page that comes next, once", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t, 1), storage = new Memory();
+  const first = open({ storage });
+  await settle();
+  server.cutAfter = (message) => message.type === "write";
+  first.write({ op: "update", class: "Car", key: "V0", add: { price: 1 } });
+  await settle();
+  server.isDown = true;
+  first.write({ op: "update", class: "Car", key: "V0", add: { price: 1 } });
+  await settle();
+  first.close();
+  server.isDown = false;
+  server.cutAfter = () => false;
+  const second = open({ storage });
+  let flushed = 0;
+  second.onflushed = () => flushed++;
+  await settle();
+  assert.equal(server.rows.get("Car").get("V0").price, 2);
+  assert.equal(flushed, 1);
+  assert.deepEqual(JSON.parse([...storage.items.values()][0]).outbox, []);
+});
+
+test("two tabs with one storage have an outbox each, and the next one empties that of a closed one", async (t) => {
+  const { server, open } = world(t, 1), storage = new Memory(), locks = new Locks();
+  const one = open({ storage, locks });
+  await settle();
+  const two = open({ storage, locks });
+  await settle();
+  await Promise.all([one, two].map((db) => db.write({ op: "update", class: "Car", key: "V0", add: { price: 1 } })));
+  assert.equal(server.clients.size, 2);
+  server.cutBefore = (message) => message.type === "write";
+  one.write({ op: "update", class: "Car", key: "V0", add: { price: 10 } });
+  two.write({ op: "update", class: "Car", key: "V0", add: { price: 100 } });
+  await settle();
+  one.close();
+  two.close();
+  server.cutBefore = () => false;
+  await settle();
+  open({ storage, locks });
+  await settle();
+  await settle();
+  assert.equal(server.rows.get("Car").get("V0").price, 112);
+  assert.equal(server.clients.size, 2);
+});
+
+test("a storage that is full refuses the write, and the next one goes on", async (t) => {
+  const { server, open } = world(t, 1);
+  const db = open({ storage: new Memory(400) });
+  await assert.rejects(db.write({ op: "update", class: "Car", key: "V0", set: { vin: "x".repeat(1000) } }), /QuotaExceeded/);
+  await assert.rejects(db.write({ op: "update", class: "Car", key: "V0", set: { vin: "x".repeat(6e6) } }), { code: "limitExceeded" });
+  await db.write({ op: "update", class: "Car", key: "V0", add: { price: 1 } });
+  assert.equal(server.applied.length, 1);
+});
+
+test("a client that the server has forgotten hears that its sent writes are unknown, and sends the others", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t, 1), db = open({ storage: new Memory() });
+  await settle();
+  server.cutBefore = (message) => message.type === "write";
+  const sent = db.write({ op: "update", class: "Car", key: "V0", add: { price: 1 } });
+  const told = assert.rejects(sent, { code: "forgotten" });
+  await settle();
+  server.cutBefore = () => false;
+  const kept = db.write({ op: "update", class: "Car", key: "V0", add: { price: 10 } });
+  server.clients.clear();
+  await pass(clock, 2);
+  await told;
+  await kept;
+  assert.equal(server.rows.get("Car").get("V0").price, 10);
+});
+
+test("a connection that is dead without a word is left, and at once after a wake-up", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t, 1), db = open(), live = db.live("Car"), states = [];
+  db.onstate = () => states.push(db.state);
+  await settle();
+  const session = [...server.sessions][0];
+  session.receive = () => {};
+  session.send = () => {};
+  server.apply([{ op: "update", class: "Car", key: "V0", set: { price: 99 } }]);
+  await pass(clock, 31);
+  assert.deepEqual(states, ["connecting", "open", "offline", "connecting", "open"]);
+  assert.equal(live.rows[0].price, 99);
+});
+
+test("a quiet connection is asked, and stays", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t, 1), db = open(), states = [];
+  await settle();
+  db.onstate = () => states.push(db.state);
+  for (let i = 0; i < 360; i++) { clock.tick(10_000); await turn(); await turn(); }
+  assert.deepEqual(states, []);
+  assert.equal(server.sessions.size, 1);
+});
+
+test("back-off grows to half a minute at most", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t), db = open();
+  server.isDown = true;
+  let calls = 0;
+  db.onstate = () => { calls += db.state === "connecting"; };
+  for (let i = 0; i < 600; i++) { clock.tick(1_000); await settle(); }
+  assert.ok(calls > 18 && calls < 50, `${calls} attempts in ten minutes`);
+});
+
+test("a login that the server refuses stops, and one that ends is renewed before", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t, 1);
+  server.refusesLogin = (credentials) => (credentials?.token ? null : "log in");
+  const refused = open();
+  await settle();
+  assert.equal(refused.state, "refused");
+  assert.equal(refused.error.code, "authenticationFailed");
+  let tokens = 0;
+  const db = open({ credentials: async () => ({ token: `t${++tokens}` }) });
+  await settle();
+  assert.equal(db.state, "open");
+  [...server.sessions][0].send({ type: "login", until: new Date(Date.now() + 100_000).toISOString() });
+  await settle();
+  await pass(clock, 82);
+  await settle();
+  assert.deepEqual(server.credentials, { token: "t2" });
+});
+
+test("a server that has moved is followed", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t, 1), urls = [];
+  class Recorded extends server.WebSocket { constructor(...parts) { super(...parts); urls.push(this.url); } }
+  const db = open({ WebSocket: Recorded }), live = db.live("Car");
+  await settle();
+  [...server.sessions][0].send({ type: "moved", url: "ws://other/nyc" });
+  await settle();
+  await pass(clock, 1);
+  assert.deepEqual(urls, ["ws://test/nyc", "ws://other/nyc"]);
+  assert.equal(live.state, "complete");
+});
+
+test("rows before a reset stay until those after it are complete", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t, 6), db = open(), live = db.live("Car SORT(price)"), counts = [], told = [];
+  (async () => { for await (const { rows, changes } of live) { counts.push(rows.length); told.push(...changes); } })();
+  await settle();
+  counts.length = told.length = 0;
+  server.views.clear();
+  server.kill();
+  server.apply([{ op: "delete", class: "Car", key: "V5" }]);
+  await settle();
+  clock.tick(1_000);
+  await settle();
+  assert.ok(counts.every((count) => count >= 5), String(counts));
+  assert.deepEqual(told.map(({ old, row }) => [old?.vin, row?.vin]).filter(([, row]) => !row), [["V5", undefined]]);
+});
