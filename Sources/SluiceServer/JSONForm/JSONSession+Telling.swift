@@ -31,7 +31,9 @@ extension JSONSession {
         case .page(let page): self.page(page, at: position, &told)
         case .complete(let complete): self.complete(complete, &told)
         case .commit(let commit): self.commit(commit, at: position, &told)
-        case .login(let login): told.pieces.append(.text(JSONMessage.login(login)))
+        case .login(let login):
+            // The first that a client is told is that the session is open.
+            if case .opening = phase { self.login = login } else { told.pieces.append(.text(JSONMessage.login(login))) }
         case .context(let context): self.context(context, &told)
         case .subscriptionError(let error):
             guard subscriptions.removeValue(forKey: error.subscription) != nil else { return }
@@ -84,6 +86,8 @@ extension JSONSession {
         known = isKnown && open.client?.context == context ? open.version : nil
         told.pieces.append(
             .text(JSONMessage.opened(opened, client: name, database: database, time: now(), schema)))
+        if let login { told.pieces.append(.text(JSONMessage.login(login))) }
+        login = nil
         let held = held
         self.held = []
         heldByteCount = 0

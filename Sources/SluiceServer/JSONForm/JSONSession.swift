@@ -58,6 +58,8 @@ struct JSONSession: Sendable {
     var versions: ClosedRange<UInt64>?
     /// The questions that change records of jobs, and have no answer yet.
     var jobs: Set<UInt64> = []
+    /// What is known of the login before the session is open.
+    var login: ServerMessage.Login?
     var held: [[UInt8]] = []
     var heldByteCount = 0
     /// The parts so far of a commit that is told in several.
