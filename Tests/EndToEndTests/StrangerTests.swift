@@ -97,7 +97,9 @@ struct StrangerTests {
                     let expected = try await Tool.run("query", server.url(), query, "--format=jsonl")
                     let exit = try await ChildProcess(python, [Self.jsonScript, server.url(), query]).finish()
                     #expect(exit.code == 0, "\(query): \(exit.diagnostics)")
-                    #expect(try objects(exit.lines) == objects(expected.lines), "\(query)")
+                    let (own, tool) = (try objects(exit.lines), try objects(expected.lines))
+                    let isSorted = query.contains("SORT")
+                    #expect(isSorted ? own == tool : own.sorted() == tool.sorted(), "\(query)")
                 }
                 let refused = try await ChildProcess(python, [Self.jsonScript, server.url(), "Boat"]).finish()
                 #expect(refused.code == 1)
