@@ -1,6 +1,6 @@
 // The screens about the server.
 import { address } from "./app.js";
-import { ago, button, bytes, count, empty, every, figure, h, heading, plain, put, svg, table, toast } from "./dom.js";
+import { ago, button, bytes, count, empty, every, figure, h, heading, plain, put, show, svg, table, toast } from "./dom.js";
 import { targetOf } from "./querybox.js";
 
 export function subscriptions({ db, main, signal }) {
@@ -39,9 +39,9 @@ export function log({ db, main, signal }) {
 	let after = 0;
 	every(2, signal, async () => {
 		const isAtEnd = lines.scrollTop + lines.clientHeight > lines.scrollHeight - 40;
-		for (const { number, time, level, domain, message } of await db.ask("log", { after })) {
+		for (const { number, time, level, domain, message, details } of await db.ask("log", { after })) {
 			after = number;
-			lines.append(h(`.line.${level}`, h("time", time.slice(11, 23)), h("b", level), h("i", domain), h("span", { dir: "auto" }, message)));
+			lines.append(h(`.line.${level}`, h("time", time.slice(11, 23)), h("b", level), h("i", domain), h("span", `${message} `, h("small", show(details, 500)))));
 			if (lines.children.length > 1000) lines.firstChild.remove();
 		}
 		if (isAtEnd) lines.scrollTop = lines.scrollHeight;
