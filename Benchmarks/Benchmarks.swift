@@ -72,6 +72,7 @@ enum Row: String, CaseIterable {
     case paging = "P2"
     case countedViews = "C1"
     case totals = "C2"
+    case groups = "C3"
     case growing = "C4"
     case consumerReading = "J1"
     case consumerMemory = "J2"
@@ -136,6 +137,7 @@ enum Row: String, CaseIterable {
         case .paging: "a job that reads page by page"
         case .countedViews: "one commit beside many counts"
         case .totals: "keeping a window and its total right"
+        case .groups: "figures of groups"
         case .growing: "a list that grows"
         case .consumerReading: "reading all results in pages"
         case .consumerMemory: "the memory of reading all results"
@@ -189,6 +191,7 @@ enum Row: String, CaseIterable {
         case .paging: try await PagingRow(workbench).measure()
         case .countedViews: try ViewsRow(workbench).measureCounts()
         case .totals: try TotalsRow(workbench).measure()
+        case .groups: try GroupsRow(workbench).measure()
         case .growing: try await GrowingRow(workbench).measure()
         case .consumerReading: try await JobsRow(workbench).reading()
         case .consumerChanges: try await JobsRow(workbench).changes()

@@ -20,6 +20,7 @@ final class ObservationMirror {
     private var isStarted = false
     private var status: SubscriptionStatus?
     private var total: Int?
+    private var groups: ShownGroups?
     private(set) var failure: String?
     private let step: () -> Step
 
@@ -36,10 +37,13 @@ final class ObservationMirror {
         }
         isStarted = true
         if let limit = query.limit, event.list.visibleCount > limit { fail("\(event.list.visibleCount) results") }
-        if event.change.isEmpty, !event.changesTotal, !event.isInitial, event.status == status {
+        if event.change.isEmpty, !event.changesFigures, !event.isInitial, event.status == status {
             fail("an event that says nothing")
         }
-        if event.changesTotal != (event.total != total) { fail("an event tells wrongly whether the total changes") }
+        if event.changesFigures != (event.total != total || event.groups != groups) {
+            fail("an event tells wrongly whether what is computed changes")
+        }
+        groups = event.groups
         if let total = event.total, total < event.list.visibleCount { fail("a total below what is shown") }
         total = event.total
         if event.removed.count != event.change.deletions.count { fail("removed objects do not go with deletions") }
@@ -73,7 +77,7 @@ final class ObservationMirror {
     }
 
     private func checkOrigin(_ event: ResultEvent) {
-        if event.isInitial || event.change.isEmpty && !event.changesTotal {
+        if event.isInitial || event.change.isEmpty && !event.changesFigures {
             if event.remote != nil { fail("an event without change has a remote") }
         } else if !isLagging {
             switch step() {
@@ -90,8 +94,8 @@ final class ObservationMirror {
 
     func becomeReady() { awaitsReady = false }
 
-    /// Compares the observed results and their total with those that a fetch returns.
-    func check(_ list: ResultList, total: Int?) throws {
+    /// Compares the observed results, their total and groups with those that a fetch returns.
+    func check(_ list: ResultList, total: Int?, groups: ShownGroups?) throws {
         if held.contains(where: { list, rows in list.visible.map(list.row) != rows }) {
             fail("results that were held read as others")
         }
@@ -102,6 +106,12 @@ final class ObservationMirror {
             throw SimulationFailure(
                 "observer of '\(query)' has the total \(self.total.map(String.init) ?? "nothing"), and fetching gives "
                     + "\(total.map(String.init) ?? "nothing")")
+        }
+        // Whether it is exact changes with the connection, where the time does.
+        guard query.readsTime ? self.groups?.groups == groups?.groups : self.groups == groups else {
+            throw SimulationFailure(
+                "observer of '\(query)' has \(String(describing: self.groups)), and fetching gives \(String(describing: groups))"
+            )
         }
         guard areEqual(entries, visible) else {
             throw SimulationFailure(

@@ -17,6 +17,7 @@ struct SimulatedBackend {
     private static let queries = [
         "User WHERE age > 2", "Car WHERE name == 'a' SORT(name ASC) LIMIT(3) EXCLUDE(owners, dealer)", "Dealer",
         "User WHERE best.age > 1 SORT(age DESC) LIMIT(2) EXCLUDE(friends, best) TOTAL",
+        "User WHERE age > 2 GROUP(name) AGGREGATE(@count, @max.age) SORT(@count DESC) LIMIT(2)",
     ]
 
     /// What an observer of the backend was told, and what it makes of that.
@@ -25,6 +26,7 @@ struct SimulatedBackend {
         let inbox: ChangeInbox
         var rows: [ObjectRef: Row] = [:]
         var total: Int?
+        var groups: [GroupFigures]?
     }
 
     private var mirrors: [Mirror] = []
@@ -129,6 +131,12 @@ struct SimulatedBackend {
             guard mirrors[index].total == total else {
                 throw SimulationFailure("the backend observes a total of \(query) that is not \(total ?? -1)")
             }
+            let groups = try objects.figures(of: query, schema: objects.schema)
+            func shown(_ groups: [GroupFigures]?) -> [GroupFigures]? { groups.flatMap { query.aggregates?.shown($0) } }
+            guard shown(mirrors[index].groups) == shown(groups) else {
+                throw SimulationFailure(
+                    "the backend observes \(mirrors[index].groups ?? []) instead of \(groups ?? [])")
+            }
             let isSame =
                 stored.count == told.count
                 && stored.allSatisfy { object, row in
@@ -154,6 +162,7 @@ struct SimulatedBackend {
 
     private mutating func take(_ change: ObservedChange, at index: Int) throws {
         mirrors[index].total = change.total ?? mirrors[index].total
+        mirrors[index].groups = change.figures ?? mirrors[index].groups
         for (object, outcome) in change.objects {
             let known = mirrors[index].rows[object]
             switch outcome {

@@ -39,7 +39,9 @@ extension Simulation {
                 throw SimulationFailure("client \(client.index) observes '\(mirror.query)' without a subscription")
             }
             try naming(client) {
-                try mirror.check(storage.results(of: mirror.query), total: storage.total(of: mirror.query))
+                try mirror.check(
+                    storage.results(of: mirror.query), total: storage.total(of: mirror.query),
+                    groups: storage.groups(of: mirror.query))
             }
         }
         try checkOutbox(client)

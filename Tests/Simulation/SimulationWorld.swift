@@ -219,6 +219,33 @@ struct SimulationWorld {
         ),
     ]
 
+    /// What queries with AGGREGATE compute.
+    private static let functions = [
+        "User": [
+            "@count", "@sum.age", "@avg.age", "@max.age", "@min.best.age", "@sum.friends.@count", "@max.since",
+            "@avg.best.best.age",
+        ],
+        "Car": ["@count", "@sum.price", "@avg.price", "@max.price", "@min.views", "@sum.owners.@sum.age"],
+        "Dealer": ["@count", "@sum.staff.@count"],
+        "Note": ["@count", "@avg.rank", "@min.rank", "@sum.parent.rank", "@max.due"],
+    ]
+
+    /// Makes AGGREGATE, most often with GROUP, SORT and LIMIT. Some groups are refused.
+    private static func figures(
+        _ functions: [String], _ groups: [String], _ generator: inout SeededGenerator
+    ) -> String {
+        let computed = (0..<generator.pick([1, 1, 2, 3])).map { _ in generator.pick(functions) }
+        let text = " AGGREGATE(\(computed.joined(separator: ", ")))"
+        guard generator.chance(65) else { return text }
+        let group = generator.pick(groups)
+        var clauses = " GROUP(\(group))\(text)"
+        if generator.chance(50) {
+            clauses += " SORT(\(generator.pick([group, computed[0]])) \(generator.pick(["ASC", "DESC"])))"
+        }
+        if generator.chance(40) { clauses += " LIMIT(\(generator.pick([1, 2, 3])))" }
+        return clauses
+    }
+
     /// Conditions with `$now`, for classes that have dates.
     private static let timedPredicates = [
         "User": [
@@ -282,6 +309,9 @@ struct SimulationWorld {
         var text = "\(name) WHERE \(generator.pick(clauses.predicates))"
         if readsTime, let timed = timedPredicates[name], generator.chance(70) {
             text = "\(name) WHERE \(generator.pick(timed))"
+        }
+        if generator.chance(20), let functions = functions[name] {
+            return text + figures(functions, clauses.groups, &generator)
         }
         if generator.chance(40) {
             let sort = generator.pick(clauses.sorts)

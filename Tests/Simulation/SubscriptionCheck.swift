@@ -7,11 +7,11 @@ import SluiceViews
 /// Compares a complete subscription with the oracle: the query on the server's state at the client's version, overlaid
 /// with the client's unacknowledged writes.
 struct SubscriptionCheck {
-    private let client: SimulatedClient
-    private let query: Query
-    private let record: SubscriptionRecord
-    private let state: ServerState
-    private let storage: SQLiteClientStorage
+    let client: SimulatedClient
+    let query: Query
+    let record: SubscriptionRecord
+    let state: ServerState
+    let storage: SQLiteClientStorage
     private let pending: Set<ObjectRef>
     /// Whether nothing is on its way.
     private let isAtRest: Bool
@@ -37,20 +37,17 @@ struct SubscriptionCheck {
         if query.readsTime, storage.isTimeOwn { return }
         try checkResults(view.snapshot)
         try checkTotal(view.snapshot)
+        try checkFigures(view.snapshot)
     }
 
     /// What the server has said is right at the client's version, and what is shown has the pending writes in it.
     private func checkTotal(_ snapshot: ViewSnapshot) throws {
+        guard query.aggregates == nil else { return }
         guard record.figures == snapshot.total.map({ [.int(Int64($0))] }) else {
             throw fail("was told \(record.figures ?? []) of its total \(snapshot.total.map(String.init) ?? "nothing")")
         }
         guard let total = snapshot.total else { return }
-        var images: [ObjectRef: Row?] = [:]
-        for object in pending {
-            let image: Row? = if case .row(let image)? = try storage.baseImage(of: object) { image } else { nil }
-            images[object] = .some(image)
-        }
-        let former = OverlaidObjects(images, over: storage)
+        let former = try formerObjects()
         let evaluator = Evaluator(query, schema: storage.schema)
         // The objects outside of the query's section count, too.
         let counting = Evaluator(query.condition, schema: storage.schema)
@@ -71,7 +68,17 @@ struct SubscriptionCheck {
         }
     }
 
-    private func fail(_ message: String) -> SimulationFailure {
+    /// The objects without the pending writes: of each that has any, the server's last image.
+    func formerObjects() throws -> OverlaidObjects {
+        var images: [ObjectRef: Row?] = [:]
+        for object in pending {
+            let image: Row? = if case .row(let image)? = try storage.baseImage(of: object) { image } else { nil }
+            images[object] = .some(image)
+        }
+        return OverlaidObjects(images, over: storage)
+    }
+
+    func fail(_ message: String) -> SimulationFailure {
         SimulationFailure("client \(client.index) at version \(state.version): '\(query)' \(message)")
     }
 
@@ -247,7 +254,7 @@ struct SubscriptionCheck {
 
     /// The objects about which the client's pending writes may decide: their own, and those of objects that a path of
     /// the query reads. Goes through all objects on disk, and from each along every path.
-    private func decidedHere() throws -> Set<ObjectRef> {
+    func decidedHere() throws -> Set<ObjectRef> {
         var decided = pending
         let dependencies = query.dependencies
         guard query.object == nil, !pending.isEmpty, !dependencies.linkPaths.isEmpty, !dependencies.readsBacklinks
@@ -295,7 +302,7 @@ struct SubscriptionCheck {
 }
 
 /// A store in which some objects are others; for conditions that follow no link backwards.
-private final class OverlaidObjects: ObjectSource {
+final class OverlaidObjects: ObjectSource {
     private let rows: [ObjectRef: Row?]
     private let store: any ObjectSource
 

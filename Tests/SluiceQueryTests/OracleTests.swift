@@ -120,7 +120,7 @@ import Testing
 
     private static let constructs = [
         " + ", " - ", " * ", " / ", "@sum", "@min", "@max", "@avg", "@count", "SUBQUERY", "@links", "[0]", "LAST",
-        "DISTINCT", "LIMIT", "ALL ", "ANY ", " IN ", " == {",
+        "DISTINCT", "LIMIT", "AGGREGATE", "GROUP", "ALL ", "ANY ", " IN ", " == {",
     ]
 
     /// A query's condition and its negation divide the objects between them.

@@ -49,7 +49,11 @@ public struct Change<Element: ResultElement>: Sendable {
     /// The loss of a connection changes no results and is no event; ``StoreSession`` tells it.
     public let freshness: Freshness
 
+    /// What the query computes; nil unless it has AGGREGATE.
+    package let groups: ShownGroups?
+
     init(_ event: ResultEvent, core: StoreCore) {
+        groups = event.groups
         let schema = event.list.schema
         results = ResultsSnapshot(
             list: event.list, unreadable: event.unreadable, total: event.total, core: core)
@@ -71,7 +75,7 @@ public struct Change<Element: ResultElement>: Sendable {
             } else if let remote = event.remote {
                 .remote(remote)
             } else {
-                event.change.isEmpty && !event.changesUnreadable && !event.changesTotal ? .status : .local
+                event.change.isEmpty && !event.changesUnreadable && !event.changesFigures ? .status : .local
             }
     }
 

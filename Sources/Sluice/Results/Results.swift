@@ -72,6 +72,9 @@ public struct Results<Element: ResultElement>: Sendable {
         return try refinement.query(in: core.schema, inverses: core.inverses)
     }
 
+    /// The schema of what the results are read from.
+    var schema: Schema { scope?.schema ?? core.schema }
+
     /// The query in its canonical form. Queries that mean the same have the same text.
     ///
     /// - Throws: `QueryError` when the query is malformed or names something that is not in the schema.
@@ -185,10 +188,16 @@ public struct Results<Element: ResultElement>: Sendable {
     public func synced(
         timeout: Duration? = nil, progress: (@Sendable (SyncProgress) -> Void)? = nil
     ) async throws -> [Element] {
+        try await synced(timeout: timeout, progress: progress) { try fetch() }
+    }
+
+    /// Waits until the server has answered, and returns what `read` reads then.
+    func synced<Value: Sendable>(
+        timeout: Duration?, progress: (@Sendable (SyncProgress) -> Void)? = nil,
+        _ read: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
         let query = try observable()
-        return try await core.synced(query, isLocal: Self.isLocal, timeout: timeout, progress: progress) {
-            try fetch()
-        }
+        return try await core.synced(query, isLocal: Self.isLocal, timeout: timeout, progress: progress, read)
     }
 
     /// Observes the results, and keeps the query in sync as long as the token exists.

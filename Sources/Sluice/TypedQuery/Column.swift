@@ -30,6 +30,13 @@ extension Column where Value: Model {
     }
 }
 
+extension Column where Value: Model {
+    /// The path of a property of the class.
+    package static func path<Property>(_ path: KeyPath<Column<Value>, Column<Property>>) -> PathSyntax {
+        Column(Value.self)[keyPath: path].columnPath
+    }
+}
+
 extension Column where Value: LinkPath {
     /// A property of the queried class, or of the link's target.
     public subscript<Property: PropertyValue>(

@@ -101,7 +101,7 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
         var description = self
         let position = clauses.lastIndex { clause in
             switch clause {
-            case .exclude, .total: false
+            case .exclude, .total, .aggregate, .group: false
             case .sort, .limit, .distinct, .place: true
             }
         }
@@ -133,7 +133,7 @@ package struct QueryDescription<Element: ResultElement>: Sendable {
         let position = clauses.firstIndex { clause in
             switch clause {
             case .limit, .distinct: true
-            case .sort, .exclude, .total, .place: false
+            case .sort, .exclude, .total, .place, .aggregate, .group: false
             }
         }
         description.clauses.insert(.place(side, values), at: position ?? clauses.count)

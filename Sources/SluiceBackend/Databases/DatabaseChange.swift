@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 public import Sluice
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceServer
 internal import SluiceWire
 
@@ -25,7 +26,9 @@ public struct DatabaseChange<Element: ResultElement>: Sendable {
     public let version: UInt64
 
     private let database: ServerDatabase
-    private let schema: Schema
+    let schema: Schema
+    /// All groups that the query computes and shows, where they have changed.
+    let figures: [GroupFigures]?
     private let inserted: [(classIndex: Int, row: Row)]
     private let modified: [(classIndex: Int, row: Row)]
 
@@ -33,6 +36,7 @@ public struct DatabaseChange<Element: ResultElement>: Sendable {
         isInitial = change.isInitial
         version = change.version
         total = change.total
+        figures = change.figures
         self.database = database
         schema = change.schema
         var (inserted, modified, removals): ([(Int, Row)], [(Int, Row)], [Removal]) = ([], [], [])

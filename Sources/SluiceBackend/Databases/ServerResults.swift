@@ -7,7 +7,7 @@ internal import SluiceStorage
 /// A query on a database of a server in this process, to fetch or to observe its results. Making one reads nothing.
 public struct ServerResults<Element: ResultElement>: Sendable {
     let database: ServerDatabase
-    private let description: QueryDescription<Element>
+    let description: QueryDescription<Element>
 
     init(_ database: ServerDatabase, _ description: QueryDescription<Element>) {
         self.database = database
@@ -17,7 +17,7 @@ public struct ServerResults<Element: ResultElement>: Sendable {
     /// The query under a schema.
     func query(in schema: Schema) throws -> Query { try description.query(in: schema, inverses: database.inverses) }
 
-    private func refined(_ refine: (QueryDescription<Element>) -> QueryDescription<Element>) -> ServerResults {
+    func refined(_ refine: (QueryDescription<Element>) -> QueryDescription<Element>) -> ServerResults {
         ServerResults(database, refine(description))
     }
 

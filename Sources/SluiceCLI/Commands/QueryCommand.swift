@@ -14,11 +14,13 @@ struct QueryCommand: Command {
         notes: [
             "JSON lines hold one object each, in result order: \"@id\" first, then the properties in the order of the schema. Links print their target's key. Excluded properties are left out. NaN and infinite numbers are the strings \"NaN\", \"Infinity\" and \"-Infinity\"; data is base64; dates are ISO 8601.",
             "A query with TOTAL also prints how many objects it finds without its limit: \"20 of 12,304 objects\" below a table, and as the last of the JSON lines {\"@total\":12304}.",
+            "A query with AGGREGATE prints what it computes and no objects: a row for each group, or as JSON lines {\"carrier\":\"UA\",\"@count\":12}. With --watch each line is {\"type\":\"initial\"|\"update\",\"state\":…,\"figures\":[{…}],\"exact\":true|false}.",
             "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"total\":null|…,\"remote\":null|{…}}. A lost connection is tried again until it is back; stderr reports both. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
         ],
         examples: [
             "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE origin.faa == 'JFK' SORT(dep_delay DESC) LIMIT(5)\"",
             "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE dep_delay > 60 SORT(dep_delay DESC) LIMIT(20) TOTAL\"",
+            "sluice query ws://127.0.0.1:9080/nyc \"Flight GROUP(carrier) AGGREGATE(@count, @avg.dep_delay) SORT(@count DESC) LIMIT(5)\" --watch",
             "sluice query ws://127.0.0.1:9080/nyc \"Flight LIMIT(3)\" --expand=tailnum,dest --format=jsonl",
             "sluice query ws://127.0.0.1:9080/cars \"Car WHERE price < 9000\" --watch",
             "sluice query ws://127.0.0.1:9080/cars 'Car WHERE price < $0 AND name == $1' --arg=9000 --arg=Toyota",
@@ -49,6 +51,10 @@ struct QueryCommand: Command {
         if isWatching { StandardOutput.shared.exitWhenReaderLeaves() }
         let store = try await access.open()
         let results = try store.records(query.text(in: store.schema))
+        guard try results.query().aggregates == nil else {
+            try await printFigures(of: results.aggregates, in: store)
+            return await store.close()
+        }
         let renderer = RecordRenderer(expansion: try expansion(of: results, in: store.schema), resolve: store.resolver)
         if isWatching {
             try await ConnectionReporter().observe(store)
@@ -60,6 +66,35 @@ struct QueryCommand: Command {
             try print(records, of: try results.query().hasTotal ? results.snapshot().total : nil, renderer)
         }
         await store.close()
+    }
+
+    private func printFigures(
+        of aggregates: AggregateResults<Record, AggregateTable>, in store: Store
+    ) async throws {
+        guard expansionPaths == nil else {
+            throw CommandError.failure("--expand prints the targets of objects' links, and AGGREGATE finds no objects")
+        }
+        let output = StandardOutput.shared
+        func show(_ table: AggregateTable) {
+            switch format {
+            case .jsonl: for line in FigureRenderer(table).lines() { output.append(line) }
+            case .table: FigureRenderer(table).print(to: output)
+            }
+        }
+        guard isWatching else {
+            show(try await aggregates.synced(timeout: access.timeout))
+            return output.flush()
+        }
+        try await ConnectionReporter().observe(store)
+        for try await change in aggregates.changes {
+            switch format {
+            case .jsonl: output.append(FigureRenderer(change.value).line(of: change))
+            case .table:
+                output.append(Array("── \(change.state.rawValue)\(change.isExact ? "" : ", not exact")\n".utf8))
+                show(change.value)
+            }
+            output.flush()
+        }
     }
 
     private func expansion(of results: Results<Record>, in schema: Schema) throws -> Expansion {

@@ -4,7 +4,7 @@ internal import SluiceQuery
 /// The query of a command line, with the values for `$0`, `$1` … in it.
 struct QueryText: Sendable {
     static let argument = ArgumentDescription(
-        "QUERY", "CLASS [WHERE …] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)")
+        "QUERY", "CLASS [WHERE …] [GROUP(…)] [AGGREGATE(…)] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)")
 
     static let option = OptionDescription.value(
         "arg", "VALUE",

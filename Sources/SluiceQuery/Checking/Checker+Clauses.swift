@@ -3,6 +3,13 @@ internal import SluiceModel
 extension Checker {
     /// Checks the clauses after the condition and brings them into canonical form.
     func clauses(_ clauses: [QuerySyntax.Clause]) throws(QueryError) -> CheckedClauses {
+        let computes = clauses.contains { clause in
+            switch clause {
+            case .aggregate, .group: true
+            case .sort, .limit, .distinct, .exclude, .total, .place: false
+            }
+        }
+        if computes { return try figures(clauses) }
         var chain = ClauseChain(uniqueKey: schema[scopes[0].classIndex].primaryKeyIndex)
         var excluded: [(path: PathSyntax, exclusion: CheckedClauses.Exclusion)] = []
         var totals: [Int?] = []
@@ -25,6 +32,7 @@ extension Checker {
             case .exclude(let paths, _):
                 for path in paths { excluded.append((path, try exclusion(path, from: scopes[0].classIndex))) }
             case .total(let position): totals.append(position)
+            case .aggregate, .group: break
             }
         }
         try chain.checkLimits()
@@ -71,8 +79,8 @@ extension Checker {
         return result
     }
 
-    /// Checks a path of SORT or DISTINCT: it must have one value for each result, which every client can compute.
-    private func single(_ syntax: PathSyntax, in clause: String) throws(QueryError) -> Query.Path {
+    /// Checks a path of SORT, DISTINCT, GROUP or AGGREGATE: it must have one value for each result, which every client can compute.
+    func single(_ syntax: PathSyntax, in clause: String) throws(QueryError) -> Query.Path {
         guard syntax.quantifier == nil else {
             throw QueryError(.syntax, "a path in \(clause) takes no quantifier", at: syntax.position)
         }
@@ -94,6 +102,13 @@ extension Checker {
     private func sortKeys(_ keys: [QuerySyntax.SortSyntax]) throws(QueryError) -> [SortKey] {
         var result: [SortKey] = []
         for key in keys {
+            if case .operation(let name)? = key.path.components.first?.kind,
+                name == "count" || AggregateOperation(rawValue: name) != nil
+            {
+                throw QueryError(
+                    .unsupported, "SORT orders objects by their properties; '@\(name)' orders groups, beside AGGREGATE",
+                    at: key.path.position)
+            }
             let path = try single(key.path, in: "SORT")
             if case .link(let target) = path.type {
                 throw QueryError(

@@ -12,6 +12,8 @@ struct CheckedClauses {
     var section = Query.Section()
     var stages: [Query.Stage] = []
     var positionPaths: [Query.Path] = []
+    /// What the query computes; nil where it finds objects.
+    var aggregates: Query.Aggregates?
     /// The clauses in canonical form, each after a blank. Setting ``exclusions`` appends theirs.
     var text = ""
     /// The same without LIMIT; nil unless one LIMIT alone says how many results there are.

@@ -33,9 +33,11 @@ extension Query {
     }
 
     /// A query of a condition that was checked already.
-    init(_ predicate: Predicate, onClass classIndex: Int, _ className: String) {
-        let form = QueryForm(
-            className: className, classIndex: classIndex, predicate: predicate, clauses: CheckedClauses())
+    init(
+        _ predicate: Predicate, onClass classIndex: Int, _ className: String,
+        _ clauses: CheckedClauses = CheckedClauses()
+    ) {
+        let form = QueryForm(className: className, classIndex: classIndex, predicate: predicate, clauses: clauses)
         let constants = predicate.constants
         let text = form.text(with: constants)
         self.init(form: form, constants: constants, hash: SHA256.truncatedID(of: Array(text.utf8)))

@@ -127,6 +127,8 @@ extension Query {
     package var exclusions: ExclusionTree { form.exclusions }
     package var hasTotal: Bool { form.hasTotal }
     package var countsMatches: Bool { form.countsMatches }
+    package var aggregates: Aggregates? { form.aggregates }
+    package var hasFigures: Bool { form.hasFigures }
     package var predicateDependencies: QueryDependencies { form.predicateDependencies }
     package var sortDependencies: QueryDependencies { form.sortDependencies }
     package var dependencies: QueryDependencies { form.dependencies }

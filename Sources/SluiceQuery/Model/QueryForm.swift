@@ -29,6 +29,8 @@ package final class QueryForm: Sendable {
     package let exclusions: ExclusionTree
     /// Whether the query asks how many objects its condition finds, whatever the limit.
     package let hasTotal: Bool
+    /// What the query computes; nil where it finds objects. Then ``limit`` is 0, and ``positionPaths`` are what it reads.
+    package let aggregates: Query.Aggregates?
     package let predicateDependencies: QueryDependencies
     package let sortDependencies: QueryDependencies
     /// What predicate and sort read together.
@@ -66,6 +68,7 @@ package final class QueryForm: Sendable {
         positionPaths = clauses.positionPaths
         exclusions = ExclusionTree(clauses.exclusions.map(\.properties))
         hasTotal = clauses.hasTotal
+        aggregates = clauses.aggregates
         var paths: [Query.Path] = []
         predicate.forEachComparison { paths += $0.paths }
         // What is in a section depends on what places it.
@@ -93,6 +96,7 @@ package final class QueryForm: Sendable {
         positionPaths = []
         exclusions = ExclusionTree()
         hasTotal = false
+        aggregates = nil
         predicateDependencies = QueryDependencies(paths: [])
         sortDependencies = QueryDependencies(paths: [])
         dependencies = QueryDependencies(paths: [])
@@ -115,6 +119,7 @@ package final class QueryForm: Sendable {
         positionPaths = form.positionPaths
         exclusions = form.exclusions
         hasTotal = form.hasTotal
+        aggregates = form.aggregates
         predicateDependencies = form.predicateDependencies
         sortDependencies = form.sortDependencies
         dependencies = form.dependencies
@@ -132,6 +137,9 @@ package final class QueryForm: Sendable {
 
     /// Whether the query's matches have to be counted: it asks for its total, and its results need not be all of them.
     package var countsMatches: Bool { hasTotal && isPartial }
+
+    /// Whether something is computed over all matches, and sent beside the results or instead of them.
+    package var hasFigures: Bool { countsMatches || aggregates != nil }
 
     /// Whether the condition holds for every object of the class.
     var isOfWholeClass: Bool { if case .constant(true) = predicate { !isOfObject } else { false } }

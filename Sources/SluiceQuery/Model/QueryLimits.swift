@@ -24,6 +24,10 @@ package enum QueryLimits {
     package static let pathLengthMax = 16
     /// Keys of a sort.
     package static let sortKeyCountMax = 16
+    /// Paths of GROUP.
+    package static let groupKeyCountMax = 4
+    /// Functions of AGGREGATE.
+    package static let functionCountMax = 16
     /// Paths in the exclusions of one query.
     package static let exclusionCountMax = 1_000
 }

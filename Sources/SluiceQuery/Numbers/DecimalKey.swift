@@ -67,7 +67,7 @@ package enum DecimalKey {
     }
 
     /// The digits of 0.d₁d₂… without zeros at either end, and the exponent that scales it to the number's magnitude.
-    private static func significantDigits(_ text: String) -> (digits: [UInt8], exponent: Int) {
+    static func significantDigits(_ text: String) -> (digits: [UInt8], exponent: Int) {
         var digits: [UInt8] = []
         var exponent = 0
         var isFraction = false

@@ -4,7 +4,7 @@
 /// It is a fixed-point number that spans all doubles (U. Kulisch, "Computer Arithmetic and Validity", 2nd edition,
 /// chapter 8: the long accumulator), in digits that postpone carries (R. M. Neal, "Fast Exact Summation Using Small and
 /// Large Superaccumulators", arXiv:1505.05571, section 3). Adding costs a few nanoseconds; nothing is ever allocated.
-struct ExactSum {
+struct ExactSum: Sendable {
     private static let digitCount = 67
     /// How many numbers below 2^52 a digit can take before it may overflow.
     private static let additionsMax = 1_024
@@ -52,6 +52,36 @@ struct ExactSum {
         if isNegative { magnitude.negate() }
         let quotient = Self.quotient(of: magnitude.digits.span, by: UInt128(divisor))
         return isNegative && quotient != 0 ? -quotient : quotient
+    }
+
+    /// Doubles whose exact sum this is, the greatest first, all of one sign: each has the 53 highest bits of what those
+    /// before it leave. None for zero. A sum beyond the range of doubles gives an infinity.
+    var parts: [Double] {
+        var magnitude = self
+        magnitude.passCarries()
+        let isNegative = magnitude.digits[Self.digitCount - 1] < 0
+        if isNegative { magnitude.negate() }
+        var parts: [Double] = []
+        var index = Self.digitCount - 1
+        while index >= 0 {
+            guard magnitude.digits[index] != 0 else {
+                index -= 1
+                continue
+            }
+            var bits: UInt128 = 0
+            for place in 0..<3 {
+                bits = bits << 32 | (index < place ? 0 : UInt128(magnitude.digits[index - place]))
+            }
+            let dropped = max(UInt128.bitWidth - bits.leadingZeroBitCount - 53, 0)
+            let kept = UInt64(truncatingIfNeeded: bits >> dropped)
+            let part = Double(sign: .plus, exponent: dropped + 32 * (index - 2) - 1_074, significand: Double(kept))
+            parts.append(isNegative ? -part : part)
+            let rest = bits & (UInt128(1) << dropped - 1)
+            for place in 0..<3 where index >= place {
+                magnitude.digits[index - place] = Int64(truncatingIfNeeded: rest >> (32 * (2 - place)) & 0xFFFF_FFFF)
+            }
+        }
+        return parts
     }
 
     private mutating func passCarries() {

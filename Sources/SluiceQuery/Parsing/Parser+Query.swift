@@ -24,8 +24,8 @@ extension Parser {
                 try checkClause()
                 let nearest = hint(among: ["WHERE"] + Self.clauses + [Self.total])
                 throw unexpected(
-                    "WHERE, SORT, AFTER, BEFORE, DISTINCT, LIMIT, EXCLUDE, TOTAL or the end of the query after the "
-                        + "class '\(name.shortened)'\(nearest)")
+                    "WHERE, GROUP, AGGREGATE, SORT, AFTER, BEFORE, DISTINCT, LIMIT, EXCLUDE, TOTAL or the end of the "
+                        + "query after the class '\(name.shortened)'\(nearest)")
             }
         }
         while isAtClause { syntax.clauses.append(try clause()) }
@@ -33,12 +33,15 @@ extension Parser {
             try checkClause()
             let nearest = hint(among: ["AND", "OR"] + Self.clauses + [Self.total])
             throw unexpected(
-                "AND, OR, SORT, AFTER, BEFORE, DISTINCT, LIMIT, EXCLUDE, TOTAL or the end of the query\(nearest)")
+                "AND, OR, GROUP, AGGREGATE, SORT, AFTER, BEFORE, DISTINCT, LIMIT, EXCLUDE, TOTAL or the end of the "
+                    + "query\(nearest)")
         }
         return syntax
     }
 
-    private static let clauses = ["SORT", "DISTINCT", "LIMIT", "EXCLUDE", "AFTER", "BEFORE"]
+    private static let clauses = [
+        "SORT", "DISTINCT", "LIMIT", "EXCLUDE", "AFTER", "BEFORE", "GROUP", "AGGREGATE",
+    ]
     /// The clause without parentheses. A property may have this name: it is the clause only where a query may end.
     private static let total = "TOTAL"
 
@@ -54,6 +57,7 @@ extension Parser {
             switch keyword {
             case "LIMIT": "20"
             case "AFTER", "BEFORE": "9000, 'JT2'"
+            case "AGGREGATE": "@count, @avg.price"
             default: "name"
             }
         throw unexpected("'(' after \(keyword), as in \(keyword)(\(example))")
@@ -69,7 +73,7 @@ extension Parser {
         return id
     }
 
-    /// Whether SORT, AFTER, BEFORE, DISTINCT, LIMIT, EXCLUDE or TOTAL begins here.
+    /// Whether a clause begins here.
     var isAtClause: Bool { isClause(at: 0) || isAtTotal }
 
     /// Whether a clause with parentheses begins at a token.
@@ -95,6 +99,8 @@ extension Parser {
         case "SORT": clause = .sort(try sortKeys(), position: position)
         case "LIMIT": clause = .limit(try limit(), position: position)
         case "DISTINCT": clause = .distinct(try paths(), position: position)
+        case "GROUP": clause = .group(try paths(), position: position)
+        case "AGGREGATE": clause = .aggregate(try paths(), position: position)
         case "AFTER": clause = .place(.after, try values(), position: position)
         case "BEFORE": clause = .place(.before, try values(), position: position)
         default: clause = .exclude(try paths(), position: position)

@@ -19,6 +19,10 @@ package struct QuerySyntax: Sendable {
         case distinct([PathSyntax], position: Int? = nil)
         case exclude([PathSyntax], position: Int? = nil)
         case total(position: Int? = nil)
+        /// Computes something instead of finding objects: functions as paths, such as `@count` and `@avg.price`.
+        case aggregate([PathSyntax], position: Int? = nil)
+        /// Of what AGGREGATE computes one figure each.
+        case group([PathSyntax], position: Int? = nil)
         /// Only what comes after a place in the order, or before it: a value for each key of the order, then the key of an
         /// object.
         case place(PlaceSide, [LiteralSyntax], position: Int? = nil)
@@ -27,7 +31,8 @@ package struct QuerySyntax: Sendable {
         package var position: Int? {
             switch self {
             case .sort(_, let position), .limit(_, let position), .distinct(_, let position),
-                .exclude(_, let position), .total(let position), .place(_, _, let position):
+                .exclude(_, let position), .total(let position), .place(_, _, let position),
+                .aggregate(_, let position), .group(_, let position):
                 position
             }
         }

@@ -101,6 +101,7 @@ package final class ChangeInbox: Sendable {
     private static func gather(_ waiting: inout [ObservedChange], from first: Int) {
         var gathered: [ObservedChange] = []
         let total = waiting[first...].lazy.compactMap(\.total).last
+        let figures = waiting[first...].lazy.compactMap(\.figures).last
         for change in waiting[first...] {
             let objects = change.objects.map(\.object)
             let place = gathered.firstIndex { $0.isOwn == change.isOwn } ?? gathered.count
@@ -116,6 +117,7 @@ package final class ChangeInbox: Sendable {
         }
         // Whichever of the two comes last must not have an earlier one.
         for place in gathered.indices where gathered[place].total != nil { gathered[place].total = total }
+        for place in gathered.indices where gathered[place].figures != nil { gathered[place].figures = figures }
         waiting.replaceSubrange(first..., with: gathered.filter { !$0.isEmpty })
     }
 }

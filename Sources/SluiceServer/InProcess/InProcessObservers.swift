@@ -67,14 +67,14 @@ final class InProcessObservers {
         }
     }
 
-    /// Tells the observers of a view how a group has changed it. O(changed results).
+    /// Tells the observers of a view how a group has changed it. O(changed results), and O(groups) where what is computed
+    /// has changed.
     func note(_ delta: ViewDelta, of view: SharedView, in group: CommittedGroup, over storage: any ObjectReading)
         throws
     {
         guard !numbers.isEmpty, let concerned = numbers[ObjectIdentifier(view)] else { return }
-        guard !(delta.entered.isEmpty && delta.updated.isEmpty && delta.left.isEmpty && delta.total == nil) else {
-            return
-        }
+        let isComputed = delta.total != nil || delta.figures != nil
+        guard !(delta.entered.isEmpty && delta.updated.isEmpty && delta.left.isEmpty) || isComputed else { return }
         let authors = delta.authors.map { group.authors[$0] }
         var told: [Bool: ObservedChange] = [:]
         for number in concerned {
@@ -83,7 +83,7 @@ final class InProcessObservers {
             let change =
                 try told[isOwn]
                 ?? Self.change(
-                    delta, group.delta, over: storage,
+                    delta, delta.figures == nil ? nil : view.live.figures, group.delta, over: storage,
                     ObservedChange(
                         isOwn: isOwn, schema: storage.schema, version: group.delta.version, authors: authors))
             told[isOwn] = change
@@ -92,10 +92,12 @@ final class InProcessObservers {
     }
 
     private static func change(
-        _ delta: ViewDelta, _ commit: CommitDelta, over storage: any ObjectReading, _ empty: ObservedChange
+        _ delta: ViewDelta, _ figures: [GroupFigures]?, _ commit: CommitDelta, over storage: any ObjectReading,
+        _ empty: ObservedChange
     ) throws -> ObservedChange {
         var change = empty
         change.total = delta.total
+        change.figures = figures
         // What the group has changed is in memory; a window's next rows and rows that a link made match are not.
         func row(_ object: ObjectRef) throws -> Row? {
             if let changed = commit.change(of: object) { return changed.new }

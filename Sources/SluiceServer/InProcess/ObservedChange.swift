@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceQuery
 package import SluiceWire
 
 /// What commits have changed in the results of a query that this process observes. Each object occurs once.
@@ -25,6 +26,8 @@ package struct ObservedChange: Sendable {
     package private(set) var authors: [CommitAuthor]
     /// How many objects match the query, whatever its limit, if it asks for that and it is another number than before.
     package var total: Int?
+    /// All groups that the query computes and shows now, in no particular order, if there is a change in them.
+    package var figures: [GroupFigures]?
     /// The objects in the order of their first change, with nil for those of which nothing is to be told any more; those
     /// of the first event in the order of the query.
     private var order: [ObjectRef?] = []
@@ -40,8 +43,8 @@ package struct ObservedChange: Sendable {
         self.authors = authors
     }
 
-    /// Whether no result has changed, nor the total.
-    package var isEmpty: Bool { outcomes.isEmpty && total == nil }
+    /// Whether no result has changed, nor what is computed.
+    package var isEmpty: Bool { outcomes.isEmpty && total == nil && figures == nil }
 
     /// The objects with what became of them, in order.
     package var objects: [(object: ObjectRef, outcome: Outcome)] {
@@ -79,6 +82,7 @@ package struct ObservedChange: Sendable {
         adapt(to: other.schema)
         for (object, outcome) in other.objects { add(outcome, of: object) }
         total = other.total ?? total
+        figures = other.figures ?? figures
         version = other.version
         authors += other.authors
     }

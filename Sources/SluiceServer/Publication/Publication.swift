@@ -124,7 +124,7 @@ struct Publication {
         for object in delta.linkedUpdated { try add(object, role: .member) }
         for departure in delta.left { builder.add(departure, role: .root) }
         for departure in delta.linkedLeft { builder.add(departure, role: .linked) }
-        let figures = delta.total.map { [Value.int(Int64($0))] }
+        let figures = delta.figures?.values ?? delta.total.map { [.int(Int64($0))] }
         let content = ShownContent(block: builder.blocks[0], figures: figures)
         let isShareable = isShareable && builder.blocks.count == 1
         if isShareable, let same = knownBlocks.find(content) { return same }

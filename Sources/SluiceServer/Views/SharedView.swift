@@ -55,7 +55,10 @@ final class SharedView {
     var query: Query { live.query }
 
     /// What the query computes over everything that it matches, as it is sent; nil where it computes nothing.
-    var figures: [Value]? { live.matchCount.map { [.int(Int64($0))] } }
+    var figures: [Value]? {
+        if let groups = live.figures { return query.aggregates?.values(of: groups) }
+        return live.matchCount.map { [.int(Int64($0))] }
+    }
 
     /// Replaces the live view by one for the same query and a schema that has grown.
     func replace(by live: LiveView) {

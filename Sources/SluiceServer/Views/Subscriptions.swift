@@ -126,10 +126,10 @@ final class Subscriptions {
             throw Refusal(
                 code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
         }
-        guard subscriber.features.contains(.aggregates) || !query.hasTotal else {
+        guard subscriber.features.contains(.aggregates) || !query.hasTotal && query.aggregates == nil else {
             throw Refusal(
                 code: .invalidQuery,
-                message: "a client may ask for TOTAL if it has named the feature aggregates in hello")
+                message: "a client may ask for TOTAL and AGGREGATE if it has named the feature aggregates in hello")
         }
         do { return try subscriber.access.query(query) } catch { throw Refusal(error) }
     }

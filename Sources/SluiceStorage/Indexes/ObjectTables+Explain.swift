@@ -6,6 +6,9 @@ extension ObjectTables {
     /// See ``QueryPlanning/plan(of:order:)``.
     func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan? {
         guard query.object == nil else { return nil }
+        guard query.aggregates == nil else {
+            return try plan(of: SQLCompiler(schema: schema, now: now).select(query, .positions, order: .any))
+        }
         let columns = try table(query.classIndex).rowColumns(alias: SQLCompiler.rootAlias)
         return try plan(of: SQLCompiler(schema: schema, now: now).select(query, .columns(columns), order: order))
     }

@@ -164,7 +164,7 @@ extension Query {
         var syntax = try QuerySyntax.parse(canonicalText)
         syntax.clauses.removeAll { clause in
             switch clause {
-            case .limit, .distinct, .total: true
+            case .limit, .distinct, .total, .aggregate, .group: true
             case .sort, .exclude, .place: false
             }
         }

@@ -93,6 +93,12 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
 
     package func matchCount(of query: Query) throws -> Int { try tables.matchCount(of: query) }
 
+    package func failure(_ error: FigureError) -> any Error { StorageError(.oversized, error.message) }
+
+    package func figureRows(of query: Query, _ evaluator: Evaluator, _ body: ([Value]) throws -> Void) throws {
+        try tables.figureRows(of: query, body)
+    }
+
     package func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan? {
         try tables.plan(of: query, order: order)
     }

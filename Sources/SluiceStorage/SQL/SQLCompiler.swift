@@ -11,6 +11,8 @@ package struct SQLCompiler: Sendable {
         case rows
         /// The given SQL expressions, which name columns of the root by its alias, such as `o."p_price"`.
         case columns([String])
+        /// The values of the query's position paths, in the form of the tables.
+        case positions
         /// One row with the number of results.
         case count
     }
@@ -90,6 +92,12 @@ package struct SQLCompiler: Sendable {
         if let rowLimit { statement = "\(statement) LIMIT \(.integer(Int64(rowLimit)))" }
         switch output {
         case .rows: statement = "SELECT \(sql: root)._row\(statement)"
+        case .positions:
+            var values: [SQLStatement] = []
+            for path in query.positionPaths { values.append(builder.value(of: path)) }
+            // A statement returns one column at least.
+            let columns = values.isEmpty ? "1" : SQLStatement.joined(values, by: ", ")
+            statement = "SELECT \(columns)\(statement)"
         case .columns(let columns): statement = "SELECT \(sql: columns.joined(separator: ", "))\(statement)"
         case .count where rowLimit == nil: statement = "SELECT count(*)\(statement)"
         case .count: statement = "SELECT count(*) FROM (SELECT 1\(statement))"

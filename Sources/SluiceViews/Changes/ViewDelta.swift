@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceQuery
 
 /// The role of an object in a view. An object that is both a root and linked is a root.
 package enum ViewRole: Sendable, Hashable {
@@ -54,6 +55,8 @@ package struct ViewDelta: Sendable, Hashable {
     package var linkedUpdated: [ViewObject] = []
     /// How many objects match the query now, if the query asks for its total and that is another number than before.
     package var total: Int?
+    /// How what the query computes changes; nil if it does not, or computes nothing.
+    package var figures: FigureChange?
     /// The authors whose changes are visible in this delta, ascending: positions in the engine's list of authors.
     package var authors: [Int] = []
 
@@ -66,7 +69,7 @@ package struct ViewDelta: Sendable, Hashable {
 
     package var isEmpty: Bool {
         entered.isEmpty && left.isEmpty && updated.isEmpty && linkedEntered.isEmpty && linkedLeft.isEmpty
-            && linkedUpdated.isEmpty && total == nil
+            && linkedUpdated.isEmpty && total == nil && figures == nil
     }
 }
 

@@ -50,6 +50,7 @@ package struct ViewCheck {
         if delta?.total != total {
             problems.append("reported the total \(text(delta?.total)) instead of \(text(total))")
         }
+        problems += figureProblems(of: view, from: old, to: new, reporting: delta?.figures)
         if let delta, delta.isEmpty { problems.append("reported an empty change") }
         return problems.map { "the view of '\(view.query.canonicalText)' \($0)" }
     }
@@ -77,6 +78,27 @@ package struct ViewCheck {
             problems.append("counts \(text(view.matchCount)) instead of \(text(snapshot.total))")
         }
         if let closure = view.closure { problems += try closure.problems(roots: snapshot.roots, in: readable) }
+        return problems
+    }
+
+    /// What is wrong with what a view computes, and with what it has reported of that.
+    private func figureProblems(
+        of view: LiveView, from old: ViewSnapshot, to new: ViewSnapshot, reporting change: FigureChange?
+    ) -> [String] {
+        guard let aggregates = view.query.aggregates, let before = old.groups, let now = new.groups else {
+            return change == nil && view.figures == nil ? [] : ["computes what nobody asks for"]
+        }
+        var problems: [String] = []
+        let held = aggregates.shown(view.figures ?? []).map(aggregates.columns)
+        if held != now { problems.append("computes \(held) instead of \(now)") }
+        let width = aggregates.groups.count
+        var told = Dictionary(uniqueKeysWithValues: before.map { (Array($0.prefix(width)), $0) })
+        for keys in change?.removed ?? [] where told.removeValue(forKey: keys) == nil {
+            problems.append("removed the group \(keys), which was not there")
+        }
+        for group in change?.changed ?? [] { told[group.keys] = aggregates.columns(of: group) }
+        let right = Dictionary(uniqueKeysWithValues: now.map { (Array($0.prefix(width)), $0) })
+        if told != right { problems.append("reported groups that come to \(told) instead of \(right)") }
         return problems
     }
 

@@ -50,7 +50,9 @@ package final class ClosurePlan: Sendable {
     }
 
     convenience init(_ form: QueryForm, schema: Schema, hidden: [Int: PropertySet]) {
-        let rootClasses = form.isOfObject ? Array(schema.classes.indices) : [form.classIndex]
+        // What is computed is sent, and no object.
+        let rootClasses =
+            form.isOfObject ? Array(schema.classes.indices) : form.aggregates == nil ? [form.classIndex] : []
         self.init(rootClasses: rootClasses, exclusions: form.exclusions, schema: schema, hidden: hidden)
     }
 

@@ -65,6 +65,7 @@ extension QueryExplanation.Effect {
         case .findsRoots: "finds results through links"
         case .walksLinks: "walks links"
         case .sendsValue: "sends the value"
+        case .computesFigure: "changes what is computed"
         }
     }
 }
@@ -91,6 +92,11 @@ extension QueryExplanation.View {
         }
         if !otherClasses.isEmpty { lines.append("and by every change of \(otherClasses.joined(separator: ", "))") }
         if let windowCapacity { lines.append("holds a window of at most \(windowCapacity) rows") }
+        if let computes {
+            let what = computes.joined(separator: ", ")
+            lines.append("computes \(what) over everything that matches, then adds what comes and takes away what goes")
+        }
+        if let groups { lines.append("holds a group for each value of \(groups.joined(separator: ", "))") }
         if counts == true { lines.append("counts what matches, also beyond the window") }
         if !linkedClasses.isEmpty { lines.append("holds linked objects of \(linkedClasses.joined(separator: ", "))") }
         if !holdsMembers { lines.append("holds nothing: membership follows from the predicate") }

@@ -47,8 +47,11 @@ extension QueryExplanation.View {
         let others = Set(filing.classes.map(\.classIndex) + filing.chains.map(\.targetClass))
         otherClasses = others.subtracting([live.query.classIndex]).sorted().map { schema[$0].name }
         holdsMembers = live.holdsMembers
-        windowCapacity = live.query.limit.map { WindowSurplus(limit: $0).capacity }
+        let aggregates = live.query.aggregates
+        windowCapacity = aggregates == nil ? live.query.limit.map { WindowSurplus(limit: $0).capacity } : nil
         counts = live.query.countsMatches ? true : nil
+        computes = aggregates?.names
+        groups = aggregates.flatMap { $0.isGrouped ? $0.groups.map(\.text) : nil }
         linkedClasses = live.plan.linkedClasses.sorted().map { schema[$0].name }
     }
 }
@@ -89,7 +92,10 @@ extension LiveView {
         var effects: [QueryExplanation.Effect] = []
         if classIndex == query.classIndex {
             if query.predicateDependencies.rootProperties.contains(property) { effects.append(.evaluatesPredicate) }
-            if query.limit != nil, query.sortDependencies.rootProperties.contains(property) {
+            if query.aggregates != nil, query.sortDependencies.rootProperties.contains(property) {
+                effects.append(.computesFigure)
+            }
+            if query.limit != nil, query.aggregates == nil, query.sortDependencies.rootProperties.contains(property) {
                 effects.append(.movesInWindow)
             }
         }

@@ -96,6 +96,10 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
         public let windowCapacity: Int?
         /// True where the view counts what matches, for TOTAL, so that changes beyond the window concern it too; else nil.
         public let counts: Bool?
+        /// What the view computes, such as `@avg.delay`; nil unless the query has AGGREGATE.
+        public let computes: [String]?
+        /// The paths whose values make the groups that it is computed of; nil unless the query has GROUP.
+        public let groups: [String]?
         /// The classes of the objects that results link to.
         public let linkedClasses: [String]
     }
@@ -113,6 +117,8 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
         case walksLinks
         /// Sends the new value, if the object is in the view.
         case sendsValue
+        /// Takes what the object had from what the query computes, and adds what it has.
+        case computesFigure
     }
 
     /// What a write to one property costs.

@@ -26,8 +26,11 @@ extension LiveView {
     ) throws -> ViewDelta? {
         guard shape.concerns(commit) else { return nil }
         let plan = plan
-        // What holds the results of stages changes while it reads, and a closure while it is followed.
-        if case .stages = self.roots { isActive = false }
+        // What holds the results of stages, or figures, changes while it reads, and a closure while it is followed.
+        switch self.roots {
+        case .stages, .figures: isActive = false
+        case .matches, .object, .window: break
+        }
         let roots = try self.roots.apply(commit, judge, in: source, before: before)
         isActive = false
         let changesLinked = closure != nil && commit.classes.contains(where: plan.reaches)
@@ -89,10 +92,11 @@ private struct DeltaBuilder {
         add(RootChange(object: object, wasRoot: false, isRoot: false, reason: .unknown))
     }
 
-    /// Adds the number of matches, if it is another one.
+    /// Adds the number of matches and what is computed, where that is something else.
     mutating func addTotal(of roots: RootChanges) {
-        guard let total = roots.total else { return }
-        delta.total = total
+        guard roots.total != nil || roots.figures != nil else { return }
+        delta.total = roots.total
+        delta.figures = roots.figures
         for cause in roots.totalCauses { authors += commit.changes[cause].authors }
     }
 

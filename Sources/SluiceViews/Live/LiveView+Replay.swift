@@ -25,6 +25,8 @@ extension LiveView {
     ///   - source: the present state, which the view is at.
     /// - Returns: the differences, ascending by object.
     package func differences(since commit: CommitDelta, in source: any ViewSource) throws -> [ViewDifference] {
+        // What is computed is sent as a whole.
+        guard query.aggregates == nil else { return [] }
         guard !query.context.isEverything else { return try readableDifferences(since: commit, in: source) }
         let before = OldStateSource(commit, over: source, schema: schema)
         let reading = try before.reading(in: query.context, source)

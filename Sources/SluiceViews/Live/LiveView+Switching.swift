@@ -41,7 +41,7 @@ extension LiveView {
                 roots.append(ObjectRef(query.classIndex, row.key))
                 return roots.count <= countMax
             }
-        case .object(nil), .window, .stages: roots = heldRoots ?? []
+        case .object(nil), .window, .stages, .figures: roots = heldRoots ?? []
         }
         guard roots.count + linkedCount <= countMax else { throw UnswitchableView.hasTooManyMembers }
         for root in roots { body(root, true) }

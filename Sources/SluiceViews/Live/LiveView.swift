@@ -91,7 +91,7 @@ package final class LiveView {
     package var holdsMembers: Bool { query.isPartial || plan.followsLinks }
 
     /// Reads from `source` what the view holds; the view is then at the state of `source`. It reads all roots if the
-    /// query follows links, the rows of a window if there is a limit, and else nothing.
+    /// query follows links or computes something, the rows of a window if there is a limit, and else nothing.
     package func activate(in source: any ViewSource) throws {
         let source = readable(source)
         roots = .matches
@@ -116,6 +116,9 @@ package final class LiveView {
 
     /// How many objects match the query, as its reader sees them; nil unless the query asks for its total and has a limit.
     package var matchCount: Int? { if case .window(let window) = roots { window.matchCount } else { nil } }
+
+    /// What the query computes, as its reader sees it: groups in no particular order; nil unless it has AGGREGATE.
+    package var figures: [GroupFigures]? { if case .figures(let figures) = roots { figures.table.shown } else { nil } }
 
     /// The position of a root in the query's order.
     package func position(of row: Row, in source: any ObjectSource) throws -> SortPosition {

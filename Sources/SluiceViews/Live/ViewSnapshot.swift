@@ -10,11 +10,15 @@ package struct ViewSnapshot: Sendable, Hashable {
     package private(set) var included: [ObjectRef: PropertySet] = [:]
     /// How many objects match the query; nil unless it asks for its total and has a limit.
     package private(set) var total: Int?
+    /// The columns of the groups that the query computes, in order and within its limit; nil unless it has AGGREGATE.
+    package private(set) var groups: [[Value]]?
 
     /// - Throws: what the source throws.
     package init(of query: Query, schema: Schema, in source: any ViewSource) throws {
         if let id = query.object {
             if let object = try source.object(withID: id), try source.isPresent(object) { roots = [object] }
+        } else if let aggregates = query.aggregates {
+            groups = try Self.groups(of: aggregates, query, schema, in: source)
         } else if !query.stages.isEmpty {
             let evaluator = Evaluator(query, schema: schema)
             var matches: [(key: ObjectKey, values: [Value], id: ObjectID)] = []
@@ -64,6 +68,33 @@ package struct ViewSnapshot: Sendable, Hashable {
                 }
             }
         }
+    }
+
+    /// Computes the columns of all groups, with what aggregates in conditions are computed with.
+    private static func groups(
+        of aggregates: Query.Aggregates, _ query: Query, _ schema: Schema, in source: any ViewSource
+    ) throws -> [[Value]] {
+        let evaluator = Evaluator(query, schema: schema)
+        let readable = ReadableObjects(source, in: query.context)
+        let objects: any ObjectSource = query.context.isEverything ? source : readable
+        var members: [[Value]: [[Value]]] = aggregates.isGrouped ? [:] : [[]: []]
+        try source.rows(matching: query.condition, after: nil, limit: nil) { row in
+            let values = try evaluator.sortValues(of: row, in: objects)
+            members[Array(values.prefix(aggregates.groups.count)), default: []].append(values)
+            return true
+        }
+        let groups = members.map { keys, rows in
+            keys
+                + aggregates.functions.map { function in
+                    guard case .value(let operation, let path, let type) = function else {
+                        return .int(Int64(rows.count))
+                    }
+                    var aggregation = Aggregation(operation, of: type)
+                    for row in rows { aggregation.add(row[path]) }
+                    return aggregation.result
+                }
+        }
+        return Array(groups.sorted { aggregates.compare($0, $1) < 0 }.prefix(aggregates.limit ?? .max))
     }
 
     /// The objects in the view that are not roots.

@@ -1,4 +1,5 @@
 import SluiceModel
+import SluiceQuery
 
 /// What a commit group changes about the roots of a view.
 struct RootChanges {
@@ -6,10 +7,13 @@ struct RootChanges {
     var all: [RootChange] = []
     /// How many objects match the query after the group, if that is another number than before and the view counts them.
     var total: Int?
-    /// The positions of the changes because of which the number is another one.
+    /// The positions of the changes because of which the number, or what is computed, is another one.
     var totalCauses: [Int] = []
 
-    var isEmpty: Bool { all.isEmpty && total == nil }
+    /// How what the view computes changes; nil if it does not.
+    var figures: FigureChange?
+
+    var isEmpty: Bool { all.isEmpty && total == nil && figures == nil }
 }
 
 /// What a commit group changes about one object as a root.

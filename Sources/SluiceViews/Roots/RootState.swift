@@ -13,9 +13,11 @@ indirect enum RootState {
     case window(Window)
     /// Everything that matches a query with DISTINCT, or with SORT after LIMIT.
     case stages(StagedRoots)
+    /// What a query with AGGREGATE computes; it has no roots.
+    case figures(FigureRoots)
 
-    /// Reads what the view holds. It reads the rows of a window if there is a limit, all matches if there are stages,
-    /// and else nothing.
+    /// Reads what the view holds. It reads the rows of a window if there is a limit, all matches if there are stages or
+    /// something is computed, and else nothing.
     ///
     /// - Parameters:
     ///   - overscan: see ``Window/init(limit:_:overscan:matchCount:in:)``.
@@ -24,6 +26,8 @@ indirect enum RootState {
         let query = judge.query
         if let id = query.object {
             self = .object(try source.object(withID: id))
+        } else if let aggregates = query.aggregates {
+            self = .figures(try FigureRoots(aggregates, judge, in: source))
         } else if !query.stages.isEmpty {
             self = .stages(try StagedRoots(judge, overscan: overscan, in: source))
         } else if let limit = query.limit {
@@ -43,13 +47,14 @@ indirect enum RootState {
         case .object(let object): object.map { [$0] } ?? []
         case .window(let window): window.members.map { ObjectRef(classIndex, $0) }
         case .stages(let stages): stages.members
+        case .figures: []
         }
     }
 
     /// The same state, which can then change independently.
     func copy() -> RootState {
         switch self {
-        case .matches, .object: self
+        case .matches, .object, .figures: self
         case .window(let window): .window(window.copy())
         case .stages(let stages): .stages(stages.copy())
         }
@@ -64,6 +69,7 @@ indirect enum RootState {
         case .window(let window):
             return try source.row(object).map { try window.contains($0, judge, in: source) } ?? false
         case .stages(let stages): return stages.contains(object)
+        case .figures: return false
         }
     }
 
@@ -87,6 +93,10 @@ indirect enum RootState {
             self = .matches
             defer { self = .stages(stages) }
             return RootChanges(all: try stages.apply(commit, judge, in: source, before: before))
+        case .figures(var figures):
+            self = .matches
+            defer { self = .figures(figures) }
+            return try figures.apply(commit, judge, in: source, before: before)
         }
     }
 }

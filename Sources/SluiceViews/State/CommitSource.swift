@@ -66,5 +66,11 @@ package final class CommitSource: ViewSource {
 
     package func matchCount(of query: Query) throws -> Int { try source.matchCount(of: query) }
 
+    package func failure(_ error: FigureError) -> any Error { source.failure(error) }
+
+    package func figureRows(of query: Query, _ evaluator: Evaluator, _ body: ([Value]) throws -> Void) throws {
+        try source.figureRows(of: query, evaluator, body)
+    }
+
     package func object(withID id: ObjectID) throws -> ObjectRef? { try source.object(withID: id) }
 }

@@ -57,6 +57,12 @@ final class ReadableSource: ViewSource {
 
     func matchCount(of query: Query) throws -> Int { try source.matchCount(of: query.read(in: context)) }
 
+    func failure(_ error: FigureError) -> any Error { source.failure(error) }
+
+    func figureRows(of query: Query, _ evaluator: Evaluator, _ body: ([Value]) throws -> Void) throws {
+        try source.figureRows(of: query.read(in: context), evaluator, body)
+    }
+
     func object(withID id: ObjectID) throws -> ObjectRef? {
         guard let object = try source.object(withID: id), try objects.isPresent(object) else { return nil }
         return object

@@ -26,6 +26,15 @@ package protocol ViewSource: ObjectSource {
     /// limit and section. It is not called for `OBJECT(id)` queries.
     func matchCount(of query: Query) throws -> Int
 
+    /// Calls `body` with the values of a query's ``Query/positionPaths`` for each object that meets its condition, as the
+    /// query's reader sees it, in no particular order.
+    ///
+    /// - Parameter evaluator: that of a query with these paths, which reads them where the source does not.
+    func figureRows(of query: Query, _ evaluator: Evaluator, _ body: ([Value]) throws -> Void) throws
+
+    /// The error for figures that are more than may be kept; it ends the query alone.
+    func failure(_ error: FigureError) -> any Error
+
     /// The object with an object id; nil if the state has no such object.
     func object(withID id: ObjectID) throws -> ObjectRef?
 }
@@ -38,6 +47,19 @@ extension ViewSource {
             return true
         }
         return count
+    }
+
+    package func failure(_ error: FigureError) -> any Error { error }
+
+    package func figureRows(of query: Query, _ evaluator: Evaluator, _ body: ([Value]) throws -> Void) throws {
+        let isWhole = query.context.isEverything
+        let readable = ReadableObjects(self, in: query.context)
+        let objects: any ObjectSource = isWhole ? self : readable
+        try rows(matching: query.condition, after: nil, limit: nil) { row in
+            let shown = isWhole ? row : try readable.shown(row, ofClass: query.classIndex)
+            try body(evaluator.sortValues(of: shown, in: objects))
+            return true
+        }
     }
 
     package func links(

@@ -3,7 +3,7 @@
 package enum FuzzTarget: String, CaseIterable, Sendable {
     case query, clientMessages, serverMessages, values, lists, journal, webSocket, http, httpBodies, csv, jsonLines,
         tokens,
-        keySets, rules, schemaFiles, numbers, backups, archiveSegments, jsonMessages
+        keySets, rules, schemaFiles, numbers, figures, backups, archiveSegments, jsonMessages
 
     /// Feeds an input to the target, and traps if the target breaks its promise.
     package func run(_ bytes: [UInt8]) {
@@ -24,6 +24,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .rules: RulesTarget.run(bytes)
         case .schemaFiles: RulesTarget.runSchema(bytes)
         case .numbers: NumberTarget.run(bytes)
+        case .figures: FiguresTarget.run(bytes)
         case .backups: BackupTarget.run(bytes)
         case .archiveSegments: BackupTarget.runSegment(bytes)
         case .jsonMessages: JSONMessageTarget.run(bytes)

@@ -26,11 +26,13 @@ struct NaiveInterpreter {
     func results(_ syntax: QuerySyntax, ofClass classIndex: Int) -> [ObjectKey] {
         var objects = world.rows.keys.filter { $0.classIndex == classIndex }.sorted { id($0) < id($1) }
         objects = objects.filter { holds(syntax.predicate, root($0)) }
+        if syntax.computes { return [] }
         // The keys of the order so far, the strongest first.
         var order: [QuerySyntax.SortSyntax] = []
         for clause in syntax.clauses {
             switch clause {
             case .exclude, .total: break
+            case .aggregate, .group: return []
             case .place(let side, let literals, _):
                 let place = literals.map { if case .value(let value) = $0.kind { value } else { Value.null } }
                 objects = objects.filter { object in
@@ -84,11 +86,11 @@ struct NaiveInterpreter {
         return id(object) == other ? nil : other < id(object)
     }
 
-    private func root(_ object: ObjectRef) -> [Binding] {
+    func root(_ object: ObjectRef) -> [Binding] {
         [Binding(name: nil, classIndex: object.classIndex, object: object)]
     }
 
-    private func id(_ object: ObjectRef) -> ObjectID {
+    func id(_ object: ObjectRef) -> ObjectID {
         Identity(className: schema[object.classIndex].name, key: object.key).objectID
     }
 
@@ -99,7 +101,7 @@ struct NaiveInterpreter {
         return false
     }
 
-    private func single(_ path: PathSyntax, _ scope: [Binding]) -> Value { values(of: path, scope)[0] }
+    func single(_ path: PathSyntax, _ scope: [Binding]) -> Value { values(of: path, scope)[0] }
 
     // MARK: Conditions
 

@@ -78,6 +78,7 @@ struct QueryCase: CustomStringConvertible {
                 let counted = try database.integers(compiler.select(query.condition, .count, order: .any))
                 guard counted == [Int64(total)] else { return "SQL counts \(counted) in all, naively \(total)" }
             }
+            if let difference = try figureDifference(query) { return difference }
             guard try Query.parse(query.canonicalText, schema: schema).canonicalText == query.canonicalText else {
                 return "the canonical text is no fixed point"
             }
@@ -88,7 +89,7 @@ struct QueryCase: CustomStringConvertible {
     }
 
     /// The world without the objects that the reader may not read, found naively.
-    private func readable() -> TestWorld {
+    func readable() -> TestWorld {
         var readable = world
         for rule in rules {
             guard case .objects(let className, _) = rule.target, let classIndex = schema.index(of: className) else {

@@ -193,6 +193,17 @@ final class TestDatabase {
 
     /// The first column of every row, as integers.
     func integers(_ statement: SQLStatement) throws -> [Int64] {
+        try rows(statement) { sqlite3_column_int64($0, 0) }
+    }
+
+    /// All columns of every row.
+    func bindings(_ statement: SQLStatement) throws -> [[SQLBinding]] {
+        try rows(statement) { row in
+            (0..<sqlite3_column_count(row)).map { TestDatabase.binding(sqlite3_column_value(row, $0)) }
+        }
+    }
+
+    private func rows<Content>(_ statement: SQLStatement, _ read: (OpaquePointer?) -> Content) throws -> [Content] {
         remembered = [:]
         var prepared: OpaquePointer?
         guard sqlite3_prepare_v2(handle, statement.text, -1, &prepared, nil) == SQLITE_OK else {
@@ -200,10 +211,10 @@ final class TestDatabase {
         }
         defer { sqlite3_finalize(prepared) }
         for (index, binding) in statement.bindings.enumerated() { bind(binding, Int32(index + 1), prepared) }
-        var result: [Int64] = []
+        var result: [Content] = []
         while true {
             switch sqlite3_step(prepared) {
-            case SQLITE_ROW: result.append(sqlite3_column_int64(prepared, 0))
+            case SQLITE_ROW: result.append(read(prepared))
             case SQLITE_DONE: return result
             default: throw failure(statement.text)
             }

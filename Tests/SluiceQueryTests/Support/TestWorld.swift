@@ -128,6 +128,22 @@ final class TestWorld: ObjectSource {
         rows.keys.filter { $0.classIndex == classIndex }.compactMap { ids[$0] }.sorted()
     }
 
+    /// The values of a query's position paths for each match, as SQL finds them.
+    func positions(of query: Query) throws -> [[Value]] {
+        let compiler = SQLCompiler(schema: schema, now: now)
+        let database = try database()
+        let keys = Dictionary(uniqueKeysWithValues: ids.map { ($0.value, $0.key.key) })
+        return try database.bindings(compiler.select(query, .positions, order: .any)).map { row in
+            try zip(query.positionPaths, row).map { path, binding in
+                guard case .scalar(let type) = path.type else {
+                    if case .integer(let id) = binding { return .link(try #require(keys[id])) }
+                    return .null
+                }
+                return try #require(binding == .null ? .null : binding.value(of: type))
+            }
+        }
+    }
+
     private func createTables(_ declared: ClassSchema, in database: TestDatabase) throws {
         var columns = ["_row INTEGER PRIMARY KEY", "_state INTEGER", "_version INTEGER", "_absent BLOB"]
         if declared.primaryKey == nil { columns += ["_hi INTEGER", "_lo INTEGER", "UNIQUE(_hi, _lo)"] }

@@ -399,7 +399,35 @@ struct WorldGenerator {
         return found
     }
 
+    /// Makes AGGREGATE, most often with GROUP, SORT and LIMIT. Some are refused.
+    private mutating func figures(_ schema: Schema, _ classIndex: Int) -> [QuerySyntax.Clause] {
+        let operations = ["sum", "avg", "min", "max"]
+        let functions = (0..<random.pick([1, 1, 2, 3])).map { _ -> PathSyntax in
+            if random.chance(30) { return PathSyntax([.init(.operation("count"))]) }
+            var path = figurePath(schema, classIndex)
+            path.components.insert(.init(.operation(random.pick(operations))), at: 0)
+            return path
+        }
+        let groups = (0..<random.pick([0, 1, 1, 2])).map { _ in figurePath(schema, classIndex) }
+        var clauses: [QuerySyntax.Clause] = [.aggregate(functions)]
+        guard !groups.isEmpty else { return clauses }
+        clauses.insert(.group(groups), at: random.pick([0, 1]))
+        if random.chance(60) {
+            clauses.append(
+                .sort([QuerySyntax.SortSyntax(random.pick(groups + functions), isAscending: random.chance(50))]))
+        }
+        if random.chance(40) { clauses.append(.limit(random.pick([0, 1, 2, 3, 20]))) }
+        return clauses
+    }
+
+    private mutating func figurePath(_ schema: Schema, _ classIndex: Int) -> PathSyntax {
+        guard random.chance(70) else { return path(schema, classIndex).0 }
+        let scalars = schema[classIndex].properties.filter { !$0.type.isCollection }
+        return PathSyntax(random.pick(scalars).name)
+    }
+
     mutating func clauses(_ schema: Schema, _ classIndex: Int) -> [QuerySyntax.Clause] {
+        if random.chance(30) { return figures(schema, classIndex) }
         var clauses: [QuerySyntax.Clause] = []
         for _ in 0..<random.pick([1, 1, 1, 2, 3]) {
             let keys = (0..<random.pick([0, 1, 1, 2])).map { _ in

@@ -48,7 +48,7 @@ import Testing
         let (session, log) = try complete()
         session.receive([commit(4, figures: [.int(8)])])
         let event = try #require(log.events.last)
-        #expect(event.total == 8 && event.changesTotal && event.change.isEmpty)
+        #expect(event.total == 8 && event.changesFigures && event.change.isEmpty)
         #expect(event.remote?.authors.map(\.userID) == ["ann"])
         #expect(session.storage.subscriptions.first?.figures == [.int(8)])
     }

@@ -110,6 +110,13 @@
                 cars.sorted(by: \.dealer.city, ascending: false).limit(20).excluding(\.owners.friends),
                 "SORT(dealer.city DESC) LIMIT(20) EXCLUDE(owners.friends)")
             try expect(cars.where { $0.price > 9_000 }.limit(20).withTotal(), "price > 9000 LIMIT(20) TOTAL")
+            #expect(
+                try cars.aggregate { ($0.count, $0.average(\.price), $0.max(\.year)) }.canonicalText
+                    == cars.filter("AGGREGATE(@count, @avg.price, @max.year)").canonicalText)
+            let top = cars.grouped(by: \.dealer) { $0.count }.sorted(by: { $0 }, ascending: false).limit(5)
+            #expect(
+                try top.canonicalText
+                    == cars.filter("GROUP(dealer) AGGREGATE(@count) SORT(@count DESC) LIMIT(5)").canonicalText)
         }
 
         @Test(arguments: [true, false]) func aQueryIsPutTogetherAtRunTime(onlyNew: Bool) throws {

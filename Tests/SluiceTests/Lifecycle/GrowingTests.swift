@@ -37,6 +37,45 @@ import Testing
             #expect(seen == whole)
         }
 
+        /// The table of docs/query-language.md: which rows show up by themselves.
+        @Test func theRowsThatShowUpByThemselvesAreThoseOfTheTable() async throws {
+            let server = try TestServer()
+            let (writer, store) = (try await server.open(), try await server.open())
+            try await writer.upload(vins: "c", "e", "g", "i", "k", "m")
+            let sorted = store.objects(Vehicle.self).sorted(by: \.vin)
+            let window = try EventRecorder(sorted.limit(3).withTotal())
+            let page = try EventRecorder(
+                sorted.after(ResultCursor(values: [.string("g")], key: .string("g"))).limit(2).withTotal())
+            #expect(try await window.complete().vins == ["c", "e", "g"])
+            #expect(try await page.complete().vins == ["i", "k"])
+            func expect(_ shown: [String], _ behind: [String], _ total: Int) async throws -> Change<Vehicle> {
+                _ = try await page.event { $0.vins == behind && $0.total == total }
+                return try await window.event { $0.vins == shown && $0.total == total }
+            }
+            // Before the first.
+            try await writer.upload(vins: "a")
+            #expect(try await expect(["a", "c", "e"], ["i", "k"], 7).removals.map(\.reason) == [.window])
+            // Among those that are shown.
+            try await writer.upload(vins: "d")
+            _ = try await expect(["a", "c", "d"], ["i", "k"], 8)
+            try await writer.upload(vins: "j")
+            _ = try await expect(["a", "c", "d"], ["i", "j"], 9)
+            // Behind the last.
+            try await writer.upload(vins: "z")
+            #expect(try await expect(["a", "c", "d"], ["i", "j"], 10).insertions == [])
+            // What goes is followed by the next.
+            try await writer.write { try $0.delete(Vehicle.self, key: "c") }
+            _ = try await expect(["a", "d", "e"], ["i", "j"], 9)
+            try await writer.write { try $0.delete(Vehicle.self, key: "i") }
+            _ = try await expect(["a", "d", "e"], ["j", "k"], 8)
+            // The object of the place.
+            try await writer.write { try $0.delete(Vehicle.self, key: "g") }
+            _ = try await expect(["a", "d", "e"], ["j", "k"], 7)
+            // The limit grows.
+            let longer = try EventRecorder(try #require(try sorted.limit(3).withTotal().growing(by: 2)))
+            #expect(try await longer.complete().vins == ["a", "d", "e", "j", "k"])
+        }
+
         @Test func aPageStaysWhereItIsWhenItsPlaceIsDeletedAndLosesAndTakesWhatMoves() async throws {
             let server = try TestServer()
             let (writer, store) = (try await server.open(), try await server.open())

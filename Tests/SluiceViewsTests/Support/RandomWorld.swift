@@ -112,6 +112,7 @@ struct RandomWorld {
             let condition = generator.pick(timed)
             text = generator.chance(60) ? "\(name) WHERE \(condition)" : "\(text) AND (\(condition))"
         }
+        if generator.chance(20) { return text + figures(of: name) }
         if generator.chance(40) {
             let sort = generator.pick(Self.sorts[name]!)
             text += " SORT(\(sort))"
@@ -125,6 +126,29 @@ struct RandomWorld {
         if generator.chance(25) { text += " TOTAL" }
         return text
     }
+
+    /// Makes AGGREGATE, most often with GROUP.
+    private mutating func figures(of name: String) -> String {
+        let functions = (0..<generator.pick([1, 2, 3])).map { _ in generator.pick(Self.functions[name]!) }
+        let text = " AGGREGATE(\(functions.joined(separator: ", ")))"
+        guard generator.chance(70) else { return text }
+        let group = generator.pick(Self.groups[name]!)
+        let key = generator.pick([functions[0], String(group.prefix { $0 != "," })])
+        var clauses = " GROUP(\(group))\(text)"
+        if generator.chance(50) { clauses += " SORT(\(key) \(generator.pick(["ASC", "DESC"])))" }
+        if generator.chance(50) { clauses += " LIMIT(\(generator.pick([0, 1, 2, 3, 8])))" }
+        return clauses
+    }
+
+    private static let functions: [String: [String]] = [
+        "User": [
+            "@count", "@avg.age", "@max.age", "@min.best.age", "@sum.friends.@count", "@min.since", "@sum.age",
+            "@max.friends.@sum.age",
+        ],
+        "Car": ["@count", "@sum.price", "@avg.price", "@max.price", "@min.owners.@avg.age"],
+        "Dealer": ["@count", "@sum.staff.@count", "@max.staff.@max.age"],
+        "Flight": ["@count", "@avg.delay", "@max.plane.seats", "@min.due", "@sum.delay"],
+    ]
 
     private static let predicates: [String: [String]] = [
         "User": [

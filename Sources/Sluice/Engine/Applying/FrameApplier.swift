@@ -148,7 +148,7 @@ final class FrameApplier {
         }
         completed.append(subscription)
         subscription.membershipIsStored()
-        if subscription.query.countsMatches { transaction.noteFigures(of: id) }
+        if subscription.query.hasFigures { transaction.noteFigures(of: id) }
         try storage.updateSubscription(subscription.record)
         // The values of what it has were shown as they came.
         if !wasComplete { transaction.noteRebuild(id, rereads: false) }
@@ -192,7 +192,7 @@ final class FrameApplier {
 
     /// Stores what the query of a subscription computes over everything that it matches.
     private func apply(_ figures: [Value], to subscription: Subscription) throws {
-        try subscription.receive(figures: figures)
+        try subscription.receive(changedFigures: figures)
         try storage.updateSubscription(subscription.record)
         transaction.noteFigures(of: subscription.record.id)
     }

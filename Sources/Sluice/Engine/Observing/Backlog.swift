@@ -9,8 +9,8 @@ internal import SluiceViews
 struct Backlog {
     struct Stretch {
         fileprivate(set) var edits = EditSet()
-        /// The total after the edits; nil if there is none, or it is not known.
-        fileprivate(set) var total: Int?
+        /// What the query computes after the edits.
+        fileprivate(set) var figures = ShownFigures()
         /// The server's commits that the edits came from; nil for local edits.
         fileprivate(set) var authors: AuthorList?
 
@@ -37,27 +37,27 @@ struct Backlog {
         return touch
     }
 
-    /// The total after all that waits; an outer nil if nothing waits.
-    var lastTotal: Int?? { stretches.last.map(\.total) }
+    /// What the query computes after all that waits; nil if nothing waits.
+    var lastFigures: ShownFigures? { stretches.last.map(\.figures) }
 
     /// The objects with waiting edits.
     var objects: [ObjectRef] { stretches.flatMap(\.edits.objects) }
 
-    /// Adds the edits of a transaction. Without edits, and with the total that there was, it only makes sure that an event
-    /// will report the state.
+    /// Adds the edits of a transaction. Without edits, and with the figures that there were, it only makes sure that an
+    /// event will report the state.
     ///
-    /// - Parameter total: the total after the transaction; nil if there is none, or it is not known.
-    mutating func append(_ edits: [ResultEdit], total: Int? = nil, origin: ChangeOrigin) {
-        if edits.isEmpty, let last = stretches.last, last.total == total { return }
+    /// - Parameter figures: what the query computes after the transaction.
+    mutating func append(_ edits: [ResultEdit], figures: ShownFigures = ShownFigures(), origin: ChangeOrigin) {
+        if edits.isEmpty, let last = stretches.last, last.figures == figures { return }
         if stretches.last?.isRemote != origin.isRemote {
-            if stretches.count == Self.stretchCountMax { gather(lastIsRemote: origin.isRemote, total: total) }
+            if stretches.count == Self.stretchCountMax { gather(lastIsRemote: origin.isRemote, figures: figures) }
             if stretches.last?.isRemote != origin.isRemote {
                 stretches.append(Stretch(authors: origin.isRemote ? AuthorList() : nil))
             }
         }
         let last = stretches.count - 1
         stretches[last].edits.add(edits)
-        stretches[last].total = total
+        stretches[last].figures = figures
         if case .remote(let authors) = origin { stretches[last].authors?.add(authors) }
     }
 
@@ -66,8 +66,8 @@ struct Backlog {
 
     /// Gathers all stretches into two. The last edit of each object counts, in the stretch of that edit's origin.
     ///
-    /// - Parameter total: the total after all of them.
-    private mutating func gather(lastIsRemote: Bool, total: Int?) {
+    /// - Parameter figures: what the query computes after all of them.
+    private mutating func gather(lastIsRemote: Bool, figures: ShownFigures) {
         var isRemote: [ObjectRef: Bool] = [:]
         for stretch in stretches {
             for edit in stretch.edits.all {
@@ -86,7 +86,7 @@ struct Backlog {
                 here.edits.add(edits)
             }
         }
-        (here.total, there.total) = (total, total)
+        (here.figures, there.figures) = (figures, figures)
         stretches = lastIsRemote ? [here, there] : [there, here]
     }
 }

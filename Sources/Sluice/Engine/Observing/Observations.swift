@@ -14,6 +14,7 @@ final class Observations {
     private let log: LogSink?
     private let overruled = OverruledResults()
     private let totals: ObservedTotals
+    private let aggregates: ObservedAggregates
     private var index: ObserverIndex
     /// When time changes results.
     let clock: QueryClock
@@ -30,6 +31,7 @@ final class Observations {
     ) {
         self.storage = storage
         totals = ObservedTotals(storage)
+        aggregates = ObservedAggregates(storage)
         self.active = active
         self.session = session
         self.now = now
@@ -78,10 +80,11 @@ final class Observations {
         work.readCount += read.readCount
         observer.hold(read.extent)
         try totals.begin(subscription)
+        try aggregates.begin(subscription)
         index.insert(observer, schema: storage.schema)
         if clock.isEmpty { time = storage.now }
         clock.hold(subscription.query, in: storage)
-        observer.start(with: entries, total: totals[subscription])
+        observer.start(with: entries, figures: figures(of: subscription))
         return observer.id
     }
 
@@ -93,6 +96,7 @@ final class Observations {
         defer { tellHandled() }
         guard let subscription = index.remove(id)?.subscription else { return nil }
         totals.end(subscription)
+        aggregates.end(subscription)
         clock.release(subscription.query)
         return subscription
     }
@@ -102,6 +106,7 @@ final class Observations {
         let ended = index.all
         index = ObserverIndex(overruled)
         totals.removeAll()
+        aggregates.removeAll()
         clock.removeAll(schema: storage.schema)
         for observer in ended {
             overruled.removeAll(of: observer.id)
@@ -155,10 +160,16 @@ final class Observations {
             index.insert(observer, schema: storage.schema)
         }
         totals.rebind()
+        aggregates.rebind()
     }
 
     private func reader(of subscription: Subscription) -> ResultReader {
         ResultReader(subscription.judge, in: storage, subscription: subscription.record)
+    }
+
+    /// What the query of a subscription computes.
+    private func figures(of subscription: Subscription) -> ShownFigures {
+        ShownFigures(total: totals[subscription], groups: aggregates[subscription])
     }
 
     // MARK: Publishing
@@ -168,7 +179,7 @@ final class Observations {
         let concerned = active.takeChanged().flatMap { index.observers(of: $0.record.id) }
         for id in concerned.sorted() {
             guard let observer = index[id] else { continue }
-            observer.receive([], total: totals[observer.subscription], origin: .local, now: now())
+            observer.receive([], figures: figures(of: observer.subscription), origin: .local, now: now())
         }
         tellHandled()
     }
@@ -196,7 +207,9 @@ final class Observations {
             transaction, changed, index, overruled, in: storage, clock, since: time,
             askedObserverCountMax: askedObserverCountMax)
         time = storage.now
-        for subscription in try totals.follow(transaction, settlement.outcome) {
+        let recomputed = try totals.follow(transaction, settlement.outcome)
+            .union(aggregates.follow(transaction, settlement.outcome))
+        for subscription in recomputed {
             settlement.note(index.observers(of: subscription))
         }
         let now = now()
@@ -207,7 +220,7 @@ final class Observations {
                 if let failure = task.failure { throw failure }
                 let edits = try edits(for: observer, task, settlement)
                 observer.receive(
-                    edits + task.touched.sorted().map { .touch($0) }, total: totals[observer.subscription],
+                    edits + task.touched.sorted().map { .touch($0) }, figures: figures(of: observer.subscription),
                     origin: origin, now: now)
             } catch {
                 fail(observer, because: error)

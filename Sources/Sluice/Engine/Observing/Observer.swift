@@ -23,9 +23,9 @@ final class Observer {
     private(set) var isBusy = false
     private var backlog = Backlog()
     private var reportedStatus: SubscriptionStatus?
-    /// The total of the query that belongs to ``results``; nil if there is none, or it is not known.
-    private var total: Int?
-    private var reportedTotal: Int?
+    /// What the query computes, as it belongs to ``results``.
+    private var figures = ShownFigures()
+    private var reportedFigures = ShownFigures()
     /// Whether the consumer has handled an event with the state ``SubscriptionState/complete``, and none after it with
     /// another state.
     private(set) var hasHandledComplete = false
@@ -159,9 +159,9 @@ final class Observer {
 
     /// Reports the present results as the first event.
     ///
-    /// - Parameter total: the total that belongs to them.
-    func start(with entries: [ResultEntry], total: Int?) {
-        self.total = total
+    /// - Parameter figures: what the query computes, as it belongs to them.
+    func start(with entries: [ResultEntry], figures: ShownFigures) {
+        self.figures = figures
         let before = results.list
         let entries = pool?.replace(with: entries) ?? entries
         let change = results.replace(with: entries, reason: .unknown)
@@ -188,21 +188,22 @@ final class Observer {
             ResultEvent(
                 list: step.list, change: step.change, removed: step.removed,
                 unreadable: readable.unreadable, changesUnreadable: step.changesUnreadable,
-                status: SubscriptionStatus(state: .error, error: error), total: shownTotal, changesTotal: false,
+                status: SubscriptionStatus(state: .error, error: error), total: shownFigures.total,
+                groups: shownFigures.groups, changesFigures: false,
                 remote: nil, isInitial: false, freshness: .cached(since: subscription.confirmedUntil?.date)))
     }
 
     /// Receives edits, and reports them at once or when the consumer is ready.
     ///
-    /// - Parameter total: the total of the query after them.
-    func receive(_ edits: [ResultEdit], total: Int?, origin: ChangeOrigin, now: Timestamp) {
+    /// - Parameter figures: what the query computes after them.
+    func receive(_ edits: [ResultEdit], figures: ShownFigures, origin: ChangeOrigin, now: Timestamp) {
         guard !isOver else { return }
-        let last = backlog.lastTotal ?? self.total
-        guard !edits.isEmpty || subscription.status != reportedStatus || total != last else { return }
+        let last = backlog.lastFigures ?? self.figures
+        guard !edits.isEmpty || subscription.status != reportedStatus || figures != last else { return }
         if isBusy {
-            backlog.append(edits, total: total, origin: origin)
+            backlog.append(edits, figures: figures, origin: origin)
         } else {
-            apply(edits, total: total, origin: origin, now: now)
+            apply(edits, figures: figures, origin: origin, now: now)
         }
     }
 
@@ -211,20 +212,20 @@ final class Observer {
         isBusy = false
         hasHandledComplete = reportedStatus?.state == .complete
         while !isBusy, let next = backlog.removeFirst() {
-            apply(next.edits.all, total: next.total, origin: next.origin, now: now)
+            apply(next.edits.all, figures: next.figures, origin: next.origin, now: now)
         }
         if !isBusy { reportFailure() }
     }
 
     /// Applies edits, and reports the change if there is one.
-    private func apply(_ edits: [ResultEdit], total: Int?, origin: ChangeOrigin, now: Timestamp) {
+    private func apply(_ edits: [ResultEdit], figures: ShownFigures, origin: ChangeOrigin, now: Timestamp) {
         let before = results.list
-        self.total = total
+        self.figures = figures
         let edits = pool?.apply(edits, to: results) ?? edits
         let change = results.apply(edits)
         if backlog.isEmpty { window?.trim(&results) }
         let step = readable.follow(edits, change, from: before, to: results)
-        let isChanged = !step.change.isEmpty || step.changesUnreadable || shownTotal != reportedTotal
+        let isChanged = !step.change.isEmpty || step.changesUnreadable || shownFigures != reportedFigures
         guard isChanged || subscription.status != reportedStatus else { return }
         var remote: Remote?
         // An event that only reports a new state has no author.
@@ -234,25 +235,33 @@ final class Observer {
         report(step, remote: remote, isInitial: false)
     }
 
-    /// The total as it is shown. A store that has more of the results than the server has said so far shows no less.
-    private var shownTotal: Int? {
-        guard subscription.query.hasTotal else { return nil }
-        guard subscription.query.countsMatches else { return results.count }
-        return total.map { max($0, results.list.visibleCount) }
+    /// What is computed, as it is shown. A store that has more of the results than the server has said so far shows no
+    /// lesser total.
+    private var shownFigures: ShownFigures {
+        var shown = figures
+        if !subscription.query.hasTotal {
+            shown.total = nil
+        } else if !subscription.query.countsMatches {
+            shown.total = results.count
+        } else {
+            shown.total = figures.total.map { max($0, results.list.visibleCount) }
+        }
+        return shown
     }
 
     private func report(_ step: ReadableResults.Step, remote: Remote?, isInitial: Bool) {
         let status = subscription.status
         reportedStatus = status
-        let total = shownTotal
-        defer { reportedTotal = total }
+        let figures = shownFigures
+        defer { reportedFigures = figures }
         isBusy = true
         if status.state != .complete { hasHandledComplete = false }
         deliver(
             ResultEvent(
                 list: step.list, change: step.change, removed: step.removed,
                 unreadable: readable.unreadable, changesUnreadable: step.changesUnreadable, status: status,
-                total: total, changesTotal: total != reportedTotal, remote: remote, isInitial: isInitial,
+                total: figures.total, groups: figures.groups, changesFigures: figures != reportedFigures,
+                remote: remote, isInitial: isInitial,
                 freshness: freshness()))
     }
 }

@@ -16,8 +16,10 @@ package struct ResultEvent: Sendable {
     package let status: SubscriptionStatus
     /// How many objects match the query, whatever its limit; nil if it does not ask for that, or nobody knows.
     package let total: Int?
-    /// Whether ``total`` is another than in the event before.
-    package let changesTotal: Bool
+    /// The groups that the query computes; nil unless it has AGGREGATE.
+    package let groups: ShownGroups?
+    /// Whether ``total`` or ``groups`` is another than in the event before.
+    package let changesFigures: Bool
     package let remote: Remote?
     package let isInitial: Bool
     package let freshness: Freshness
@@ -29,7 +31,8 @@ extension ResultEvent {
         self.init(
             list: ResultList(schema: Schema(), order: SortOrder([]), limit: nil), change: ResultChange(), removed: [],
             unreadable: [:], changesUnreadable: false,
-            status: SubscriptionStatus(state: .error, error: failure), total: nil, changesTotal: false, remote: nil,
+            status: SubscriptionStatus(state: .error, error: failure), total: nil, groups: nil, changesFigures: false,
+            remote: nil,
             isInitial: true,
             freshness: .cached(since: nil))
     }

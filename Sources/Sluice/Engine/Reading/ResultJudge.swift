@@ -13,7 +13,7 @@ internal import SluiceViews
 /// evaluated locally, and the server's membership counts.
 struct ResultJudge {
     let query: Query
-    private let evaluator: Evaluator
+    let evaluator: Evaluator
     /// What judges the condition alone, where that is not what makes a match.
     private let conditionEvaluator: Evaluator?
     private let linkedWrites: LinkedWrites
@@ -111,7 +111,7 @@ struct ResultJudge {
     }
 
     /// Whether the condition can be evaluated with what is here.
-    func isJudgeable(_ row: Row, of subscription: SubscriptionRecord?, in state: any ObjectStanding) throws -> Bool {
+    func isJudgeable(_ row: Row, of subscription: SubscriptionRecord?, in state: any ObjectSource) throws -> Bool {
         try evaluator.isJudgeable(row, in: state, trustsBacklinks: trustsBacklinks(of: subscription))
     }
 

@@ -9,7 +9,7 @@ struct ResultReader {
     let reader: any ClientReading
     let subscription: SubscriptionRecord?
     /// What the open transaction that reads has written; nil outside of one.
-    private let written: (any WrittenObjects)?
+    let written: (any WrittenObjects)?
     /// The state by which objects are judged.
     let state: any ObjectStanding
 
@@ -299,6 +299,9 @@ extension ClientReading {
     /// How many objects match a query in this state, whatever its limit; nil if it does not ask for its total, or the
     /// server has not said it yet.
     package func total(of query: Query) throws -> Int? { try resultReader(query).total() }
+
+    /// What a query with AGGREGATE computes; see ``ResultReader/groups()``.
+    package func groups(of query: Query) throws -> ShownGroups? { try resultReader(query).groups() }
 
     /// Makes the reader of a query's results in this state.
     ///

@@ -304,18 +304,33 @@ final class Subscription {
     /// - Parameter figures: nil where it computes nothing.
     /// - Throws: ``SyncError/Code/protocolViolation`` when these are not the figures that the query asks for.
     func receive(figures: [Value]?) throws {
-        let isRight =
-            switch figures {
-            case nil: !query.countsMatches
-            case let figures?:
-                if query.countsMatches, figures.count == 1, case .int(let total) = figures[0] {
-                    total >= 0
-                } else {
-                    false
-                }
+        let isRight: Bool
+        switch figures {
+        case nil: isRight = !query.hasFigures
+        case let figures?:
+            if let aggregates = query.aggregates {
+                isRight = aggregates.groups(figures) != nil
+            } else if query.countsMatches, figures.count == 1, case .int(let total) = figures[0] {
+                isRight = total >= 0
+            } else {
+                isRight = false
             }
+        }
         guard isRight else { throw SyncError(.protocolViolation, "figures that the query does not ask for, or none") }
         record.figures = figures
+    }
+
+    /// Takes in what a commit has changed of that: of a query with GROUP the groups that are others, else all figures.
+    ///
+    /// - Throws: ``SyncError/Code/protocolViolation`` when these are not the figures that the query asks for.
+    func receive(changedFigures change: [Value]) throws {
+        guard let aggregates = query.aggregates, let figures = record.figures else {
+            return try receive(figures: change)
+        }
+        guard let changed = aggregates.values(figures, changedBy: change) else {
+            throw SyncError(.protocolViolation, "a change of figures that the query does not ask for")
+        }
+        record.figures = changed
     }
 
     /// Notes that the membership that the server has completed is stored.

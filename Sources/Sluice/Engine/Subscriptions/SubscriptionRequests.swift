@@ -77,7 +77,8 @@ final class SubscriptionRequests {
 
     /// Whether the server knows all that the query asks for.
     private func isServed(_ subscription: Subscription) -> Bool {
-        !subscription.query.hasTotal || session.features.contains(.aggregates)
+        session.features.contains(.aggregates)
+            || !subscription.query.hasTotal && subscription.query.aggregates == nil
     }
 
     /// Fails a subscription that this server could not serve, without asking it.
@@ -87,7 +88,7 @@ final class SubscriptionRequests {
         try fail(
             .init(
                 session: session.number, subscription: number, code: .invalidQuery,
-                message: "the server is of a version that does not know TOTAL", position: nil))
+                message: "the server is of a version that does not know TOTAL and AGGREGATE", position: nil))
     }
 
     /// Forgets the numbers, because the connection has ended. Bootstraps that were interrupted start anew in the next

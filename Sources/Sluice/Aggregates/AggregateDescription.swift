@@ -1,0 +1,123 @@
+internal import SluiceModel
+package import SluiceQuery
+
+/// What a query with AGGREGATE is to compute, and how Swift values are made of it: for stores, and for the databases of a
+/// server in this process.
+package struct AggregateDescription<Element: ResultElement, Output: Sendable>: Sendable {
+    /// Makes a Swift value of the groups that are shown. The binding is of the queried class.
+    package typealias Decode =
+        @Sendable (_ aggregates: Query.Aggregates, _ groups: [GroupFigures], _ binding: ElementBinding) throws -> Output
+
+    package let query: QueryDescription<Element>
+    package let decode: Decode
+
+    init(_ query: QueryDescription<Element>, _ decode: @escaping Decode) {
+        self.query = query
+        self.decode = decode
+    }
+
+    package static var notComputing: QueryError {
+        QueryError(.unsupported, "the query computes nothing; add AGGREGATE, as in AGGREGATE(@count)", at: nil)
+    }
+
+    /// The same with a further clause.
+    package func adding(_ clause: QuerySyntax.Clause) -> AggregateDescription {
+        AggregateDescription(query.adding(clauses: [clause]), decode)
+    }
+}
+
+extension QueryDescription where Element: Model {
+    /// Computes over everything that the query finds.
+    package func aggregate<each Value: Sendable>(
+        _ functions: (AggregateColumns<Element>) -> (repeat Aggregate<each Value>)
+    ) -> AggregateDescription<Element, (repeat each Value)> {
+        let functions = functions(AggregateColumns())
+        let places = AggregatePlaces(repeat each functions)
+        return AggregateDescription(adding(clauses: [.aggregate(places.paths)])) { aggregates, groups, binding in
+            guard let group = groups.first else { throw ModelError(.typeMismatch, "nothing has been computed") }
+            var values = places.all(of: aggregates.results(of: group.figures))[...]
+            return (repeat try (each functions).decode(values.popFirst() ?? .null, binding))
+        }
+    }
+
+    /// Computes one thing over everything that the query finds.
+    package func aggregate<Value: Sendable>(
+        _ function: (AggregateColumns<Element>) -> Aggregate<Value>
+    ) -> AggregateDescription<Element, Value> {
+        let function = function(AggregateColumns())
+        return AggregateDescription(adding(clauses: [.aggregate([function.path])])) { aggregates, groups, binding in
+            guard let group = groups.first else { throw ModelError(.typeMismatch, "nothing has been computed") }
+            return try function.decode(aggregates.results(of: group.figures)[0], binding)
+        }
+    }
+
+    /// Computes one thing over each group of what the query finds.
+    package func grouped<Key: PropertyValue, Value: Sendable>(
+        by group: PathSyntax, one function: Aggregate<Value>
+    ) -> AggregateDescription<Element, [AggregateGroup<Key, Value>]> {
+        let query = adding(clauses: [.group([group]), .aggregate([function.path])])
+        return AggregateDescription(query) { aggregates, groups, binding in
+            try groups.map { group in
+                AggregateGroup(
+                    key: try Key.decode(keyOf: group, in: binding),
+                    values: try function.decode(aggregates.results(of: group.figures)[0], binding))
+            }
+        }
+    }
+
+    /// Computes over each group of what the query finds.
+    package func grouped<Key: PropertyValue, each Value: Sendable>(
+        by group: PathSyntax, _ functions: repeat Aggregate<each Value>
+    ) -> AggregateDescription<Element, [AggregateGroup<Key, (repeat each Value)>]> {
+        let places = AggregatePlaces(repeat each functions)
+        let functions = (repeat each functions)
+        let query = adding(clauses: [.group([group]), .aggregate(places.paths)])
+        return AggregateDescription(query) { aggregates, groups, binding in
+            try groups.map { group in
+                let key = try Key.decode(keyOf: group, in: binding)
+                var values = places.all(of: aggregates.results(of: group.figures))[...]
+                return AggregateGroup(
+                    key: key, values: (repeat try (each functions).decode(values.popFirst() ?? .null, binding)))
+            }
+        }
+    }
+}
+
+/// Where the results of functions are among those of a query, which has each function once.
+struct AggregatePlaces: Sendable {
+    private(set) var paths: [PathSyntax] = []
+    private var places: [Int] = []
+
+    init<each Value>(_ functions: repeat Aggregate<each Value>) {
+        var known: [String: Int] = [:]
+        for function in repeat each functions {
+            let name = function.path.components.map { "\($0.kind)" }.joined(separator: ".")
+            let place = known[name] ?? paths.count
+            if place == paths.count { paths.append(function.path) }
+            known[name] = place
+            places.append(place)
+        }
+    }
+
+    /// One result for each function that was asked for.
+    func all(of results: [Value]) -> [Value] { places.map { $0 < results.count ? results[$0] : .null } }
+}
+
+extension PropertyValue {
+    /// The key of a group of one path.
+    fileprivate static func decode(keyOf group: GroupFigures, in binding: ElementBinding) throws -> Self {
+        guard let value = group.keys.first, let key = decode(value, in: binding) else {
+            throw ModelError(.typeMismatch, "the key of a group is no \(Self.self)")
+        }
+        return key
+    }
+
+    /// The Swift value of one that is in no row.
+    ///
+    /// - Parameter binding: what links are followed through.
+    static func decode(_ value: Value, in binding: ElementBinding) -> Self? {
+        withExtendedLifetime(binding) {
+            decode(value, from: RowDecoder(Row(key: .int(0), values: binding.defaultValues), binding))
+        }
+    }
+}

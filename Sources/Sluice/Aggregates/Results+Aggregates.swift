@@ -1,0 +1,62 @@
+internal import SluiceQuery
+
+extension Results where Element: Model {
+    /// Computes something over everything that the query finds, instead of its objects:
+    ///
+    /// ```swift
+    /// let stats = flights.where { $0.delay > 60 }.aggregate { ($0.count, $0.average(\.delay), $0.max(\.delay)) }
+    /// for try await change in stats.changes {
+    ///     let (count, average, longest) = change.value
+    /// }
+    /// ```
+    ///
+    /// Orders, limits and exclusions of the query make it a `QueryError`, since it computes over everything that the
+    /// condition finds.
+    ///
+    /// - Parameter functions: at most 16.
+    public func aggregate<each Value: Sendable>(
+        _ functions: (AggregateColumns<Element>) -> (repeat Aggregate<each Value>)
+    ) -> AggregateResults<Element, (repeat each Value)> {
+        AggregateResults(self, refinement.aggregate(functions))
+    }
+
+    /// Computes something over each group of what the query finds: over the objects that have the same value of a
+    /// property, or link to the same object.
+    ///
+    /// ```swift
+    /// let top = flights.grouped(by: \.carrier) { ($0.count, $0.average(\.delay)) }
+    ///     .sorted(by: { $0.0 }, ascending: false).limit(5)
+    /// for group in try top.fetch() { print(group.key, group.values.0) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - path: a property that is no collection, also behind links to one object.
+    ///   - functions: at most 16.
+    public func grouped<Key: PropertyValue, each Value: Sendable>(
+        by path: KeyPath<Column<Element>, Column<Key>>,
+        _ functions: (AggregateColumns<Element>) -> (repeat Aggregate<each Value>)
+    ) -> GroupedResults<Element, Key, (repeat each Value), (repeat Aggregate<each Value>)> {
+        let functions = functions(AggregateColumns())
+        let group = Column<Element>.path(path)
+        return GroupedResults(
+            self, by: group, functions, refinement.grouped(by: group, repeat each functions))
+    }
+
+    /// Computes one thing over everything that the query finds, as ``aggregate(_:)`` computes several.
+    public func aggregate<Value: Sendable>(
+        _ function: (AggregateColumns<Element>) -> Aggregate<Value>
+    ) -> AggregateResults<Element, Value> {
+        let function = function(AggregateColumns())
+        return AggregateResults(self, refinement.aggregate { _ in function })
+    }
+
+    /// Computes one thing over each group of what the query finds, as ``grouped(by:_:)`` computes several.
+    public func grouped<Key: PropertyValue, Value: Sendable>(
+        by path: KeyPath<Column<Element>, Column<Key>>,
+        _ function: (AggregateColumns<Element>) -> Aggregate<Value>
+    ) -> GroupedResults<Element, Key, Value, Aggregate<Value>> {
+        let function = function(AggregateColumns())
+        let group = Column<Element>.path(path)
+        return GroupedResults(self, by: group, function, refinement.grouped(by: group, one: function))
+    }
+}

@@ -1,0 +1,168 @@
+public import Sluice
+internal import SluiceQuery
+internal import SluiceServer
+internal import SluiceStorage
+internal import SluiceViews
+
+/// What a query on a database of a server in this process computes over everything that it finds, to fetch or to observe.
+/// ``ServerResults/aggregate(_:)`` and ``ServerResults/grouped(by:_:)`` make it.
+public struct ServerAggregates<Element: ResultElement, Output: Sendable>: Sendable {
+    private let results: ServerResults<Element>
+    private let description: AggregateDescription<Element, Output>
+
+    init(_ results: ServerResults<Element>, _ description: AggregateDescription<Element, Output>) {
+        self.results = results.refined { _ in description.query }
+        self.description = description
+    }
+
+    /// Computes over what there is at this call, beside the queue that serves clients; in a database in memory on it.
+    /// O(matches).
+    ///
+    /// - Throws: `QueryError`; `ServerError` when the database cannot be used, or has too many groups; `ModelError` when a
+    ///   type cannot hold a key or a result.
+    public func fetch() async throws -> Output {
+        let (results, description) = (results, description)
+        return try await results.database.access.query { objects in
+            let query = try results.query(in: objects.schema)
+            guard let aggregates = query.aggregates,
+                let groups = try objects.figures(of: query, schema: objects.schema)
+            else { throw AggregateDescription<Element, Output>.notComputing }
+            let binding = try results.database.bindings.binding(
+                of: Element.self, classIndex: query.classIndex, schema: objects.schema)
+            return try description.decode(aggregates, aggregates.shown(groups), binding)
+        }
+    }
+
+    /// The values as a sequence: what there is when the iteration begins, and then what each commit makes of it. A consumer
+    /// that is slow gets the last of several. Ending the iteration ends the observation.
+    public var changes: ServerAggregateChanges<Element, Output> {
+        ServerAggregateChanges(results: results, description: description)
+    }
+}
+
+/// The changes of what a query on a server's database computes. Each iteration is a separate observation.
+public struct ServerAggregateChanges<Object: ResultElement, Output: Sendable>: AsyncSequence, Sendable {
+    let results: ServerResults<Object>
+    let description: AggregateDescription<Object, Output>
+
+    /// Makes an iterator, whose observation begins with its first ``Iterator/next()``.
+    public func makeAsyncIterator() -> Iterator { Iterator(results.changes.makeAsyncIterator(), results, description) }
+
+    /// One observation.
+    public struct Iterator: AsyncIteratorProtocol {
+        private var changes: DatabaseChanges<Object>.Iterator
+        private let results: ServerResults<Object>
+        private let description: AggregateDescription<Object, Output>
+
+        init(
+            _ changes: DatabaseChanges<Object>.Iterator, _ results: ServerResults<Object>,
+            _ description: AggregateDescription<Object, Output>
+        ) {
+            self.changes = changes
+            self.results = results
+            self.description = description
+        }
+
+        /// Waits for the next value; nil when the task was cancelled.
+        ///
+        /// - Throws: as ``ServerAggregates/fetch()``, and a `ServerError` when the database cannot be used any more.
+        public mutating func next() async throws -> Output? {
+            while let change = try await changes.next() {
+                let query = try results.query(in: change.schema)
+                guard let aggregates = query.aggregates else {
+                    throw AggregateDescription<Object, Output>.notComputing
+                }
+                guard let groups = change.figures else { continue }
+                let binding = try results.database.bindings.binding(
+                    of: Object.self, classIndex: query.classIndex, schema: change.schema)
+                return try description.decode(aggregates, aggregates.shown(groups), binding)
+            }
+            return nil
+        }
+    }
+}
+
+extension ServerResults where Element: Model {
+    /// Computes something over everything that the query finds, as `Results.aggregate` does for a store.
+    public func aggregate<each Value: Sendable>(
+        _ functions: (AggregateColumns<Element>) -> (repeat Aggregate<each Value>)
+    ) -> ServerAggregates<Element, (repeat each Value)> {
+        ServerAggregates(self, description.aggregate(functions))
+    }
+
+    /// Computes something over each group of what the query finds, as `Results.grouped` does for a store.
+    public func grouped<Key: PropertyValue, each Value: Sendable>(
+        by path: KeyPath<Column<Element>, Column<Key>>,
+        _ functions: (AggregateColumns<Element>) -> (repeat Aggregate<each Value>)
+    ) -> ServerGroups<Element, Key, (repeat each Value), (repeat Aggregate<each Value>)> {
+        let functions = functions(AggregateColumns())
+        let group = Column<Element>.path(path)
+        return ServerGroups(
+            self, by: group, functions, description.grouped(by: group, repeat each functions))
+    }
+
+    /// Computes one thing over everything that the query finds.
+    public func aggregate<Value: Sendable>(
+        _ function: (AggregateColumns<Element>) -> Aggregate<Value>
+    ) -> ServerAggregates<Element, Value> {
+        let function = function(AggregateColumns())
+        return ServerAggregates(self, description.aggregate { _ in function })
+    }
+
+    /// Computes one thing over each group of what the query finds.
+    public func grouped<Key: PropertyValue, Value: Sendable>(
+        by path: KeyPath<Column<Element>, Column<Key>>,
+        _ function: (AggregateColumns<Element>) -> Aggregate<Value>
+    ) -> ServerGroups<Element, Key, Value, Aggregate<Value>> {
+        let function = function(AggregateColumns())
+        let group = Column<Element>.path(path)
+        return ServerGroups(self, by: group, function, description.grouped(by: group, one: function))
+    }
+}
+
+/// What a query on a server's database computes over each group of what it finds.
+public struct ServerGroups<Element: ResultElement, Key: PropertyValue, Values: Sendable, Functions: Sendable>: Sendable
+{
+    /// The groups as they are fetched and observed: in their order.
+    public typealias Group = AggregateGroup<Key, Values>
+
+    private let results: ServerResults<Element>
+    private let group: PathSyntax
+    private let functions: Functions
+    private let description: AggregateDescription<Element, [Group]>
+
+    init(
+        _ results: ServerResults<Element>, by group: PathSyntax, _ functions: Functions,
+        _ description: AggregateDescription<Element, [Group]>
+    ) {
+        self.results = results
+        self.group = group
+        self.functions = functions
+        self.description = description
+    }
+
+    private func refined(_ clause: QuerySyntax.Clause) -> ServerGroups {
+        ServerGroups(results, by: group, functions, description.adding(clause))
+    }
+
+    /// Sorts the groups by something that is computed: `.sorted(by: { $0.0 }, ascending: false)`.
+    public func sorted<Value>(by function: (Functions) -> Aggregate<Value>, ascending: Bool = true) -> ServerGroups {
+        refined(.sort([QuerySyntax.SortSyntax(function(functions).path, isAscending: ascending)]))
+    }
+
+    /// Sorts the groups by their keys.
+    public func sortedByKey(ascending: Bool = true) -> ServerGroups {
+        refined(.sort([QuerySyntax.SortSyntax(group, isAscending: ascending)]))
+    }
+
+    /// Keeps at most `count` groups, the first in the order.
+    public func limit(_ count: Int) -> ServerGroups { refined(.limit(count)) }
+
+    private var aggregates: ServerAggregates<Element, [Group]> { ServerAggregates(results, description) }
+
+    /// Computes the groups as of this call; see ``ServerAggregates/fetch()``.
+    public func fetch() async throws -> [Group] { try await aggregates.fetch() }
+
+    /// The groups as a sequence; see ``ServerAggregates/changes``.
+    public var changes: ServerAggregateChanges<Element, [Group]> { aggregates.changes }
+}

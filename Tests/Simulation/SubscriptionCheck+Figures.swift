@@ -1,0 +1,114 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import SluiceViews
+
+extension SubscriptionCheck {
+    /// What the server has said that a query computes is right at the client's version, and what is shown has the pending
+    /// writes in it, wherever it says that it is exact.
+    func checkFigures(_ snapshot: ViewSnapshot) throws {
+        guard let aggregates = query.aggregates, let expected = snapshot.groups else { return }
+        guard let said = record.figures.flatMap(aggregates.groups) else {
+            throw fail("was not told what it computes, or what nothing can be: \(record.figures ?? [])")
+        }
+        let columns = aggregates.shown(said).map(aggregates.columns)
+        guard Self.areSame(columns, expected) else { throw fail("was told \(columns) instead of \(expected)") }
+        guard let shown = try storage.groups(of: query) else { throw fail("shows no figures") }
+        let moves = try pendingMoves()
+        guard !moves.isEmpty else {
+            // A write may hide behind a link that is not here.
+            guard shown.isExact || !query.dependencies.linkPaths.isEmpty else {
+                throw fail("shows \(shown) as not exact")
+            }
+            guard !shown.isExact || Self.areSame(shown.groups.map(aggregates.columns), expected) else {
+                throw fail("shows \(shown) without pending writes instead of \(expected)")
+            }
+            return
+        }
+        guard shown.isExact, let rows = try rows(after: moves) else {
+            // Counts, sums and averages are exact where all groups are here and everything can be judged.
+            let isExact =
+                query.dependencies.linkPaths.isEmpty && aggregates.limit == nil && !moves.contains(where: { $0 == nil })
+                && !aggregates.functions.contains(where: \.isExtreme)
+            if isExact, try self.rows(after: moves) != nil, !shown.isExact { throw fail("shows \(shown) as not exact") }
+            return
+        }
+        let right = Self.columns(aggregates, rows)
+        guard Self.areSame(shown.groups.map(aggregates.columns), right) else {
+            throw fail("shows \(shown.groups.map(aggregates.columns)) with its pending writes instead of \(right)")
+        }
+    }
+
+    /// What each object had in the server's image and has now, where that differs; nil for one that cannot be judged.
+    private func pendingMoves() throws -> [(was: [Value]?, now: [Value]?)?] {
+        let former = try formerObjects()
+        let evaluator = Evaluator(query, schema: storage.schema)
+        func values(_ object: ObjectRef, _ source: any ObjectSource) throws -> (isKnown: Bool, values: [Value]?) {
+            guard let row = try source.row(object) else { return (true, nil) }
+            guard try evaluator.isJudgeable(row, in: source) else { return (false, nil) }
+            guard try evaluator.matches(row, in: source) else { return (true, nil) }
+            return (true, try evaluator.sortValues(of: row, in: source))
+        }
+        var moves: [(was: [Value]?, now: [Value]?)?] = []
+        for object in try decidedHere() where object.classIndex == query.classIndex {
+            let (was, now) = (try values(object, former), try values(object, storage))
+            guard was.isKnown, now.isKnown else {
+                moves.append(nil)
+                continue
+            }
+            if was.values != now.values { moves.append((was.values, now.values)) }
+        }
+        return moves
+    }
+
+    /// What all matches have at the server's version with the pending writes; nil where the server has other values of an
+    /// object than its last image here, since nothing keeps that current.
+    private func rows(after moves: [(was: [Value]?, now: [Value]?)?]) throws -> [[Value]]? {
+        let query = try Query.parse(record.canonicalText, schema: state.schema)
+        let evaluator = Evaluator(query, schema: state.schema)
+        var rows: [[Value]] = []
+        try state.figureRows(of: query, evaluator) { rows.append($0) }
+        for move in moves {
+            guard let move else { return nil }
+            if let was = move.was {
+                guard let place = rows.firstIndex(of: was) else { return nil }
+                rows.remove(at: place)
+            }
+            if let now = move.now { rows.append(now) }
+        }
+        return rows
+    }
+
+    /// Whether columns are the same, in types that may be wider.
+    private static func areSame(_ left: [[Value]], _ right: [[Value]]) -> Bool {
+        left.count == right.count
+            && zip(left, right).allSatisfy { left, right in
+                left.count == right.count
+                    && zip(left, right).allSatisfy { $0 == $1 || DecimalKey.compare($0, $1) == 0 }
+            }
+    }
+
+    private static func columns(_ aggregates: Query.Aggregates, _ rows: [[Value]]) -> [[Value]] {
+        var members: [[Value]: [[Value]]] = aggregates.isGrouped ? [:] : [[]: []]
+        for row in rows { members[Array(row.prefix(aggregates.groups.count)), default: []].append(row) }
+        let groups = members.map { keys, rows in
+            keys
+                + aggregates.functions.map { function in
+                    guard case .value(let operation, let path, let type) = function else {
+                        return .int(Int64(rows.count))
+                    }
+                    var aggregation = Aggregation(operation, of: type)
+                    for row in rows { aggregation.add(row[path]) }
+                    return aggregation.result
+                }
+        }
+        return Array(groups.sorted { aggregates.compare($0, $1) < 0 }.prefix(aggregates.limit ?? .max))
+    }
+}
+
+extension Query.Aggregates.Function {
+    fileprivate var isExtreme: Bool {
+        if case .value(let operation, _, _) = self { operation == .minimum || operation == .maximum } else { false }
+    }
+}

@@ -1,0 +1,106 @@
+import Sluice
+import SluiceModel
+import SluiceQuery
+import SluiceStorage
+import SluiceWire
+import TestSupport
+import Testing
+
+/// Figures under rules: nobody's figure says anything of what its reader may not read.
+@Suite struct HiddenAggregateTests {
+    private typealias World = RuledWorld
+
+    private static let queries = [
+        "Document AGGREGATE(@count, @sum.id, @avg.id, @max.id, @min.id)",
+        "Document WHERE text != 'x' AGGREGATE(@max.id)",
+        "Document GROUP(text) AGGREGATE(@count, @max.id)", "Document GROUP(team) AGGREGATE(@count, @sum.id)",
+        "Document GROUP(team) AGGREGATE(@count) SORT(@count DESC) LIMIT(1)",
+        "Document GROUP(team.id) AGGREGATE(@min.id, @max.team.id)",
+    ]
+
+    @Test(arguments: queries) func whatIsHiddenIsInNoFigureAndNoWriteToItIsToldOf(query: String) throws {
+        let world = try World(users: ["ada", "bob"])
+        try world.setTeam(7, ["ada"])
+        try world.create(World.document(1, team: 7), World.document(2), World.document(9, isPublic: true))
+        for user in ["ada", "bob"] { try world.observe(user, query) }
+        let counts = ["ada", "bob"].map { world[$0].frames.count }
+        // Documents of nobody and of another team come, change and go.
+        try world.setTeam(8, ["root"])
+        for key in 20..<30 as Range<Int64> { try world.create(World.document(key, team: key % 2 == 0 ? 8 : nil)) }
+        for key in 20..<30 as Range<Int64> {
+            try world.update("root", key, World.Field.text, .string("secret \(key)"))
+            try world.write("root") { try $0.delete(World.document(key)) }
+        }
+        #expect(["ada", "bob"].map { world[$0].frames.count } == counts)
+        try expectFigures(world, query)
+    }
+
+    /// By any sequence of writes: rights, teams, documents and their teams change at random, and after each change every
+    /// figure is of what its reader may read.
+    @Test(arguments: 1...12 as ClosedRange<UInt64>) func noSequenceOfWritesMakesAFigureWrong(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let world = try World(users: ["ada", "bob"])
+        for team in [7, 8] as [Int64] { try world.setTeam(team, random.pick([[], ["ada"], ["bob"], ["ada", "bob"]])) }
+        for key in 1...8 as ClosedRange<Int64> { try world.create(Self.document(key, &random)) }
+        for user in ["ada", "bob"] { for query in Self.queries { try world.observe(user, query) } }
+        for _ in 0..<40 {
+            let key = Int64.random(in: 1...10, using: &random)
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0: try world.setTeam(random.pick([7, 8]), random.pick([[], ["ada"], ["bob"], ["ada", "bob"]]))
+            case 1: try world.write("root") { try? $0.delete(World.document(key)) }
+            case 2 where try world.server.row(World.document(key)) != nil:
+                try world.update("root", key, World.Field.text, .string(random.pick(["x", "y"])))
+            case 3 where try world.server.row(World.document(key)) != nil:
+                try world.update("root", key, World.Field.team, random.pick([.null, .link(.int(7)), .link(.int(8))]))
+            default:
+                if try world.server.row(World.document(key)) == nil { try world.create(Self.document(key, &random)) }
+            }
+            for query in Self.queries { try expectFigures(world, query) }
+        }
+    }
+
+    private static func document(_ key: Int64, _ random: inout SeededGenerator) -> Row {
+        World.document(key, team: random.pick([nil, 7, 8]), isPublic: Int.random(in: 0..<4, using: &random) == 0)
+    }
+
+    /// Compares what each client shows with what its user may read, read naively.
+    private func expectFigures(_ world: RuledWorld, _ text: String) throws {
+        world.check()
+        #expect(world.problems == [])
+        for user in ["ada", "bob"] {
+            let storage = world[user].storage
+            let query = try Query.parse(text, schema: storage.schema)
+            let aggregates = try #require(query.aggregates)
+            var members: [[Value]: [[Value]]] = aggregates.isGrouped ? [:] : [[]: []]
+            for key in try world.readable(user) {
+                guard let row = try world.server.row(World.document(key)) else { continue }
+                if text.contains("text != 'x'"), row.values[World.Field.text] == .string("x") { continue }
+                var team = row.values[World.Field.team]
+                if case .link(.int(let id)) = team, try !world.mayRead(world[user], World.team(id)) { team = .null }
+                let teamID: Value = if case .link(let key) = team { key.value } else { .null }
+                let values = query.positionPaths.map { path -> Value in
+                    switch path.text {
+                    case "id": .int(key)
+                    case "text": row.values[World.Field.text]
+                    case "team": team
+                    default: teamID
+                    }
+                }
+                members[Array(values.prefix(aggregates.groups.count)), default: []].append(values)
+            }
+            let columns = members.map { keys, rows -> [Value] in
+                keys + aggregates.functions.map { Self.result(of: $0, rows) }
+            }
+            let expected = columns.sorted { aggregates.compare($0, $1) < 0 }.prefix(aggregates.limit ?? .max)
+            let shown = try #require(try storage.groups(of: query))
+            #expect(shown.groups.map(aggregates.columns) == Array(expected) && shown.isExact, "\(user): \(text)")
+        }
+    }
+
+    private static func result(of function: Query.Aggregates.Function, _ rows: [[Value]]) -> Value {
+        guard case .value(let operation, let path, let type) = function else { return .int(Int64(rows.count)) }
+        var aggregation = Aggregation(operation, of: type)
+        for row in rows { aggregation.add(row[path]) }
+        return aggregation.result
+    }
+}
