@@ -229,7 +229,10 @@ let package = Package(
             ]),
         tests(
             "SluiceBackend",
-            ["CSQLite", "Sluice", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceTesting", "TestSupport"]),
+            [
+                "CSQLite", "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTesting",
+                "TestSupport",
+            ]),
         tests(
             "SluiceTesting",
             [

@@ -1,4 +1,5 @@
 import SluiceBackend
+import SluiceModel
 import SluiceTesting
 import TestSupport
 import Testing
@@ -116,6 +117,21 @@ struct ConsumerTests {
         try await nyc.putFlight("F1", delay: 1)
         #expect(try await other.runOnce(raise) == 1)
         await #expect(throws: JobError.self) { try await nyc.consumer("a/b", of: late(nyc)).runOnce(raise) }
+    }
+
+    @Test func aConsumerKeepsItsNameWhenAPropertyOfItsQueryIsRenamed() async throws {
+        let nyc = try await server.database(models: models)
+        try await nyc.putFlight("F1", delay: 60)
+        #expect(try await nyc.consumer("alerts", of: late(nyc)).runOnce(raise) == 1)
+        let lateness = Property("lateness", .scalar(.int), was: ["delay"])
+        let flight = try ClassSchema(
+            "Flight", primaryKey: "id", properties: [Property("id", .scalar(.string)), lateness])
+        try await nyc.declare([flight])
+        let renamed = try nyc.records("Flight WHERE lateness >= 60")
+        let count = try await nyc.consumer("alerts", of: renamed).runOnce { try await $0.commit() }
+        // All results come once more.
+        #expect(count == 1)
+        #expect(try await nyc.consumers().first?.query == "Flight WHERE lateness >= 60")
     }
 
     @Test func anObjectThatAlwaysFailsIsFoundAndParkedAndTheOthersAreHandledOnce() async throws {

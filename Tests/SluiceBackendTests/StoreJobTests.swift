@@ -65,6 +65,17 @@ struct StoreJobTests {
         await #expect { try await own.runOnce(raise) } throws: { ($0 as? JobError)?.code == .superseded }
     }
 
+    /// The alert of the first store was still there with the first delay, and another process had changed it.
+    @Test func whatTheStoreHasAlreadyIsWrittenAllTheSame() async throws {
+        let nyc = try await server.database(models: models)
+        let (first, second) = (try await server.open(models), try await server.open(models))
+        for (store, delay) in [(first, 60), (second, 70), (first, 60), (second, 80), (first, 60)] {
+            try await nyc.putFlight("F1", delay: delay)
+            #expect(try await store.consumer("alerts", of: late(store)).runOnce(raise) == 1)
+            #expect(try await alerts(nyc) == ["F1 \(delay)"])
+        }
+    }
+
     @Test func whatWasCommittedBeforeTheProcessEndedCountsOnce() async throws {
         let nyc = try await server.database(models: models)
         for number in 1...4 { try await nyc.putFlight("F\(number)", delay: 60) }

@@ -247,17 +247,7 @@ extension StoreCore {
         try requireServer()
         let arrival = Arrival<(bytes: [UInt8], schema: Schema)>()
         let waiter = try await perform { engine in
-            engine.whenConnected { [unowned engine] result in
-                switch result {
-                case .success(true):
-                    engine.serverRequests.job(question) { result in
-                        arrival.finish(result.map { ($0, engine.schemas.server) }.mapError { $0 as any Error })
-                    }
-                case .success(false): return false
-                case .failure(let error): arrival.finish(.failure(error))
-                }
-                return true
-            }
+            engine.ask(question) { arrival.finish($0.mapError { $0 as any Error }) }
         }
         defer { if let waiter { performLater { $0.waiters.cancel(waiter) } } }
         return try await arrival.value()

@@ -1,4 +1,6 @@
+package import SluiceModel
 package import SluiceQuery
+package import SluiceWire
 
 /// Waiting for a query, an upload or a session.
 extension ClientEngine {
@@ -46,6 +48,25 @@ extension ClientEngine {
             case .rejected(let reason): waiter(.failure(reason))
             case .waiting, .unstored: waiter(result.map { _ in false })
             }
+        }
+    }
+
+    /// Asks the server what a job wants to know, as soon as a session is open.
+    ///
+    /// - Parameter reply: called with the answer's bytes, and with the server's schema that they belong to.
+    /// - Returns: the number for ``cancelWaiter(_:)``; nil if the question is on its way, or has failed.
+    package func ask(
+        _ question: ClientMessage.JobCall.Question,
+        _ reply: @escaping (Result<(bytes: [UInt8], schema: Schema), SyncError>) -> Void
+    ) -> UInt64? {
+        whenConnected { [unowned self] result in
+            switch result {
+            case .success(true):
+                serverRequests.job(question) { [unowned self] in reply($0.map { ($0, schemas.server) }) }
+            case .success(false): return false
+            case .failure(let error): reply(.failure(error))
+            }
+            return true
         }
     }
 

@@ -24,8 +24,33 @@ final class ClaimDesk: Sendable {
         let schema: Schema
         let key: JobRecord.Key
         let claim: QueueClaim
+        /// By what the row's partition is held; nil if it has none.
+        let partition: PartitionHold?
         var attempt: Int { Int(clamping: claim.attemptCount) }
+
+        /// The changes that end what is held beside the claim.
+        var releases: [JobWrite] { partition.map { [$0.release] } ?? [] }
         var identity: Identity { Identity(className: schema[classIndex].name, key: row.key) }
+    }
+
+    /// The record by which a claimed row's partition is held.
+    struct PartitionHold: Sendable {
+        let key: JobRecord.Key
+        let value: [UInt8]
+
+        init(_ queue: String, _ partition: String, by holder: UInt64) {
+            key = QueueClaim.partitionKey(queue, partition)
+            value = QueueClaim(holder: holder, attemptCount: 0, partition: partition).wireBytes()
+        }
+
+        /// Takes it.
+        ///
+        /// - Parameter former: the record of one whose lease has ended; nil if there is none.
+        func taking(for lease: Duration, from former: JobRecord?) -> JobWrite {
+            JobWrite(key, .set(.after(lease), value: value), if: former.map { .value($0.value) } ?? .absent)
+        }
+
+        var release: JobWrite { JobWrite(key, .remove, if: .value(value)) }
     }
 
     private struct State {
@@ -71,7 +96,7 @@ final class ClaimDesk: Sendable {
             let found = try await host.rows(lookedAt, ofQueue: name, query, withPartitions: judge != nil)
             let (candidates, next) = try candidates(count, among: found, judge)
             state.withLock { $0.next = next.map { host.time.advanced(by: found.now.distance(to: $0)) } }
-            let claimed = try await claim(candidates)
+            let claimed = try await claim(candidates, at: found.now)
             if !claimed.isEmpty || found.rows.count < lookedAt { return claimed }
             // Others were quicker, so that there may be more; or behind rows that others hold, or that are dead, there
             // may be free ones.
@@ -103,16 +128,19 @@ final class ClaimDesk: Sendable {
             free.append(
                 (
                     Claimed(
-                        row: row.row, classIndex: found.classIndex, schema: found.schema, key: key, claim: claim),
+                        row: row.row, classIndex: found.classIndex, schema: found.schema, key: key, claim: claim,
+                        partition: judgement.partition.map { PartitionHold(name, $0, by: holder) }),
                     row.claim, row.dead != nil
                 ))
         }
         return (free, next)
     }
 
+    /// - Parameter now: the server's clock when the rows were read.
     private func claim(
-        _ candidates: [(claimed: Claimed, former: JobRecord?, isDead: Bool)]
+        _ candidates: [(claimed: Claimed, former: JobRecord?, isDead: Bool)], at now: Timestamp
     ) async throws -> [Claimed] {
+        let candidates = try await takingPartitions(of: candidates, at: now)
         guard !candidates.isEmpty else { return [] }
         let until = JobWrite.Due.after(lease)
         let writes = candidates.map { claimed, former, _ in
@@ -121,13 +149,35 @@ final class ClaimDesk: Sendable {
                 if: former.map { .value($0.value) } ?? .absent,
                 .unchanged(claimed.identity, version: claimed.row.version))
         }
-        let made = zip(candidates, try await host.apply(writes)).filter { $0.1 }.map(\.0)
+        let answers = try await host.apply(writes)
+        let made = zip(candidates, answers).filter { $0.1 }.map(\.0)
+        let releases = zip(candidates, answers).filter { !$0.1 }.flatMap(\.0.claimed.releases)
+        if !releases.isEmpty { _ = try await host.apply(releases) }
         state.withLock { state in for candidate in made { state.held[candidate.claimed.key] = candidate.claimed } }
         let dead = made.filter(\.isDead).map { candidate in
             JobWrite(.init(space: QueueClaim.deadSpace(name), name: candidate.claimed.key.name), .remove)
         }
         if !dead.isEmpty { _ = try await host.apply(dead) }
         return made.map(\.claimed)
+    }
+
+    /// The candidates whose partitions nobody else holds, which are held from now on. Others may have claimed a row of one
+    /// since it was looked at.
+    private func takingPartitions(
+        of candidates: [(claimed: Claimed, former: JobRecord?, isDead: Bool)], at now: Timestamp
+    ) async throws -> [(claimed: Claimed, former: JobRecord?, isDead: Bool)] {
+        let holds = candidates.compactMap(\.claimed.partition)
+        guard !holds.isEmpty else { return candidates }
+        let made = try await host.apply(holds.map { $0.taking(for: lease, from: nil) })
+        var taken = Set(zip(holds, made).filter { $0.1 }.map(\.0.key))
+        for hold in holds where !taken.contains(hold.key) {
+            // Its holder may have died.
+            guard let record = try await host.record(hold.key), let due = record.due, due <= now,
+                try await host.apply([hold.taking(for: lease, from: record)]) == [true]
+            else { continue }
+            taken.insert(hold.key)
+        }
+        return candidates.filter { $0.claimed.partition.map { taken.contains($0.key) } ?? true }
     }
 
     /// Waits until something was committed, or a row may be due by the clock, or the task is cancelled.
@@ -157,9 +207,11 @@ final class ClaimDesk: Sendable {
 
     private func extendLeases() async throws {
         let held = state.withLock { Array($0.held.values) }
-        let writes = held.map { claimed in
+        let writes = held.flatMap { claimed in
             let value = claimed.claim.wireBytes()
-            return JobWrite(claimed.key, .set(.after(lease), value: value), if: .value(value))
+            let claim = JobWrite(claimed.key, .set(.after(lease), value: value), if: .value(value))
+            guard let hold = claimed.partition else { return [claim] }
+            return [claim, JobWrite(hold.key, .set(.after(lease), value: hold.value), if: .value(hold.value))]
         }
         for start in stride(from: 0, to: writes.count, by: JobWrite.countMax) {
             _ = try await host.apply(Array(writes[start..<min(start + JobWrite.countMax, writes.count)]))
@@ -177,8 +229,9 @@ final class ClaimDesk: Sendable {
     ) async throws {
         guard let first = rows.first else { return }
         let text = try query(first.schema).canonicalText
-        let ends = rows.map { row in
-            JobWrite(row.key, .remove, if: .value(row.claim.wireBytes()), .unmatched(row.identity, query: text))
+        let ends = rows.flatMap { row in
+            [JobWrite(row.key, .remove, if: .value(row.claim.wireBytes()), .unmatched(row.identity, query: text))]
+                + row.releases
         }
         do { try await host.write(ends) { try completion($0) } } catch let refusal as JobWriteRefusal {
             let className = first.identity.className
@@ -204,7 +257,7 @@ final class ClaimDesk: Sendable {
         guard isHeld else { return }
         let isCancelled = Task.isCancelled || error is CancellationError
         // The transaction must be written although the task was cancelled.
-        await Task { [self] in
+        await Task.alongside { [self] in
             do { try await store(claimed, error, isCancelled: isCancelled) } catch {
                 host.note(
                     .warning, "a row of a queue could not be let go, and is due when its lease ends",
@@ -221,7 +274,8 @@ final class ClaimDesk: Sendable {
         let held = JobWrite.Expectation.value(claimed.claim.wireBytes())
         guard claim.attemptCount >= attempts, !isPutOff else {
             let wait = isCancelled ? .zero : backoff.wait(afterFailures: claimed.attempt, chance: .random(in: 0...1))
-            _ = try await host.apply([JobWrite(claimed.key, .set(.after(wait), value: claim.wireBytes()), if: held)])
+            let letGo = JobWrite(claimed.key, .set(.after(wait), value: claim.wireBytes()), if: held)
+            _ = try await host.apply([letGo] + claimed.releases)
             return
         }
         let letter = DeadLetterRecord(
@@ -231,6 +285,7 @@ final class ClaimDesk: Sendable {
             JobWrite(claimed.key, .remove, if: held), JobWrite(deadKey, .set(.never, value: letter.wireBytes())),
         ]
         do { try await host.write(writes) { _ in } } catch is JobWriteRefusal { return }
+        if !claimed.releases.isEmpty { _ = try await host.apply(claimed.releases) }
         host.note(
             .error, "a queue has given up a row",
             [("queue", name), ("class", claimed.identity.className), ("error", "\(error)")])

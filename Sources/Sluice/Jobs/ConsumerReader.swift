@@ -67,13 +67,14 @@ final class ConsumerReader: Sendable {
             var opened = ConsumerState(holder: holder, query: text)
             if let record {
                 opened = try record.decoded(as: ConsumerState.self)
-                guard opened.query == text else {
+                guard await means(opened.query, text) else {
                     throw JobError(
                         .nameTaken,
                         "the consumer '\(name)' is of the query '\(opened.query)', not of '\(text)': use another name, or "
                             + "remove the consumer with removeConsumer(_:)")
                 }
                 opened.holder = holder
+                opened.query = text
             }
             // What another one stores meanwhile is looked at again.
             let write = JobWrite(
@@ -82,6 +83,12 @@ final class ConsumerReader: Sendable {
             if try await host.apply([write]) == [true] { return opened }
             try Task.checkCancellation()
         }
+    }
+
+    /// Whether a query that was stored is the same as another: a property of it may have been renamed since.
+    private func means(_ stored: String, _ text: String) async -> Bool {
+        if stored == text { return true }
+        return (try? await host.text { try Query.parse(stored, schema: $0) }) == text
     }
 
     /// Lets go of what was read, so that it is read again from the checkpoint that the database has.

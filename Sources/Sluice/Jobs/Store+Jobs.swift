@@ -75,7 +75,7 @@ extension Store {
     }
 
     /// The server's database as jobs use it.
-    package var host: any JobHost { StoreJobHost(hold: hold) }
+    package var host: any JobHost { StoreJobHost(StoreLine(hold: hold)) }
 }
 
 extension Results {
@@ -98,7 +98,7 @@ extension Results {
 
     private func jobHost() throws -> any JobHost {
         guard let hold else { throw StoreError.outsideWrite }
-        return StoreJobHost(hold: hold)
+        return StoreJobHost(StoreLine(hold: hold))
     }
 
     /// The query, for the schema of the server.

@@ -1,4 +1,4 @@
-internal import SluiceModel
+package import SluiceModel
 internal import SluiceQuery
 internal import SluiceWire
 
@@ -6,30 +6,24 @@ internal import SluiceWire
 /// and is uploaded like every write.
 ///
 /// A question that loses its connection is asked again: none does more when it is asked twice.
-struct StoreJobHost: JobHost {
-    let hold: StoreHold
+package struct StoreJobHost: JobHost {
+    private let line: any JobLine
 
-    private var core: StoreCore { hold.core }
-    private var environment: StoreEnvironment { core.configuration.environment }
+    package init(_ line: any JobLine) { self.line = line }
 
-    var time: Timestamp { environment.now() }
+    package var time: Timestamp { line.time }
 
-    func sleep(until time: Timestamp) async {
-        let wait = Duration.microseconds(max(0, time.microseconds - self.time.microseconds))
-        let waiting = AsyncStream<Void>.makeStream()
-        environment.schedule(wait) { waiting.continuation.finish() }
-        for await _ in waiting.stream {}
-    }
+    package func sleep(until time: Timestamp) async { await line.sleep(until: time) }
 
-    func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
-        core.functions.log?.about(.sync)(level, message, details)
+    package func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
+        line.note(level, message, details)
     }
 
     /// How long to wait before the server is asked again that did not answer.
     private static let pause = Duration.seconds(1)
 
-    func ring(_ bell: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-        let task = Task { [self] in
+    package func ring(_ bell: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        let task = Task.alongside { [self] in
             var version: UInt64 = 0
             while !Task.isCancelled {
                 do {
@@ -47,9 +41,9 @@ struct StoreJobHost: JobHost {
         return { task.cancel() }
     }
 
-    func text(of query: @escaping JobQuery) async throws -> String { try text(query) }
+    package func text(of query: @escaping JobQuery) async throws -> String { try text(query) }
 
-    private func text(_ query: JobQuery) throws -> String { try query(core.schema).canonicalText }
+    private func text(_ query: JobQuery) throws -> String { try query(line.schema).canonicalText }
 
     // MARK: Asking
 
@@ -66,7 +60,7 @@ struct StoreJobHost: JobHost {
         var isRepeated = false
         while true {
             do {
-                let (bytes, schema) = try await core.ask(question)
+                let (bytes, schema) = try await line.ask(question)
                 let answer = try ByteReader.decode(bytes) { reader throws(WireError) in try decode(&reader, schema) }
                 return (answer, isRepeated)
             } catch let error as SyncError where error.code == .unreachable {
@@ -80,7 +74,7 @@ struct StoreJobHost: JobHost {
 
     // MARK: Reading
 
-    func chunk(
+    package func chunk(
         after checkpoint: Checkpoint?, _ sizes: ChunkSizes, of query: @escaping JobQuery
     ) async throws -> ConsumerChunk {
         try await ask(.chunk(query: text(query), after: checkpoint, rowCountMax: UInt64(sizes.rowCountMax))) {
@@ -88,11 +82,11 @@ struct StoreJobHost: JobHost {
         }
     }
 
-    func count(of query: @escaping JobQuery) async throws -> Int {
+    package func count(of query: @escaping JobQuery) async throws -> Int {
         Int(clamping: try await ask(.count(query: text(query))) { reader, _ throws(WireError) in try reader.varint() })
     }
 
-    func rows(
+    package func rows(
         _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
         try await ask(
@@ -101,7 +95,7 @@ struct StoreJobHost: JobHost {
         ) { reader, schema throws(WireError) in try QueueRows(from: &reader, schema: schema) }
     }
 
-    func list(_ query: @escaping JobQuery) async throws -> [ObjectKey]? {
+    package func list(_ query: @escaping JobQuery) async throws -> [ObjectKey]? {
         try await ask(.list(query: text(query))) { reader, _ throws(WireError) in
             try reader.optional { reader throws(WireError) in
                 try reader.array { reader throws(WireError) in try ObjectKey(from: &reader) }
@@ -109,7 +103,7 @@ struct StoreJobHost: JobHost {
         }
     }
 
-    func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {
+    package func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {
         try await ask(.rows(query: text(query), keys: keys)) { reader, schema throws(WireError) in
             try JobRows(from: &reader, schema: schema)
         }
@@ -117,13 +111,13 @@ struct StoreJobHost: JobHost {
 
     // MARK: Records
 
-    func record(_ key: JobRecord.Key) async throws -> JobRecord? {
+    package func record(_ key: JobRecord.Key) async throws -> JobRecord? {
         try await ask(.record(key)) { reader, _ throws(WireError) in
             try reader.optional { reader throws(WireError) in try JobRecord(from: &reader) }
         }
     }
 
-    func records(ofSpace space: String) async throws -> [JobRecord] {
+    package func records(ofSpace space: String) async throws -> [JobRecord] {
         var records: [JobRecord] = []
         while true {
             let found = try await ask(.records(space: space, after: records.last?.key.name)) {
@@ -135,7 +129,7 @@ struct StoreJobHost: JobHost {
         }
     }
 
-    func spaces(withPrefix prefix: String) async throws -> [(name: String, count: Int)] {
+    package func spaces(withPrefix prefix: String) async throws -> [(name: String, count: Int)] {
         try await ask(.spaces(prefix: prefix)) { reader, _ throws(WireError) in
             try reader.array { reader throws(WireError) in
                 (try reader.string(), Int(clamping: try reader.varint()))
@@ -143,11 +137,11 @@ struct StoreJobHost: JobHost {
         }
     }
 
-    func version() async throws -> UInt64 {
+    package func version() async throws -> UInt64 {
         try await ask(.wait(after: .max)) { reader, _ throws(WireError) in try reader.varint() }
     }
 
-    func apply(_ writes: [JobWrite]) async throws -> [Bool] {
+    package func apply(_ writes: [JobWrite]) async throws -> [Bool] {
         var (made, isRepeated) = try await askOnceMore(.apply(writes)) { reader, _ throws(WireError) in
             try reader.array { reader throws(WireError) in try reader.bool() }
         }
@@ -164,28 +158,23 @@ struct StoreJobHost: JobHost {
         return made
     }
 
-    func write<Result: Sendable>(
+    package func write<Result: Sendable>(
         _ writes: [JobWrite], _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
-        let (result, receipt) = try await Store(hold).write { transaction in
-            transaction.writer.jobs = writes
-            return (try body(transaction), transaction.receipt)
-        }
-        do { try await core.uploaded(receipt, timeout: nil) } catch let error as SyncError {
+        do { return try await line.write(writes, body) } catch let error as SyncError {
             switch error.code {
             case .jobConflict: throw JobWriteRefusal.moved
             case .jobUnfinished: throw JobWriteRefusal.unfinished
             default: throw error
             }
         }
-        return result
     }
 
-    func binding(of element: any ResultElement.Type, classIndex: Int, schema: Schema) throws -> ElementBinding {
-        try core.binding(of: element, classIndex: classIndex, in: schema)
+    package func binding(of element: any ResultElement.Type, classIndex: Int, schema: Schema) throws -> ElementBinding {
+        try line.binding(of: element, classIndex: classIndex, in: schema)
     }
 
-    func meaning(of error: any Error) -> JobErrorMeaning {
+    package func meaning(of error: any Error) -> JobErrorMeaning {
         switch error {
         case let error as SyncError:
             switch error.code {

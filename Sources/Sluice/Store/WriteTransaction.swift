@@ -2,7 +2,7 @@ public import SluiceModel
 
 /// A write transaction. Its reads see the writes that it has made so far.
 public struct WriteTransaction: ~Copyable {
-    let writer: LocalWriter
+    package let writer: LocalWriter
     /// What is written to.
     let core: any TransactionScope
     /// The store; nil in a transaction of something else.

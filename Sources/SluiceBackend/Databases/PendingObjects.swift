@@ -1,7 +1,7 @@
 internal import Sluice
-internal import SluiceModel
+package import SluiceModel
 internal import SluiceQuery
-internal import SluiceStorage
+package import SluiceStorage
 internal import SluiceViews
 
 /// The objects of a database as a transaction leaves them, before it is committed: those that it has written, over those
@@ -9,7 +9,7 @@ internal import SluiceViews
 ///
 /// What was written is kept beside the database until the transaction asks a query. Then it is written into the
 /// database on trial, so that the query finds it, and so is what follows.
-final class PendingObjects: TransactionTarget {
+package final class PendingObjects: TransactionTarget {
     private let stored: any TrialStorage
     /// In the order of the first write.
     private var written: [ObjectRef: Row?] = [:]
@@ -17,9 +17,9 @@ final class PendingObjects: TransactionTarget {
     private var isOnTrial = false
 
     /// - Parameter stored: the state that the transaction begins with.
-    init(_ stored: any TrialStorage) { self.stored = stored }
+    package init(_ stored: any TrialStorage) { self.stored = stored }
 
-    var reader: any ClientReading {
+    package var reader: any ClientReading {
         get throws {
             if !isOnTrial, !written.isEmpty {
                 try stored.beginTrial()
@@ -30,18 +30,18 @@ final class PendingObjects: TransactionTarget {
         }
     }
 
-    func row(_ object: ObjectRef) throws -> Row? {
+    package func row(_ object: ObjectRef) throws -> Row? {
         if let known = written[object] { return known }
         return try stored.row(object)
     }
 
-    func delete(_ object: ObjectRef, replacing old: Row?) throws { try write(nil, object) }
+    package func delete(_ object: ObjectRef, replacing old: Row?) throws { try write(nil, object) }
 
-    func update(
+    package func update(
         _ row: Row, of object: ObjectRef, changed: PropertySet, replacing old: Row, edits: [Int: ListEdits]
     ) throws { try write(row, object) }
 
-    func insert(_ row: Row, of object: ObjectRef) throws -> Bool {
+    package func insert(_ row: Row, of object: ObjectRef) throws -> Bool {
         guard try self.row(object) == nil else { return false }
         try write(row, object)
         return true

@@ -144,16 +144,14 @@ public final class ServerDatabase: Sendable {
     private func write<Result: Sendable>(
         actingAs user: String?, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
-        try await write(actingAs: user, { _, _ in [] }, body)
+        try await write(actingAs: user, with: [], body)
     }
 
-    /// Runs a transaction, with what it does to the records of jobs.
+    /// Runs a transaction that changes records of jobs, too: all of the changes count, or nothing of it does.
     ///
-    /// - Parameter jobs: looks at the records, and at the objects as `body` leaves them; what it throws ends the
-    ///   transaction.
+    /// - Throws: as ``write(_:)``; ``JobConflict``.
     func write<Result: Sendable>(
-        actingAs user: String? = nil,
-        _ jobs: @escaping @Sendable (any TrialStorage, PendingObjects) throws -> [JobChange],
+        actingAs user: String?, with jobs: [JobWrite],
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         let (bindings, limits, countMax) = (bindings, access.limits, access.operationCountMax)
@@ -173,20 +171,17 @@ public final class ServerDatabase: Sendable {
                     .transactionTooLarge,
                     "\(writer.operations.count) operations in one transaction; a server accepts at most \(countMax)")
             }
-            return OwnTransaction((result, writer.receipt), writer.operations, try jobs(objects, pending))
+            return OwnTransaction((result, writer.receipt), writer.operations, jobs)
         }
         receipt?.settle(nil)
         return result
     }
 
-    /// Changes records of jobs alone.
-    func writeJobs<Result: Sendable>(
-        _ body: @escaping @Sendable (any TrialStorage) throws -> (Result, [JobChange])
-    ) async throws -> Result {
-        try await access.write(as: nil, holding: duty) { objects, _ in
-            let (result, jobs) = try body(objects)
-            return OwnTransaction(result, [], jobs)
-        }
+    /// Changes records of jobs as far as the changes count.
+    ///
+    /// - Returns: for each change whether it was made.
+    func applyJobs(_ writes: [JobWrite], actingAs user: String?) async throws -> [Bool] {
+        try await access.applyJobs(writes, as: user, holding: duty)
     }
 
     // MARK: Duties

@@ -3,16 +3,20 @@ public import Sluice
 internal import SluiceModel
 internal import SluiceServer
 internal import SluiceStorage
-internal import SluiceWire
 
 /// One run of something that is done again and again.
 public struct ScheduledRun: Sendable {
     /// The time for which the run is, which may be long ago.
     public let time: Date
+    private let due: Timestamp
+    private let last: Timestamp
     private let schedule: ScheduleDesk
 
-    init(_ time: Timestamp, _ schedule: ScheduleDesk) {
-        self.time = time.date
+    /// - Parameter last: the run that was done before.
+    init(_ due: Timestamp, after last: Timestamp, _ schedule: ScheduleDesk) {
+        time = due.date
+        self.due = due
+        self.last = last
         self.schedule = schedule
     }
 
@@ -23,7 +27,7 @@ public struct ScheduledRun: Sendable {
     @discardableResult
     public func commit<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
-    ) async throws -> Result { try await schedule.finish(Timestamp(time), body) }
+    ) async throws -> Result { try await schedule.finish(due, after: last, body) }
 }
 
 /// Which of the runs are done that were missed while nobody was there to do them.
@@ -66,7 +70,7 @@ extension ServerDatabase {
         try JobError.check(name: name, of: "schedule")
         do {
             try await alone(ScheduleDesk.prefix + name) { lease in
-                try await ScheduleDesk(lease.database, name, period).run(missed, backoff, body)
+                try await ScheduleDesk(lease.database.host, name, period).run(missed, backoff, body)
             }
         } catch is CancellationError where Task.isCancelled {}
     }
@@ -94,88 +98,5 @@ extension ServerDatabase {
                 }
             }
         }
-    }
-}
-
-/// Finds when a schedule is due, and stores what was done.
-struct ScheduleDesk: Sendable {
-    private let database: ServerDatabase
-    private let name: String
-    private let period: SchedulePeriod
-
-    init(_ database: ServerDatabase, _ name: String, _ period: SchedulePeriod) {
-        self.database = database
-        self.name = name
-        self.period = period
-    }
-
-    static let prefix = "schedule/"
-
-    private var key: JobRecord.Key { .init(space: Self.prefix + name) }
-
-    func run(
-        _ missed: MissedRuns, _ backoff: Backoff, _ body: @Sendable (ScheduledRun) async throws -> Void
-    ) async throws {
-        var failureCount = 0
-        while !Task.isCancelled {
-            let now = database.access.time
-            let last = try await last(orBegin: now)
-            var due = period.next(after: last)
-            guard due <= now else {
-                await database.access.sleep(until: due)
-                continue
-            }
-            if case .latest = missed { due = period.latest(upTo: now) }
-            do {
-                try await body(ScheduledRun(due, self))
-                if try await self.last(orBegin: now) < due { try await finish(due) { _ in } }
-                failureCount = 0
-            } catch {
-                if Task.isCancelled { return }
-                if database.host.meaning(of: error) == .lasting { throw error }
-                failureCount += 1
-                database.access.note(
-                    .warning, "a scheduled run has failed and will be tried again",
-                    [("schedule", name), ("error", "\(error)")])
-                let wait = backoff.wait(afterFailures: failureCount, chance: .random(in: 0...1))
-                await database.access.sleep(until: database.access.time.advanced(by: wait))
-            }
-        }
-    }
-
-    /// When the schedule was done last; when it was first asked for if it never was.
-    private func last(orBegin now: Timestamp) async throws -> Timestamp {
-        let key = key
-        return try await database.writeJobs { records in
-            if let record = try records.job(key) { return (try Self.time(record), []) }
-            return (now, [.set(Self.record(key, now))])
-        }
-    }
-
-    /// Stores that a run was done, with what follows from it.
-    func finish<Result: Sendable>(
-        _ time: Timestamp, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
-    ) async throws -> Result {
-        let (key, name) = (key, name)
-        return try await database.write { records, _ in
-            if let record = try records.job(key), try Self.time(record) >= time {
-                throw JobError(
-                    .superseded, "the run of the schedule '\(name)' for \(time) is done already: nothing was written")
-            }
-            return [.set(Self.record(key, time))]
-        } _: { transaction in
-            try body(transaction)
-        }
-    }
-
-    private static func record(_ key: JobRecord.Key, _ time: Timestamp) -> JobRecord {
-        JobRecord(key, value: Value.date(time).wireBytes())
-    }
-
-    static func time(_ record: JobRecord) throws -> Timestamp {
-        guard case .date(let time) = try Value(wireBytes: record.value) else {
-            throw JobError(.newerFormat, "the schedule was stored by a newer version")
-        }
-        return time
     }
 }

@@ -1,4 +1,4 @@
-internal import Sluice
+package import Sluice
 internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceServer
@@ -94,34 +94,16 @@ struct ServerJobHost: JobHost {
     func version() async throws -> UInt64 { try await access.jobs { _, version in version } }
 
     func apply(_ writes: [JobWrite]) async throws -> [Bool] {
-        try await database.writeJobs { storage in
-            var (made, changes): ([Bool], [JobChange]) = ([], [])
-            let judge = JobJudge(storage.schema, in: storage, now: access.time) { try storage.job($0) }
-            for write in writes {
-                let change = try judge.changeIfCounting(write)
-                made.append(change != nil)
-                if let change { changes.append(change) }
-            }
-            return (made, changes)
+        do { return try await database.applyJobs(writes, actingAs: user) } catch let conflict as JobConflict {
+            throw ServerError(.rejected, conflict.message)
         }
     }
 
     func write<Result: Sendable>(
         _ writes: [JobWrite], _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
-        let now = access.time
-        do {
-            return try await database.write(actingAs: user) { records, pending in
-                // What a query reads is written on trial first.
-                let source: any ObjectSource = writes.contains(where: \.readsQuery) ? try pending.reader : records
-                let judge = JobJudge(records.schema, in: source, now: now) { try records.job($0) }
-                return try judge.changes(of: writes)
-            } _: { transaction in
-                try body(transaction)
-            }
-        } catch let conflict as JobConflict {
-            guard let refusal = conflict.refusal else { throw ServerError(.rejected, conflict.message) }
-            throw refusal
+        do { return try await database.write(actingAs: user, with: writes, body) } catch let conflict as JobConflict {
+            throw conflict.code == .jobUnfinished ? JobWriteRefusal.unfinished : .moved
         }
     }
 
@@ -138,20 +120,9 @@ struct ServerJobHost: JobHost {
     }
 }
 
-extension JobConflict {
-    /// What it is for a job; nil if the change was malformed.
-    fileprivate var refusal: JobWriteRefusal? {
-        switch code {
-        case .jobConflict: .moved
-        case .jobUnfinished: .unfinished
-        default: nil
-        }
-    }
-}
-
 extension ServerDatabase {
     /// The database as jobs use it.
-    var host: any JobHost { host(as: nil) }
+    package var host: any JobHost { host(as: nil) }
 
     /// The same for a user's jobs.
     func host(as user: String?) -> any JobHost { ServerJobHost(database: self, user: user) }

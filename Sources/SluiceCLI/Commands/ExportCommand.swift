@@ -13,11 +13,12 @@ struct ExportCommand: Command {
             .choice("format", Format.allCases.map(\.rawValue), "the format; jsonl by default"),
             .value(
                 "since", "FILE", "print only what has changed since the last export with this file", completion: .files),
+            .value("expand", "a,b.c", "print the targets of these links instead of their keys"),
         ] + ServerAccess.options,
         notes: [
             "The objects come in the order of their keys, in pages: memory does not grow with their number. What is written meanwhile behind the place of the export is not in it; --since brings it the next time.",
             "With --since the first export prints everything and makes FILE, which says how far it came; each further one prints what has changed since: an object that is new or was changed as it is, and one that is gone as {\"@id\":…,\"@removed\":\"deleted\",\"key\":…}. The line {\"@reset\":true} says that the log did not reach back, or that a backup was put back, and that everything follows. FILE is replaced when all is written, so after an interruption the same comes again. It is for JSON lines.",
-            "Links are the keys of their targets. JSON lines have the objects' ids too. CSV has only the properties: null is an empty field, an empty string and the string NA are in quotes, collections are JSON.",
+            "Links are the keys of their targets; with --expand, which is for JSON lines, their targets as they are when their page is printed. JSON lines have the objects' ids too. CSV has only the properties: null is an empty field, an empty string and the string NA are in quotes, collections are JSON.",
         ],
         examples: [
             "sluice export ws://127.0.0.1:9080/nyc Plane > planes.jsonl",
@@ -29,6 +30,7 @@ struct ExportCommand: Command {
     private let className: String
     private let format: Format
     private let since: String?
+    private let expansionPaths: String?
     /// How many objects are in memory at a time.
     private static let pageRowCount = 1_000
 
@@ -37,6 +39,10 @@ struct ExportCommand: Command {
         className = arguments.positionals[1]
         format = try arguments.choice("format", as: Format.self) ?? .jsonl
         since = arguments.value("since")
+        expansionPaths = arguments.value("expand")
+        guard expansionPaths == nil || format == .jsonl else {
+            throw .usage("--expand is for --format=jsonl: a field of CSV has the key of a link's target")
+        }
         guard since == nil || format == .jsonl else {
             throw .usage("--since is for --format=jsonl: CSV has no lines for objects that are gone")
         }
@@ -52,35 +58,49 @@ struct ExportCommand: Command {
         let results = store.records(ofClass: className)
         // Says which classes there are.
         _ = try results.canonicalText
-        if let place { try await printChanges(of: results, place) } else { try await printAll(results, store.schema) }
+        let expansion = try expansionPaths.map { paths in
+            try Expansion(paths, className: className, schema: store.schema)
+        }
+        let printer = ExpandingPrinter(store, expansion ?? .none)
+        if let place {
+            try await printChanges(of: results, place, printer)
+        } else {
+            try await printAll(results, store.schema, printer)
+        }
         await store.close()
     }
 
-    private func printAll(_ results: Results<Record>, _ schema: Schema) async throws {
+    private func printAll(
+        _ results: Results<Record>, _ schema: Schema, _ printer: ExpandingPrinter
+    ) async throws {
         let output = StandardOutput.shared
-        let renderer = RecordRenderer()
+        var printer = printer
         var writer = CSVWriter()
         if format == .csv, let declared = schema.classSchema(named: className) { writer.writeHeader(declared) }
         for try await record in try results.rows(page: Self.pageRowCount) {
             switch format {
-            case .jsonl: output.append(try renderer.line(record))
+            case .jsonl: try await printer.print(record)
             case .csv:
                 writer.write(record)
                 output.append(writer.bytes)
                 writer.removeAll()
             }
         }
+        try await printer.flush()
         output.append(writer.bytes)
         output.flush()
     }
 
-    private func printChanges(of results: Results<Record>, _ place: ExportPlace) async throws {
+    private func printChanges(
+        of results: Results<Record>, _ place: ExportPlace, _ printer: ExpandingPrinter
+    ) async throws {
         let output = StandardOutput.shared
-        let renderer = RecordRenderer()
+        var printer = printer
         var last = place.checkpoint
         for try await batch in try results.changes(since: place.checkpoint, limit: Self.pageRowCount) {
             if batch.isReset { output.append(Array("{\"@reset\":true}\n".utf8)) }
-            for record in batch.upserts { output.append(try renderer.line(record)) }
+            for record in batch.upserts { try await printer.print(record) }
+            try await printer.flush()
             for gone in batch.removals { output.append(Self.line(gone)) }
             last = batch.checkpoint
         }

@@ -55,12 +55,13 @@ struct QueryCommand: Command {
             try await printFigures(of: results.aggregates, in: store)
             return await store.close()
         }
-        let renderer = RecordRenderer(expansion: try expansion(of: results, in: store.schema), resolve: store.resolver)
+        let expansion = try expansion(of: results, in: store.schema)
+        let renderer = RecordRenderer(expansion: expansion, resolve: store.resolver)
         if isWatching {
             try await ConnectionReporter().observe(store)
             try await watch(results, renderer)
-        } else if format == .jsonl, expansionPaths == nil, !query.excludes, try !results.query().hasTotal {
-            try await stream(results, renderer)
+        } else if format == .jsonl, !query.excludes, try !results.query().hasTotal {
+            try await stream(results, ExpandingPrinter(store, expansion))
         } else {
             let records = try await results.synced(timeout: access.timeout)
             try print(records, of: try results.query().hasTotal ? results.snapshot().total : nil, renderer)
@@ -119,10 +120,11 @@ struct QueryCommand: Command {
     }
 
     /// Prints the results as they come, without having all of them.
-    private func stream(_ results: Results<Record>, _ renderer: RecordRenderer) async throws {
-        let output = StandardOutput.shared
-        for try await record in try results.rows() { output.append(try renderer.line(record)) }
-        output.flush()
+    private func stream(_ results: Results<Record>, _ printer: ExpandingPrinter) async throws {
+        var printer = printer
+        for try await record in try results.rows() { try await printer.print(record) }
+        try await printer.flush()
+        StandardOutput.shared.flush()
     }
 
     private func watch(_ results: Results<Record>, _ renderer: RecordRenderer) async throws {

@@ -50,7 +50,7 @@ struct StartWarnings {
         // Before the first start neither is there, and only the names can be compared.
         let places = [(folder, data), (FilePath.canonical(folder), FilePath.canonical(data))]
         guard places.contains(where: { ($0 + "/").hasPrefix($1.hasSuffix("/") ? $1 : $1 + "/") }) else { return }
-        log?.about(.storage)(
+        log?.about(.database)(
             .warning, "what is lost with the data folder does not restore it",
             [
                 ("what", what), ("folder", folder), ("data", data),

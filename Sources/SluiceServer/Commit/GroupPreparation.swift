@@ -34,6 +34,8 @@ struct GroupPreparation {
     /// Those of the classes that the group has come to, by position.
     private var templates: [Merger.Template?]
 
+    /// The latest time that a transaction bears, in microseconds.
+    private var latestTime: Int64
     /// What the uploads so far do to records of jobs; nil for one that is removed.
     var jobs: [JobRecord.Key: JobRecord?] = [:]
     let authority: ((SessionID) -> AccessBinding)?
@@ -58,6 +60,7 @@ struct GroupPreparation {
         schema = storage.schema
         check = OperationCheck(schema: schema, limits: limits)
         version = storage.version
+        latestTime = storage.latestTimestamp?.microseconds ?? 0
         objects = GroupObjects(storage)
         templates = Array(repeating: nil, count: schema.classes.count)
     }
@@ -191,6 +194,10 @@ struct GroupPreparation {
             throw writeGuard?.refusal(of: object, for: excess, by: upload.session) ?? excess
         }
         let jobs = try judgeJobs(of: upload, touched)
+        // What this process keeps of its jobs alone makes no version. An empty transaction of its own moves the time.
+        if changeset.operations.isEmpty, !changeset.jobs.isEmpty, upload.clientID == Upload.serverClientID {
+            return append(jobs)
+        }
         version += 1
         var changes: [JournalChange] = []
         changes.reserveCapacity(touched.count)
@@ -222,14 +229,18 @@ struct GroupPreparation {
     func transaction(of upload: Upload, kinds: Set<OperationKind>) -> JournalTransaction {
         // Limited, so that a clock far ahead cannot win every merge.
         let limit = now.microseconds + HybridClock.driftMax
+        var time = min(upload.changeset.timestamp.microseconds, limit)
+        // A job's transaction counts only at the state that it knows, so what was written before does not win over it,
+        // whatever the clocks of the authors say.
+        if !upload.changeset.jobs.isEmpty { time = max(time, min(latestTime, .max - 1) + 1) }
         return JournalTransaction(
             clientID: upload.clientID, sequence: upload.changeset.sequence, userID: upload.userID,
-            timestamp: HybridTimestamp(microseconds: min(upload.changeset.timestamp.microseconds, limit)),
-            kinds: kinds, changes: [])
+            timestamp: HybridTimestamp(microseconds: time), kinds: kinds, changes: [])
     }
 
     /// Appends the transaction that makes ``version``.
     mutating func append(_ transaction: JournalTransaction) {
+        latestTime = max(latestTime, transaction.timestamp.microseconds)
         groupHistory.append(transaction, version: version)
         steps.append(.transaction(transaction))
     }

@@ -26,17 +26,14 @@ extension DatabaseEngine {
     ///   - duty: what the server must have when the journal takes it; nil for nothing.
     ///   - body: makes the transaction for the state and at the time that it is given. It runs again where another engine
     ///     has appended to the journal meanwhile.
-    /// - Throws: what `body` throws; ``ServerError`` when the transaction was rejected or could not be stored. Nothing
-    ///   of it is stored then, except perhaps after ``ServerError/Code/outcomeUnknown``.
+    /// - Throws: what `body` throws; ``JobConflict`` when a change of a record of a job does not count; ``ServerError``
+    ///   when the transaction was rejected or could not be stored. Nothing of it is stored then, except perhaps after
+    ///   ``ServerError/Code/outcomeUnknown``.
     package func write<Result>(
         by handle: UInt64, as userID: String? = nil, holding duty: HeldDuty? = nil, now: Timestamp,
         _ body: (any TrialStorage, HybridTimestamp) throws -> OwnTransaction<Result>
     ) throws -> Result {
-        if let error = database.storage.damage ?? database.storage.obstacle ?? database.silence {
-            throw ServerError(writing: database.name, because: error)
-        }
-        commit(now: now)
-        passTime(now: now)
+        try prepareToWrite(now: now)
         let session = userID == nil ? SessionID.server : .actingServer
         defer { if userID != nil { permissions.close(session) } }
         observers.writingHandle = handle
@@ -46,33 +43,64 @@ extension DatabaseEngine {
             let timestamp = timestamp(now: now)
             let made = try database.storage.reading(at: now) { try trying { try body($0, timestamp) } }
             result = made.result
-            for job in made.jobs { try job.check() }
-            guard !made.operations.isEmpty else { return (nil, made.jobs) }
+            guard !made.operations.isEmpty || !made.jobs.isEmpty else { return (nil, []) }
             if let userID { try openActing(session, userID) }
+            var changeset = Changeset(
+                sequence: 0, baseVersion: database.storage.version, timestamp: timestamp, operations: made.operations)
+            changeset.jobs = made.jobs
             let upload = Upload(
                 session: session, clientID: Upload.serverClientID, userID: userID ?? User.serverID,
-                changeset: Changeset(
-                    sequence: 0, baseVersion: database.storage.version, timestamp: timestamp,
-                    operations: made.operations))
-            return (upload, made.jobs)
+                changeset: changeset)
+            return (upload, [])
         }
         settle(outcome)
         switch outcome {
         case nil: break
         case .committed(let group)?:
             guard let rejected = group.rejections.first(where: { $0.session == session }) else { break }
+            if let conflict = JobConflict(rejected.rejection) { throw conflict }
             let reasons = rejected.rejection.reasons.map(\.message).joined(separator: "; ")
             throw ServerError(.rejected, "the transaction was rejected: \(reasons)")
         case .obstructed(let error, _)?: throw ServerError(writing: database.name, because: error)
-        case .failed(let lost as DutyLost, _)?:
-            throw ServerError(
-                .dutyLost,
-                "nothing was written to the database '\(database.name)': another server may have the duty for which this "
-                    + "one wrote", cause: lost)
+        case .failed(let lost as DutyLost, _)?: throw ServerError(lostIn: database.name, lost)
         case .failed(let error, _)?: throw ServerError(writing: database.name, because: error)
         }
         guard let result else { throw ServerError(.database, "the transaction did not run") }
         return result
+    }
+
+    /// Commits what waits, so that the state is the present one.
+    ///
+    /// - Throws: ``ServerError`` when nothing can be written.
+    private func prepareToWrite(now: Timestamp) throws {
+        if let error = database.storage.damage ?? database.storage.obstacle ?? database.silence {
+            throw ServerError(writing: database.name, because: error)
+        }
+        commit(now: now)
+        passTime(now: now)
+    }
+
+    /// Changes records of jobs as far as the changes count, in one transaction.
+    ///
+    /// - Parameters:
+    ///   - userID: the user who must see the objects that the changes name; nil for the server itself.
+    ///   - duty: as for ``write(by:as:holding:now:_:)``.
+    /// - Returns: for each change whether it was made.
+    /// - Throws: ``ServerError`` when they could not be stored; ``JobConflict`` for one that is malformed.
+    package func applyJobs(
+        _ writes: [JobWrite], as userID: String?, holding duty: HeldDuty? = nil, now: Timestamp
+    ) throws -> [Bool] {
+        try prepareToWrite(now: now)
+        defer { if userID != nil { permissions.close(.actingServer) } }
+        if let userID { try openActing(.actingServer, userID) }
+        let access = permissions.binding(of: userID == nil ? .server : .actingServer)
+        let (made, outcome) = try commitJobs(writes, .server, as: access, holding: duty, now: now)
+        switch outcome {
+        case .failed(let lost as DutyLost, _)?: throw ServerError(lostIn: database.name, lost)
+        case .failed(let error, _)?: throw ServerError(writing: database.name, because: error)
+        case .obstructed(let error, _)?: throw ServerError(writing: database.name, because: error)
+        case nil, .committed?: return made
+        }
     }
 
     /// Later than everything that a transaction could see, so that nobody's earlier write wins over it.
@@ -241,6 +269,13 @@ package final class InitialResults: @unchecked Sendable {
 }
 
 extension ServerError {
+    fileprivate init(lostIn name: String, _ lost: DutyLost) {
+        self.init(
+            .dutyLost,
+            "nothing was written to the database '\(name)': another server may have the duty for which this one wrote",
+            cause: lost)
+    }
+
     fileprivate init(writing name: String, because error: any Error) {
         guard (error as? StorageError)?.code != .outcomeUnknown else {
             self.init(

@@ -174,18 +174,42 @@ extension DatabaseEngine {
 
     // MARK: Writing
 
-    /// Changes records as far as the changes count, in one transaction.
+    /// Changes records as far as the changes count, in one transaction, and answers which were made.
     private func apply(
         _ writes: [JobWrite], for call: ClientMessage.JobCall, _ subscriber: Subscriber, now: Timestamp
     ) throws {
+        let (made, outcome) = try commitJobs(writes, .client, as: subscriber.access, now: now)
+        switch outcome {
+        case nil, .committed?: break
+        case .obstructed(let error, _)?: throw JobRefusal(.internalError, "\(error.message); try again later")
+        case .failed(let error, _)?:
+            throw JobRefusal(
+                .internalError, Consequence.sentence("the server could not store it", of: database.name, because: error)
+            )
+        }
+        send(to: call, subscriber.session) { writer in writer.array(made) { $0.bool($1) } }
+    }
+
+    /// Changes records as far as the changes count, in one transaction.
+    ///
+    /// - Parameters:
+    ///   - author: who wants them.
+    ///   - access: what the author may read.
+    ///   - duty: what the server must have when the journal takes them; nil for nothing.
+    /// - Returns: for each change whether it counts, and what became of the transaction.
+    /// - Throws: ``JobConflict`` for a change that is malformed.
+    func commitJobs(
+        _ writes: [JobWrite], _ author: JobJudge.Author, as access: AccessBinding, holding duty: HeldDuty? = nil,
+        now: Timestamp
+    ) throws -> (made: [Bool], Committer.Outcome?) {
         var made: [Bool] = []
-        let outcome = try committer.commit(now: now, holding: nil, following: publishFollowed) {
+        let outcome = try committer.commit(now: now, holding: duty, following: publishFollowed) {
             let storage = database.storage
             var known: [JobRecord.Key: JobRecord?] = [:]
             var changes: [JobChange] = []
             made = []
             for write in writes {
-                let judge = JobJudge(storage.schema, in: storage, as: subscriber.access, now: now) { key in
+                let judge = JobJudge(storage.schema, in: storage, of: author, as: access, now: now) { key in
                     if let known = known[key] { return known }
                     return try storage.job(key)
                 }
@@ -198,15 +222,7 @@ extension DatabaseEngine {
             return (nil, changes)
         }
         settle(outcome)
-        switch outcome {
-        case nil, .committed?: break
-        case .obstructed(let error, _)?: throw JobRefusal(.internalError, "\(error.message); try again later")
-        case .failed(let error, _)?:
-            throw JobRefusal(
-                .internalError, Consequence.sentence("the server could not store it", of: database.name, because: error)
-            )
-        }
-        send(to: call, subscriber.session) { writer in writer.array(made) { $0.bool($1) } }
+        return (made, outcome)
     }
 }
 

@@ -39,18 +39,7 @@ extension DatabaseAccess {
         of query: @escaping @Sendable (Schema) throws -> Query
     ) async throws -> ConsumerChunk {
         try await reading { engine, now in
-            let storage = engine.database.storage
-            let query = try engine.query(query(storage.schema), readBy: userID)
-            let context = query.context
-            engine.bringTime(to: now, for: query, isAwaited: true)
-            switch try ConsumerReading(query, after: checkpoint, in: storage, sizes) {
-            case .chunk(let chunk): return .done(try chunk.shown(to: context, in: storage))
-            case .reading(let page):
-                guard let snapshot = try storage.snapshot() else {
-                    return .done(try page.read(in: storage).shown(to: context, in: storage))
-                }
-                return .beside(HandedOver(snapshot)) { try page.read(in: $0).shown(to: context, in: $0) }
-            }
+            try engine.chunk(after: checkpoint, sizes, readBy: userID, of: query, now: now)
         }
     }
 
@@ -61,11 +50,7 @@ extension DatabaseAccess {
     package func query(
         readBy userID: String?, _ query: @escaping @Sendable (Schema) throws -> Query
     ) async throws -> Query {
-        try await worker.perform { engine, now in
-            let query = try engine.query(query(engine.database.storage.schema), readBy: userID)
-            engine.bringTime(to: now, for: query, isAwaited: true)
-            return query
-        }
+        try await worker.perform { engine, now in try engine.jobQuery(readBy: userID, query, now: now) }
     }
 
     /// Has a closure called after groups that have become durable, and when the server stops.

@@ -79,6 +79,15 @@ package final class DatabaseAccess: Sendable {
         }
     }
 
+    /// Changes records of jobs as far as the changes count, see ``DatabaseEngine/applyJobs(_:as:holding:now:)``.
+    package func applyJobs(
+        _ writes: [JobWrite], as userID: String?, holding duty: HeldDuty?
+    ) async throws -> [Bool] {
+        try await worker.perform { engine, now in
+            try engine.applyJobs(writes, as: userID, holding: duty, now: now)
+        }
+    }
+
     /// Adds classes, properties and indexes to the schema.
     package func declare(_ schema: Schema) async throws {
         try await worker.perform { engine, _ in try engine.declare(schema) }
@@ -116,15 +125,15 @@ package final class DatabaseAccess: Sendable {
 }
 
 /// A read that is done, or that goes on beside the queue.
-enum PendingRead<Result: Sendable>: Sendable {
+package enum PendingRead<Result: Sendable>: Sendable {
     case done(Result)
     case beside(HandedOver, @Sendable (any ServerSnapshot) throws -> Result)
 }
 
 /// A snapshot on its way from the queue to where it is read.
-struct HandedOver: @unchecked Sendable {
+package struct HandedOver: @unchecked Sendable {
     // Sound because one thread at a time has it.
-    let snapshot: any ServerSnapshot
+    package let snapshot: any ServerSnapshot
 
     init(_ snapshot: any ServerSnapshot) { self.snapshot = snapshot }
 }

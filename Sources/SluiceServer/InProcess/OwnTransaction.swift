@@ -4,10 +4,10 @@ package import SluiceModel
 package struct OwnTransaction<Result> {
     package let result: Result
     package let operations: [ObjectOperation]
-    /// What becomes of the records of jobs, in the same transaction.
-    package let jobs: [JobChange]
+    /// Changes of records of jobs, which must all count, or nothing of the transaction does.
+    package let jobs: [JobWrite]
 
-    package init(_ result: Result, _ operations: [ObjectOperation], _ jobs: [JobChange] = []) {
+    package init(_ result: Result, _ operations: [ObjectOperation], _ jobs: [JobWrite] = []) {
         self.result = result
         self.operations = operations
         self.jobs = jobs

@@ -1,5 +1,5 @@
-package import SluiceModel
-package import SluiceQuery
+internal import SluiceModel
+internal import SluiceQuery
 package import SluiceWire
 
 /// Why changes of records of jobs do not count.
@@ -10,8 +10,26 @@ package struct JobConflict: Error {
     var reason: ServerMessage.Rejection.Reason { .init(code: code, message: message) }
 }
 
+extension JobConflict {
+    /// The conflict for which a transaction was rejected; nil if it was rejected for another reason.
+    init?(_ rejection: ServerMessage.Rejection) {
+        guard let reason = rejection.reasons.first, reason.code == .jobConflict || reason.code == .jobUnfinished
+        else { return nil }
+        self.init(code: reason.code, message: reason.message)
+    }
+}
+
 /// Judges whether changes of records of jobs count at a state of the database.
-package struct JobJudge {
+struct JobJudge {
+    /// Who wants a change.
+    enum Author {
+        /// A client, which has the spaces of consumers and queues.
+        case client
+        /// The server's own process, which has all spaces.
+        case server
+    }
+
+    private let author: Author
     private let schema: Schema
     private let record: (JobRecord.Key) throws -> JobRecord?
     private let source: any ObjectSource
@@ -19,14 +37,15 @@ package struct JobJudge {
     private let now: Timestamp
 
     /// - Parameters:
-    ///   - record: finds a record.
     ///   - source: the objects, as the transaction leaves them.
     ///   - access: what the author may read: an object that is hidden is not there.
     ///   - now: the server's clock.
-    package init(
-        _ schema: Schema, in source: any ObjectSource, as access: AccessBinding = .everything, now: Timestamp,
+    ///   - record: finds a record.
+    init(
+        _ schema: Schema, in source: any ObjectSource, of author: Author, as access: AccessBinding, now: Timestamp,
         record: @escaping (JobRecord.Key) throws -> JobRecord?
     ) {
+        self.author = author
         self.schema = schema
         self.source = source
         self.access = access
@@ -37,7 +56,7 @@ package struct JobJudge {
     /// What changes do to the records.
     ///
     /// - Throws: ``JobConflict`` if one of them does not count, or is malformed.
-    package func changes(of writes: [JobWrite]) throws -> [JobChange] {
+    func changes(of writes: [JobWrite]) throws -> [JobChange] {
         try writes.map { write in
             if let conflict = try conflict(with: write) { throw conflict }
             return change(of: write)
@@ -48,7 +67,7 @@ package struct JobJudge {
     ///
     /// - Returns: nil if it does not count.
     /// - Throws: ``JobConflict`` if it is malformed.
-    package func changeIfCounting(_ write: JobWrite) throws -> JobChange? {
+    func changeIfCounting(_ write: JobWrite) throws -> JobChange? {
         guard let conflict = try conflict(with: write) else { return change(of: write) }
         guard conflict.code == .jobConflict || conflict.code == .jobUnfinished else { throw conflict }
         return nil
@@ -60,7 +79,7 @@ package struct JobJudge {
 
     /// Why a change does not count; nil if it does.
     private func conflict(with write: JobWrite) throws -> JobConflict? {
-        if let problem = JobSpace.problem(with: write) {
+        if let problem = author == .client ? JobSpace.problem(with: write) : JobSpace.sizeProblem(with: write) {
             return JobConflict(code: .invalidOperation, message: problem)
         }
         switch write.expectation {
@@ -71,11 +90,10 @@ package struct JobJudge {
         switch write.condition {
         case nil: return nil
         case .unchanged(let identity, let version)?:
-            guard let (object, row) = try row(identity), row.version == version else {
+            guard let (_, row) = try row(identity), row.version == version else {
                 return JobConflict(
                     code: .jobConflict, message: "an object of \(identity.className) has changed since it was read")
             }
-            _ = object
             return nil
         case .unmatched(let identity, let text)?:
             let query: Query

@@ -8,7 +8,7 @@ extension JobRecords {
     ///
     /// - Parameters:
     ///   - rows: the rows, in the order of the query.
-    ///   - withPartitions: whether to tell of which partitions somebody works at a row. O(claims).
+    ///   - withPartitions: whether to tell of which partitions somebody works at a row. O(partitions that are held).
     package func queueRows(
         _ rows: [Row], of query: Query, _ schema: Schema, _ name: String, at now: Timestamp, withPartitions: Bool
     ) throws -> QueueRows {
@@ -20,9 +20,11 @@ extension JobRecords {
                 row, claim: try job(.init(space: space, name: name)), dead: try job(.init(space: deadSpace, name: name))
             )
         }
+        let partitions = withPartitions ? QueueClaim.partitionSpace(name) : nil
+        let dues = [try nextDue(ofSpace: space), try partitions.flatMap { try nextDue(ofSpace: $0) }]
         return QueueRows(
-            found, schema: schema, classIndex: query.classIndex, at: now, nextDue: try nextDue(ofSpace: space),
-            busyPartitions: withPartitions ? try busyPartitions(of: space, at: now) : [])
+            found, schema: schema, classIndex: query.classIndex, at: now, nextDue: dues.compactMap(\.self).min(),
+            busyPartitions: try partitions.map { try busyPartitions(of: $0, at: now) } ?? [])
     }
 
     /// The partitions of which somebody works at a row.
@@ -33,9 +35,7 @@ extension JobRecords {
             let found = try jobs(ofSpace: space, after: last, countMax: 1_000)
             for record in found {
                 let claim = try QueueClaim(wireBytes: record.value)
-                if claim.holder != 0, let due = record.due, due > now, let partition = claim.partition {
-                    busy.insert(partition)
-                }
+                if let due = record.due, due > now, let partition = claim.partition { busy.insert(partition) }
             }
             guard found.count == 1_000, let record = found.last else { return busy.sorted() }
             last = record.key.name

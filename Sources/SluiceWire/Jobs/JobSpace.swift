@@ -6,6 +6,7 @@ package enum JobSpace: Sendable, CaseIterable {
     case consumerDeadLetters
     case queue
     case queueDeadLetters
+    case queuePartitions
 
     /// What the names of the spaces begin with.
     package var prefix: String {
@@ -14,6 +15,7 @@ package enum JobSpace: Sendable, CaseIterable {
         case .consumerDeadLetters: ConsumerState.deadPrefix
         case .queue: QueueClaim.prefix
         case .queueDeadLetters: QueueClaim.deadPrefix
+        case .queuePartitions: QueueClaim.partitionPrefix
         }
     }
 
@@ -31,6 +33,13 @@ package enum JobSpace: Sendable, CaseIterable {
         !name.isEmpty && name.utf8.count <= nameByteCountMax && !name.contains { $0 == "/" || $0.isNewline }
     }
 
+    /// Why nobody may make a change, since its record would be too large for a journal to take; nil if it is not.
+    package static func sizeProblem(with write: JobWrite) -> String? {
+        guard let record = write.record(at: Timestamp(microseconds: 0)), record.byteCount > JobRecord.byteCountMax
+        else { return nil }
+        return "a record of a job has \(record.byteCount) bytes; at most \(JobRecord.byteCountMax)"
+    }
+
     /// Why a client may not make a change; nil if it may.
     package static func problem(with write: JobWrite) -> String? {
         let space = write.key.space
@@ -42,13 +51,11 @@ package enum JobSpace: Sendable, CaseIterable {
                 "'\(space.prefix(40))' does not name a job: a name has 1 to \(nameByteCountMax) bytes, and no slashes"
         }
         guard let record = write.record(at: Timestamp(microseconds: 0)) else { return nil }
-        guard record.byteCount <= JobRecord.byteCountMax else {
-            return "a record of a job has \(record.byteCount) bytes; at most \(JobRecord.byteCountMax)"
-        }
+        if let problem = sizeProblem(with: write) { return problem }
         do throws(WireError) {
             switch kind {
             case .consumer: _ = try ConsumerState(wireBytes: record.value)
-            case .queue: _ = try QueueClaim(wireBytes: record.value)
+            case .queue, .queuePartitions: _ = try QueueClaim(wireBytes: record.value)
             case .consumerDeadLetters, .queueDeadLetters:
                 _ = try DeadLetterRecord.identity(of: record.key.name)
                 _ = try DeadLetterRecord(wireBytes: record.value)

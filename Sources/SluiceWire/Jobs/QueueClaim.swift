@@ -1,4 +1,4 @@
-internal import SluiceModel
+package import SluiceModel
 
 /// What a database keeps of a row of a queue that somebody works at, or that is to be tried again. Its record is due when
 /// the lease ends, or when the row may be tried again.
@@ -23,6 +23,16 @@ package struct QueueClaim: Sendable, Hashable {
 
     package static func space(_ queue: String) -> String { prefix + queue }
     package static func deadSpace(_ queue: String) -> String { deadPrefix + queue }
+
+    package static let partitionPrefix = "queue-partition/"
+
+    package static func partitionSpace(_ queue: String) -> String { partitionPrefix + queue }
+
+    /// What names the record by which a claim holds its partition, too.
+    package static func partitionKey(_ queue: String, _ partition: String) -> JobRecord.Key {
+        // A name is no longer than a key may be.
+        JobRecord.Key(space: partitionSpace(queue), name: Array(partition.utf8.prefix(1_024)))
+    }
 }
 
 extension QueueClaim: WireCodable {

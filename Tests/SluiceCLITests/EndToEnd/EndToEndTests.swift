@@ -44,6 +44,8 @@ struct EndToEndTests {
                     == #"{"flight":1,"tailnum":{"tailnum":"N1","year":1999,"seats":55},"delay":2.5,"time_hour":"2013-01-01T10:00:00Z"}"#
             )
             #expect(expanded.lines.last?.contains(#""tailnum":"N9""#) == true)
+            let whole = try await Tool.run("export", server.url(), "Flight", "--expand=tailnum")
+            #expect(whole.lines.count == 3 && Array(whole.lines.prefix(2)) == expanded.lines)
             let exported = try await Tool.run("export", server.url(), "Flight", "--format=csv")
             let again = try TemporaryFile(exported.lines.joined(separator: "\n") + "\n")
             let planes = try TemporaryFile(Self.planes)

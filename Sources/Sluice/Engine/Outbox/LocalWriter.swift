@@ -116,8 +116,10 @@ package final class LocalWriter {
             return
         }
         let fields = present.filter {
+            // What a job derives may have been changed elsewhere since it came to be here.
             $0 != schema[classIndex].primaryKeyIndex
-                && (current.absent.contains($0) || !row.values[$0].isIdentical(to: current.values[$0]))
+                && (!jobs.isEmpty || current.absent.contains($0)
+                    || !row.values[$0].isIdentical(to: current.values[$0]))
         }
         // Only values that differ here are recorded; an object that differs nowhere adds nothing to the outbox.
         try update(object, fields.map { FieldOperation($0, .set(row.values[$0])) })

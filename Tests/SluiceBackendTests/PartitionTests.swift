@@ -1,0 +1,137 @@
+import Sluice
+import SluiceBackend
+import SluiceModel
+import SluiceQuery
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// Rows of one partition are worked at one after the other, by however many processes.
+struct PartitionTests {
+    /// A host that waits once after it has read rows of a queue.
+    private struct PausingHost: JobHost {
+        let base: any JobHost
+        /// Called with the rows read, before they are claimed.
+        let pause: @Sendable () async -> Void
+
+        var time: Timestamp { base.time }
+        func sleep(until time: Timestamp) async { await base.sleep(until: time) }
+        func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
+            base.note(level, message, details)
+        }
+        func ring(_ bell: @escaping @Sendable () -> Void) -> @Sendable () -> Void { base.ring(bell) }
+        func text(of query: @escaping JobQuery) async throws -> String { try await base.text(of: query) }
+        func chunk(
+            after checkpoint: Checkpoint?, _ sizes: ChunkSizes, of query: @escaping JobQuery
+        ) async throws -> ConsumerChunk { try await base.chunk(after: checkpoint, sizes, of: query) }
+        func count(of query: @escaping JobQuery) async throws -> Int { try await base.count(of: query) }
+        func rows(
+            _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
+        ) async throws -> QueueRows {
+            let rows = try await base.rows(count, ofQueue: name, query, withPartitions: withPartitions)
+            await pause()
+            return rows
+        }
+        func list(_ query: @escaping JobQuery) async throws -> [ObjectKey]? { try await base.list(query) }
+        func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {
+            try await base.rows(keys, of: query)
+        }
+        func record(_ key: JobRecord.Key) async throws -> JobRecord? { try await base.record(key) }
+        func records(ofSpace space: String) async throws -> [JobRecord] { try await base.records(ofSpace: space) }
+        func spaces(withPrefix prefix: String) async throws -> [(name: String, count: Int)] {
+            try await base.spaces(withPrefix: prefix)
+        }
+        func version() async throws -> UInt64 { try await base.version() }
+        func apply(_ writes: [JobWrite]) async throws -> [Bool] { try await base.apply(writes) }
+        func write<Result: Sendable>(
+            _ writes: [JobWrite], _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
+        ) async throws -> Result { try await base.write(writes, body) }
+        func binding(of element: any ResultElement.Type, classIndex: Int, schema: Schema) throws -> ElementBinding {
+            try base.binding(of: element, classIndex: classIndex, schema: schema)
+        }
+        func meaning(of error: any Error) -> JobErrorMeaning { base.meaning(of: error) }
+    }
+
+    private var options: WorkQueue<Flight>.Options {
+        var options = WorkQueue<Flight>.Options()
+        options.partition = { $0.gate ?? "" }
+        return options
+    }
+
+    private static let query: JobQuery = { try Query.parse("Flight WHERE delay > 0 SORT(id ASC)", schema: $0) }
+
+    private static func end(_ flight: Flight) -> WorkQueue<Flight>.Completion {
+        { transaction in try transaction.update(Flight(id: flight.id)) { $0.delay = 0 } }
+    }
+
+    @Test func twoProcessesThatLookAtOnceDoNotHaveTwoRowsOfOnePartition() async throws {
+        let server = try TestServer()
+        let nyc = try await server.database(models: models)
+        try await nyc.write { try $0.upsert(Flight(id: "F1", delay: 1, gate: "A")) }
+        let hasLooked = AsyncStream<Void>.makeStream()
+        let goOn = AsyncStream<Void>.makeStream()
+        let isFirst = Guarded(true)
+        // It has looked when nobody held the partition, and claims its row when another one is being worked at.
+        let late = PausingHost(base: nyc.host) {
+            guard
+                isFirst.withLock({ isFirst in
+                    defer { isFirst = false }
+                    return isFirst
+                })
+            else { return }
+            hasLooked.continuation.yield()
+            for await _ in goOn.stream { break }
+        }
+        let busy = Guarded(0)
+        let order = Guarded<[String]>([])
+        let second = Task {
+            try await WorkQueue<Flight>(late, "gates", options, of: Self.query).runOnce { flight, _ in
+                #expect(busy.withLock { $0 } == 0)
+                order.withLock { $0.append(flight.id) }
+                return Self.end(flight)
+            }
+        }
+        for await _ in hasLooked.stream { break }
+        try await nyc.write { try $0.upsert(Flight(id: "F0", delay: 1, gate: "A")) }
+        let done = try await WorkQueue<Flight>(nyc.host, "gates", options, of: Self.query).runOnce { flight, _ in
+            busy.withLock { $0 += 1 }
+            order.withLock { $0.append(flight.id) }
+            if flight.id == "F0" {
+                goOn.continuation.yield()
+                // The other one ends without a row.
+                let count = try await second.value
+                #expect(count == 0)
+            }
+            busy.withLock { $0 -= 1 }
+            return Self.end(flight)
+        }
+        #expect(done == 2 && order.withLock { $0 } == ["F0", "F1"])
+        #expect(try await nyc.host.spaces(withPrefix: "queue").isEmpty)
+    }
+
+    @Test func aPartitionWhoseHolderHasDiedIsFreeWhenItsLeaseHasEnded() async throws {
+        let server = try TestServer()
+        let nyc = try await server.database(models: models)
+        try await nyc.write { try $0.upsert(Flight(id: "F0", delay: 1, gate: "A")) }
+        let begun = AsyncStream<Void>.makeStream()
+        let held = Task {
+            try await nyc.queue("gates", of: nyc.objects(Flight.self).where { $0.delay > 0 }, options: options).runOnce
+            {
+                flight, _ in
+                begun.continuation.yield()
+                for await _ in AsyncStream<Void>.makeStream().stream {}
+                return Self.end(flight)
+            }
+        }
+        for await _ in begun.stream { break }
+        // The process dies with its server.
+        try await server.restart()
+        held.cancel()
+        let again = try await server.database(models: models)
+        let queue = again.queue("gates", of: again.objects(Flight.self).where { $0.delay > 0 }, options: options)
+        #expect(try await queue.runOnce { flight, _ in Self.end(flight) } == 0)
+        try await server.advance(by: .seconds(31))
+        #expect(try await queue.runOnce { flight, _ in Self.end(flight) } == 1)
+        #expect(try await again.host.spaces(withPrefix: "queue").isEmpty)
+    }
+}
