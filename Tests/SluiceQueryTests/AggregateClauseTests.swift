@@ -68,7 +68,7 @@ import Testing
     @Test(arguments: [
         ("Flight AGGREGATE", 16, QueryError.Code.syntax, "'(' after AGGREGATE"),
         ("Flight AGGREGATE(delay)", 17, .syntax, "AGGREGATE takes @count"),
-        ("Flight AGGREGATE(@cuont)", 17, .syntax, "did you mean '@count'"),
+        ("Flight AGGREGATE(@coun)", 17, .syntax, "did you mean '@count'"),
         ("Flight AGGREGATE(@count.delay)", 24, .syntax, "takes no property"),
         ("Flight AGGREGATE(@avg)", 17, .syntax, "needs a property"),
         ("Flight AGGREGATE(@avg.carrier)", 22, .typeMismatch, "'carrier' is string"),

@@ -161,6 +161,8 @@ extension Query {
     /// The same query over all its matches.
     fileprivate func withoutLimit(schema: Schema) throws -> Query {
         guard isPartial else { return self }
+        // Its SORT is of groups.
+        guard aggregates == nil else { return condition }
         var syntax = try QuerySyntax.parse(canonicalText)
         syntax.clauses.removeAll { clause in
             switch clause {

@@ -79,7 +79,7 @@ import Testing
                 if case .link(.int(let id)) = team, try !world.mayRead(world[user], World.team(id)) { team = .null }
                 let teamID: Value = if case .link(let key) = team { key.value } else { .null }
                 let values = query.positionPaths.map { path -> Value in
-                    switch path.text {
+                    switch path.text.trimmingPrefix("\\") {
                     case "id": .int(key)
                     case "text": row.values[World.Field.text]
                     case "team": team

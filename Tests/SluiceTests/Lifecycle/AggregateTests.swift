@@ -33,7 +33,7 @@ import Testing
             let store = try await Store.open(StoreConfiguration(models: lifecycleModels))
             #expect(
                 try Self.stats(store).canonicalText
-                    == "Vehicle WHERE price < 100.0 AGGREGATE(@count, @avg.price, @max.price)")
+                    == "Vehicle WHERE price < 100 AGGREGATE(@count, @avg.price, @max.price)")
             let top = Self.groups(store).sorted(by: { $0.0 }, ascending: false).limit(5)
             #expect(
                 try top.canonicalText
