@@ -150,8 +150,7 @@ struct WriteRequestTests {
         (#"{"op":"delete","class":"Car","key":"a","@id":"b"}"#, "both given"),
     ])
     func wrongLinesSayWhatIsWrong(line: String, message: String) {
-        let error = #expect(throws: CommandError.self) { try parser.parse(line) }
+        let error = #expect(throws: WriteRequestError.self) { try parser.parse(line) }
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
-        #expect(error?.kind == .failure)
     }
 }
