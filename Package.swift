@@ -198,11 +198,15 @@ let package = Package(
         .target(
             name: "SluiceSimulation",
             dependencies: [
-                "Sluice", "SluiceServer", "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel", "SluiceQuery",
-                "SluiceViews", "SluiceWire", "SluiceStorage", "SluiceTesting", "TestSupport",
+                "Sluice", "SluiceServer", "SluiceBackend", "SluiceAccess", "SluiceJSON", "SluiceRules", "SluiceModel",
+                "SluiceQuery", "SluiceViews", "SluiceWire", "SluiceStorage", "SluiceTesting", "TestSupport",
             ], path: "Tests/Simulation", swiftSettings: settings),
         .executableTarget(
             name: "Soak", dependencies: ["SluiceSimulation"], path: "Tests/Soak", swiftSettings: settings),
+        // Kills a server and its jobs, and compares what they have derived.
+        .executableTarget(
+            name: "JobKills", dependencies: ["SluiceBackend", "TestSupport"], path: "Tests/JobKills",
+            swiftSettings: playgroundSettings),
         tests("SluiceModel", ["TestSupport"]),
         tests("SluiceQuery", ["SluiceModel", "SluiceStorage", "CSQLite", "CAllocationCounter", "TestSupport"]),
         tests("SluiceJSON"),

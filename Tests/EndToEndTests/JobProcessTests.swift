@@ -92,4 +92,17 @@ import Testing
             #expect(sent.count == 199 && attempts >= 199 && attempts <= 199 + 4 * 4)
         }
     }
+
+    /// `SLUICE_JOB_KILLS` and `SLUICE_JOB_ROWS` say how often and over how many rows; at full size the program is run by
+    /// itself, see Tests/JobKills.
+    @Test func whatJobsDeriveIsRightWhereverTheyAndTheirServerAreKilled() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let (kills, rows) = (environment["SLUICE_JOB_KILLS"] ?? "12", environment["SLUICE_JOB_ROWS"] ?? "3000")
+        let process = try ChildProcess(Self.program("JobKills"), [kills, rows, "7"])
+        while process.isRunning { try await Task.sleep(for: .milliseconds(100)) }
+        let end = try await process.finish()
+        #expect(end.code == 0, "\(end.lines.suffix(5)) \(end.diagnostics)")
+        #expect(end.lines.contains { $0.contains("outer: ") && $0.contains("rows as they should be") })
+        #expect(end.lines.contains { $0.contains("inner: ") && $0.contains("rows as they should be") })
+    }
 }

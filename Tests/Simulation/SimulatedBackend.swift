@@ -61,8 +61,7 @@ struct SimulatedBackend {
         on objects: any ObjectReading, clientCount: Int, _ generator: inout SeededGenerator
     ) throws -> [ObjectOperation] {
         let schema = objects.schema
-        guard !schema.classes.isEmpty else { return [] }
-        let classIndex = generator.below(schema.classes.count)
+        guard let classIndex = SimulationWorld.writtenClass(schema, &generator) else { return [] }
         let declared = schema[classIndex]
         let key = SimulationWorld.key(ofClass: declared.name, clientCount: clientCount, &generator)
         let object = ObjectRef(classIndex, key)

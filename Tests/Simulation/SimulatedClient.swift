@@ -11,6 +11,8 @@ final class SimulatedClient {
         let sequence: UInt64
         /// Whether the server must reject the transaction.
         let isRejected: Bool
+        /// Whether it is of a job, whose checkpoint or claim may have moved: then the server rejects it.
+        let isOfJob: Bool
     }
 
     struct Hold {
@@ -100,6 +102,9 @@ final class SimulatedClient {
         engine.handle(.credentials(make(self)))
     }
 
+    /// The client's clock.
+    var time: Timestamp { clock() }
+
     /// Whether the client may not read everything.
     var isLimited: Bool { index >= options.clientCount - options.limitedClientCount }
 
@@ -136,6 +141,8 @@ final class SimulatedClient {
             log: problems.sink("client \(index)"))
         engine.onRejection = { [unowned self] rejection in
             // The server took a write without effect.
+            let code = rejection.reason.code
+            if code == .jobConflict || code == .jobUnfinished { return }
             if rejection.reason.message != SyncError.withoutEffect.message { rejectionCount += 1 }
         }
         engine.onResetBegin = { [unowned self] _ in resetCount += 1 }
@@ -219,7 +226,8 @@ final class SimulatedClient {
             ledger.append(
                 Write(
                     sequence: changeset.sequence,
-                    isRejected: changeset.operations.count > options.operationCountMax))
+                    isRejected: changeset.operations.count > options.operationCountMax,
+                    isOfJob: !changeset.jobs.isEmpty))
             return true
         }
         try outcome.get()

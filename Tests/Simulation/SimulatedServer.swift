@@ -274,6 +274,23 @@ final class SimulatedServer {
         return try carryOut(engine.settle(), since: before.version)
     }
 
+    /// Does something in the process of a node.
+    ///
+    /// - Returns: what `body` returns or throws, and what is to be sent.
+    func perform<Result>(
+        on node: SimulatedNode, now: Timestamp, _ body: (SimulatedNode, Timestamp) throws -> Result
+    ) throws -> (Swift.Result<Result, any Error>, [Output]) {
+        let before = history.latest
+        let result = Swift.Result { try body(node, now) }
+        let actions = node.engine.settle()
+        try record(node)
+        try follower.step(now: now)
+        try checkBackend()
+        let outputs = try carryOut(actions, since: before.version)
+        try replaceIfFailed(node)
+        return (result, outputs)
+    }
+
     private func checkBackend() throws {
         guard options.hasBackend else { return }
         try backend.note(storage, of: engine.connectedClients)

@@ -72,6 +72,9 @@ extension Simulation {
         case .replace: try replace(client, &generator)
         case .stopAmidPages: try stopAmidPages(client, &generator)
         case .stopAmidCommit: try stopAmidCommit(client, &generator)
+        case .startJob: try startJob(&generator)
+        case .stepJobs: try stepJobs(&generator)
+        case .killJob: try killJob(&generator)
         case .trimLog: try server.trimLog(keepingVersions: UInt64(generator.below(6)))
         }
     }
@@ -171,7 +174,7 @@ extension Simulation {
         _ client: SimulatedClient, isAbandoned: Bool, _ generator: inout SeededGenerator
     ) throws {
         let schema = client.engine.schema
-        guard !schema.classes.isEmpty else { return }
+        guard SimulationWorld.hasWrittenClass(schema) else { return }
         client.step = .local
         do {
             try client.write { writer in
@@ -180,7 +183,8 @@ extension Simulation {
                 if aside.chance(8) { try operateOnAll(writer, client, &aside) }
                 if aside.chance(2) { try importMany(writer, client, &aside) }
                 for _ in 0..<generator.pick([1, 1, 1, 2, 3, 5]) {
-                    try operate(writer, generator.below(schema.classes.count), client, &generator)
+                    guard let classIndex = SimulationWorld.writtenClass(schema, &generator) else { break }
+                    try operate(writer, classIndex, client, &generator)
                 }
                 if isAbandoned { throw Abandoned() }
             }
@@ -196,7 +200,7 @@ extension Simulation {
     private func importMany(
         _ writer: LocalWriter, _ client: SimulatedClient, _ generator: inout SeededGenerator
     ) throws {
-        let classIndex = generator.below(writer.schema.classes.count)
+        guard let classIndex = SimulationWorld.writtenClass(writer.schema, &generator) else { return }
         let declared = writer.schema[classIndex]
         let first = generator.below(6)
         let numbers = first..<first + 16 + generator.below(4)

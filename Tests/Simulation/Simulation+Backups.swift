@@ -17,6 +17,7 @@ extension Simulation {
         note("  the server's backup is put back")
         for id in network.connections.keys.sorted() { network.loseEverything(of: id) }
         problems.expectResets()
+        jobs.kill { if case .node = $0.place { true } else { false } }
         try server.putBack()
         for client in clients {
             client.serverWasPutBack { server.history.acceptedCount(of: $0, by: client.clientIDs) > 0 }

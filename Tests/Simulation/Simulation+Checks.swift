@@ -270,6 +270,7 @@ extension Simulation {
     private func has(_ write: SimulatedClient.Write, of client: SimulatedClient) -> Bool {
         let count = server.history.acceptedCount(of: write.sequence, by: client.clientIDs)
         if count == 0, client.isExcused(write, by: server.history) { return true }
+        if write.isOfJob { return count <= 1 }
         guard !client.clientIDs.isEmpty else { return false }
         return count == (mustBeRejected(write, of: client) ? 0 : 1)
     }

@@ -29,6 +29,9 @@ package final class Simulation {
     let issuer = SimulatedIssuer()
     /// How many times clients were checked.
     var checkCount = 0
+    let jobs: SimulatedJobs
+    /// The version of the server of which jobs were told last.
+    var rungVersion: UInt64 = 0
 
     /// The time from which all clocks of the simulation derive.
     private final class SimulatedClock {
@@ -51,6 +54,7 @@ package final class Simulation {
         conditions = (0..<options.clientCount).map { index in
             index < options.clientCount - options.limitedClientCount ? [] : SimulationWorld.conditions(&rules)
         }
+        jobs = SimulatedJobs(try Self.specs(plan, queries: queryTexts))
         if options.usesFiles {
             let folder = "/dev/shm/sluice-simulation-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -104,6 +108,9 @@ package final class Simulation {
     /// How many times clients began anew, since the server had another history.
     package var resetCount: Int { clients.reduce(0) { $0 + $1.resetCount } }
 
+    /// What jobs have met.
+    package var jobCounts: JobCounts { jobs.counts }
+
     /// What the simulation met that concerns permissions.
     package var access: AccessCounts { server.watch.counts }
 
@@ -124,6 +131,7 @@ package final class Simulation {
     ///
     /// - Throws: ``SimulationFailure`` when an invariant does not hold.
     package func run() throws(SimulationFailure) {
+        defer { jobs.kill { _ in true } }
         do {
             try setRules()
             for client in clients { try handle(.start, of: client) }
@@ -215,6 +223,7 @@ package final class Simulation {
             var generator = SeededGenerator(seed: UInt64(client.life))
             network.lose(.toClient, of: connection, &generator)
         }
+        jobs.kill { $0.place == .client(client.index) }
         try client.crash()
         try check(client)
         if client.wantsSync { try handle(.start, of: client) }
@@ -341,6 +350,7 @@ package final class Simulation {
         where direction == .toServer && server.node(of: connection) === node {
             network.lose(.toServer, of: connection, &generator)
         }
+        jobs.kill { $0.place == server.nodes.firstIndex { $0 === node }.map { .node($0) } }
         try server.crash(node)
     }
 
@@ -392,6 +402,14 @@ package final class Simulation {
             try handle(.start, of: client)
         }
         var generator = SeededGenerator(seed: plan.seed &+ 1)
+        try comeToStandstill(&generator)
+        try bringJobsToRest()
+        for client in clients { try checkAtRest(client) }
+        try server.follower.catchUp(now: now)
+    }
+
+    /// Continues until nothing is left to do, but for jobs.
+    func comeToStandstill(_ generator: inout SeededGenerator) throws {
         var count = 0
         while true {
             if try !deliver(&generator), try !advance(), try !passTime(), try !logInAgain() { break }
@@ -399,7 +417,5 @@ package final class Simulation {
             if count > 20_000 { throw SimulationFailure("the world does not come to rest") }
             try throwProblems()
         }
-        for client in clients { try checkAtRest(client) }
-        try server.follower.catchUp(now: now)
     }
 }

@@ -69,6 +69,8 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case replace
         /// A client stops a query while pages of it are on their way, or a commit that changes what it has.
         case stopAmidPages, stopAmidCommit
+        /// A consumer, a worker or a schedule begins, goes on for some steps, or is killed where it stands.
+        case startJob, stepJobs, killJob
     }
 
     package var kind: Kind
@@ -155,6 +157,8 @@ package struct SimulationOptions: Sendable {
     package var hasBackend = false
     /// Whether classes have dates, and queries `$now`.
     package var readsTime = false
+    /// Whether consumers, the workers of a queue and a schedule run.
+    package var hasJobs = false
     /// How many processes the server is, which share a journal.
     package var nodeCount = 1
     /// Whether the server's file is copied, and the copy put back.
@@ -358,6 +362,11 @@ package struct SimulationPlan: Sendable {
                 let action = SimulationAction(kind: .passTime, client: 0, seed: generator.next())
                 actions.insert(action, at: generator.below(actions.count + 1))
             }
+        }
+        if Self.hasJobs(seed), !isRuled {
+            options.hasJobs = true
+            self.options = options
+            Self.insertJobs(into: &actions, seed: seed)
         }
         if Self.interrupts(seed) {
             Self.insertInterruptions(into: &actions, seed: seed, options, writerCount: writerCount)

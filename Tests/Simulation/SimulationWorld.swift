@@ -11,8 +11,10 @@ struct SimulationWorld {
     /// The classes as a version of the program declares them. Later versions rename properties and give them wider
     /// types, all so that queries, which go by the first names, find the same objects.
     ///
-    /// - Parameter readsTime: whether some have dates.
-    private static func classes(version: Int, readsTime: Bool) throws -> [ClassSchema] {
+    /// - Parameters:
+    ///   - readsTime: whether some have dates.
+    ///   - hasJobs: whether there are those of jobs, too.
+    private static func classes(version: Int, readsTime: Bool, hasJobs: Bool) throws -> [ClassSchema] {
         let seen =
             switch version {
             case 0: Property("views", .scalar(.int))
@@ -58,14 +60,14 @@ struct SimulationWorld {
                     Property("text", .scalar(.string)), Property("rank", rank),
                     Property("parent", .link("Note")),
                 ] + due + mark),
-        ]
+        ] + (hasJobs ? try JobWorld.classes(readsTime: readsTime) : [])
     }
 
     /// The schema that one client declares: the same classes, in an order that depends on the client.
     static func schema(ofClient client: Int, version: Int, options: SimulationOptions) throws -> Schema {
         if options.lastClientLearnsSchema, client == options.clientCount - 1 { return Schema() }
         if client >= options.clientCount - options.limitedClientCount { return Schema() }
-        let all = try classes(version: version, readsTime: options.readsTime)
+        let all = try classes(version: version, readsTime: options.readsTime, hasJobs: options.hasJobs)
         return try Schema(
             all.indices.map { index in
                 let declared = all[(index + client) % all.count]
@@ -89,6 +91,7 @@ struct SimulationWorld {
         switch name {
         case "User": .int(Int64(generator.below(userCount)))
         case "Dealer": .string("D\(generator.below(dealerCount))")
+        case "Task": JobWorld.taskKey(&generator)
         default: keylessKey(ofClass: name, client: generator.below(clientCount), 1 + generator.below(keylessCount))
         }
     }
@@ -103,8 +106,17 @@ struct SimulationWorld {
         switch name {
         case "User": .int(Int64(100 + number))
         case "Dealer": .string("E\(100 + number)")
+        case "Task": .string("U\(100 + number)")
         default: .id(ObjectID(high: UInt64(name == "Car" ? 3000 : 4000), low: UInt64(number)))
         }
+    }
+
+    static func hasWrittenClass(_ schema: Schema) -> Bool { schema.classes.contains { JobWorld.isWritten($0.name) } }
+
+    /// Picks a class of which clients write objects; nil if there is none.
+    static func writtenClass(_ schema: Schema, _ generator: inout SeededGenerator) -> Int? {
+        let written = schema.classes.indices.filter { JobWorld.isWritten(schema[$0].name) }
+        return written.isEmpty ? nil : written[generator.below(written.count)]
     }
 
     /// Picks a value for a property.
@@ -114,6 +126,8 @@ struct SimulationWorld {
                 element(property.type, isSingle: false, clientCount, &generator)
             }
         }
+        // Most tasks are to be done.
+        if property.name == "done" { return .int(generator.chance(80) ? 0 : 1) }
         switch property.type.container {
         case .single: return element(property.type, isSingle: true, clientCount, &generator)
         case .list: return .list(elements(&generator))

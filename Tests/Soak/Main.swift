@@ -3,19 +3,20 @@ import SluiceSimulation
 import Synchronization
 
 /// Runs the simulator over many seeds, on as many threads as there are processors, and reports each failure with how to
-/// see it again: `Soak FIRST COUNT [ACTIONS]`.
+/// see it again: `Soak FIRST COUNT [ACTIONS [STEP]]`, every STEP-th seed.
 ///
 /// `make soak` builds it for release and keeps the assertions, so that a seed takes a tenth of the time of a test. It
 /// ends with 1 if a seed failed.
 @main struct Main {
     static func main() {
         let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
-        guard (2...3).contains(numbers.count), numbers.count == CommandLine.arguments.count - 1 else {
-            print("usage: Soak FIRST-SEED COUNT [ACTIONS, 250 if not named]")
+        guard (2...4).contains(numbers.count), numbers.count == CommandLine.arguments.count - 1 else {
+            print("usage: Soak FIRST-SEED COUNT [ACTIONS, 250 if not named [STEP, 1 if not named]]")
             exit(2)
         }
-        let seeds = numbers[0]..<numbers[0] + numbers[1]
-        let actionCount = numbers.count == 3 ? Int(numbers[2]) : 250
+        let step = numbers.count == 4 ? max(1, numbers[3]) : 1
+        let seeds = Array(stride(from: numbers[0], to: numbers[0] + numbers[1] * step, by: Int(step)))
+        let actionCount = numbers.count >= 3 ? Int(numbers[2]) : 250
         let progress = Progress(seeds)
         let threads = (0..<ProcessInfo.processInfo.activeProcessorCount).map { _ in
             let thread = Thread {
@@ -33,7 +34,7 @@ import Synchronization
         for thread in threads { thread.start() }
         for _ in threads { progress.threads.wait() }
         let failureCount = progress.failureCount
-        print("\(seeds.count) seeds from \(seeds.lowerBound) with \(actionCount) actions each: \(failureCount) failed")
+        print("\(seeds.count) seeds from \(numbers[0]) with \(actionCount) actions each: \(failureCount) failed")
         exit(failureCount == 0 ? 0 : 1)
     }
 }
@@ -41,18 +42,18 @@ import Synchronization
 /// The seeds that are left, and what has come of the others.
 private final class Progress: Sendable {
     private struct State {
-        var next: UInt64
+        var next = 0
         var endedCount = 0
         var failureCount = 0
     }
 
-    private let seeds: Range<UInt64>
+    private let seeds: [UInt64]
     private let state: Mutex<State>
     let threads = DispatchSemaphore(value: 0)
 
-    init(_ seeds: Range<UInt64>) {
+    init(_ seeds: [UInt64]) {
         self.seeds = seeds
-        state = Mutex(State(next: seeds.lowerBound))
+        state = Mutex(State())
     }
 
     var failureCount: Int { state.withLock { $0.failureCount } }
@@ -60,9 +61,9 @@ private final class Progress: Sendable {
     /// The next seed; nil if none is left.
     func next() -> UInt64? {
         state.withLock { state in
-            guard state.next < seeds.upperBound else { return nil }
+            guard state.next < seeds.count else { return nil }
             defer { state.next += 1 }
-            return state.next
+            return seeds[state.next]
         }
     }
 

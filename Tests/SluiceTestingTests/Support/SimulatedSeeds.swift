@@ -16,6 +16,7 @@ enum SimulatedSeeds {
         var putBackCount = 0
         var journal = JournalCounts()
         var resetCount = 0
+        var jobs = JobCounts()
         /// How many engines, views and stores there were, and those that outlived the simulation.
         var partCount = 0
         var survivors: [String] = []
@@ -76,6 +77,7 @@ enum SimulatedSeeds {
             outcome.putBackCount = simulation.putBackCount
             outcome.journal = simulation.journal
             outcome.resetCount = simulation.resetCount
+            outcome.jobs = simulation.jobCounts
             parts = simulation.parts.map { Part(name: "\(type(of: $0))", object: $0) }
         } catch {
             outcome.failure = SimulationFailure(error)
