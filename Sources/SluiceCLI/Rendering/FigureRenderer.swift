@@ -1,4 +1,5 @@
 internal import Sluice
+internal import SluiceExchange
 internal import SluiceModel
 
 /// Prints what a query with AGGREGATE computes: one line or row for each group, with its keys and then the results.

@@ -88,10 +88,12 @@ struct ContextSwitch {
                 do throws(HiddenPropertyError) {
                     let query = try binding.query(subscription.view.query)
                     guard query.key != subscription.view.query.key else { continue }
+                    // A light client is not told which properties to drop, and so has everything anew.
+                    let mayDiffer = canCompare || !subscriber.isLight
+                    let switched = mayDiffer ? switched(subscription, to: query, &differences, &publication) : nil
                     leave(
                         subscription, for: query, because: Self.changedRights,
-                        switched(subscription, to: query, &differences, &publication)
-                            ?? way(of: subscription, canCompare: canCompare, &publication))
+                        switched ?? way(of: subscription, canCompare: canCompare, &publication))
                 } catch {
                     lifecycle.content.end(subscription, because: error, &output)
                 }

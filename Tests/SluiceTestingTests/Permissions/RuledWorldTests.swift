@@ -153,7 +153,7 @@ import Testing
         #expect((reader.results[Self.graded]?.error == nil) == hidden.isEmpty, "\(place): \(user)'s page, refusal")
         for row in rows(readable) {
             let held = reader.results["Document"]?.rows["Document/\(row.key)"]
-            #expect(!hidden.isEmpty || held?["grade"] != nil, "\(place): \(user)'s page, grade of \(row.key)")
+            #expect((held?["grade"] == nil) == !hidden.isEmpty, "\(place): \(user)'s page, grade of \(row.key)")
             if case .string(let text) = row.values[World.Field.text] {
                 #expect(held?["text"]?.string == text, "\(place): \(user)'s page, text of \(row.key)")
             }
