@@ -27,7 +27,10 @@ struct PermissionReads {
         let read = Set(plan.linkedClasses).union(dependencies.linkPaths.map(\.targetClass))
             .union(context.linkTargets(namedBy: dependencies, of: form.classIndex))
         for classIndex in context.classes {
-            let isRoot = plan.rootState(ofClass: classIndex) != nil
+            // Of what is computed over, nothing is included, and yet whether it may be read decides.
+            let isRoot =
+                plan.rootState(ofClass: classIndex) != nil
+                || form.aggregates != nil && classIndex == form.classIndex
             guard isRoot || read.contains(classIndex),
                 let reads = context.condition(ofClass: classIndex)?.predicateDependencies
             else { continue }
