@@ -75,11 +75,9 @@ package struct ViewSnapshot: Sendable, Hashable {
         of aggregates: Query.Aggregates, _ query: Query, _ schema: Schema, in source: any ViewSource
     ) throws -> [[Value]] {
         let evaluator = Evaluator(query, schema: schema)
-        let readable = ReadableObjects(source, in: query.context)
-        let objects: any ObjectSource = query.context.isEverything ? source : readable
         var members: [[Value]: [[Value]]] = aggregates.isGrouped ? [:] : [[]: []]
         try source.rows(matching: query.condition, after: nil, limit: nil) { row in
-            let values = try evaluator.sortValues(of: row, in: objects)
+            let values = try evaluator.sortValues(of: row, in: source)
             members[Array(values.prefix(aggregates.groups.count)), default: []].append(values)
             return true
         }

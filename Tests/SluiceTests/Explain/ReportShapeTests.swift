@@ -87,6 +87,7 @@ import Testing
         var reports: [String] = []
         for query in [
             "Car WHERE price > 3 AND year == 4 SORT(price ASC) LIMIT(3) TOTAL", "Car WHERE dealer.city > vin",
+            "Car WHERE price > 3 GROUP(year) AGGREGATE(@avg.price)",
         ] {
             reports.append(try await store.records(query).explainOnServer().json)
         }
