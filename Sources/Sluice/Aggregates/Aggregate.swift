@@ -1,7 +1,7 @@
 internal import SluiceModel
 package import SluiceQuery
 
-/// One thing to compute over everything that a query finds, such as a count; see ``Results/aggregate(_:)``.
+/// One thing to compute over everything that a query finds, such as a count; see `aggregate` of ``Results``.
 public struct Aggregate<Value>: Sendable {
     /// The function in the query language, such as `@avg.delay`.
     package let path: PathSyntax
@@ -47,7 +47,7 @@ public struct AggregateColumns<Element: Model> {
         function("sum", path)
     }
 
-    /// The sum of an optional property, as ``sum(_:)-(Path<Number>)``.
+    /// The sum of an optional property, as `sum(_:)`.
     public func sum<Number: PropertyElement>(_ path: Path<Number?>) -> Aggregate<Number?>
     where Number.Comparand == AnyNumber {
         function("sum", path)
@@ -59,7 +59,7 @@ public struct AggregateColumns<Element: Model> {
         average(of: path)
     }
 
-    /// The average of an optional property, as ``average(_:)-(Path<Number>)``.
+    /// The average of an optional property, as `average(_:)`.
     public func average<Number: PropertyElement>(_ path: Path<Number?>) -> Aggregate<Double?>
     where Number.Comparand == AnyNumber {
         average(of: path)
@@ -70,7 +70,7 @@ public struct AggregateColumns<Element: Model> {
         function("min", path)
     }
 
-    /// The least value of an optional property, as ``min(_:)-(Path<Property>)``.
+    /// The least value of an optional property, as `min(_:)`.
     public func min<Property: PropertyElement & Comparable>(_ path: Path<Property?>) -> Aggregate<Property?> {
         function("min", path)
     }
@@ -80,7 +80,7 @@ public struct AggregateColumns<Element: Model> {
         function("max", path)
     }
 
-    /// The greatest value of an optional property, as ``max(_:)-(Path<Property>)``.
+    /// The greatest value of an optional property, as `max(_:)`.
     public func max<Property: PropertyElement & Comparable>(_ path: Path<Property?>) -> Aggregate<Property?> {
         function("max", path)
     }

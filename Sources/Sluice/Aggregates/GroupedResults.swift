@@ -11,7 +11,7 @@ public struct AggregateGroup<Key, Values> {
 
 extension AggregateGroup: Sendable where Key: Sendable, Values: Sendable {}
 
-/// What a query computes over each group of what it finds; see ``Results/grouped(by:_:)``.
+/// What a query computes over each group of what it finds; see `grouped(by:_:)`.
 public struct GroupedResults<Element: ResultElement, Key: PropertyValue, Values: Sendable, Functions: Sendable>:
     Sendable
 {
@@ -38,7 +38,7 @@ public struct GroupedResults<Element: ResultElement, Key: PropertyValue, Values:
     }
 
     /// Sorts the groups by something that is computed: `.sorted(by: { $0.0 }, ascending: false)`, where `$0` is what
-    /// ``Results/grouped(by:_:)`` was given. Sorting again makes a stronger order. Without one, and between equals, groups
+    /// `grouped(by:_:)` was given. Sorting again makes a stronger order. Without one, and between equals, groups
     /// are in the ascending order of their keys.
     public func sorted<Value>(by function: (Functions) -> Aggregate<Value>, ascending: Bool = true) -> GroupedResults {
         refined(.sort([QuerySyntax.SortSyntax(function(functions).path, isAscending: ascending)]))

@@ -42,7 +42,7 @@ extension Results where Element: Model {
             self, by: group, functions, refinement.grouped(by: group, repeat each functions))
     }
 
-    /// Computes one thing over everything that the query finds, as ``aggregate(_:)`` computes several.
+    /// Computes one thing over everything that the query finds, as `aggregate(_:)` computes several.
     public func aggregate<Value: Sendable>(
         _ function: (AggregateColumns<Element>) -> Aggregate<Value>
     ) -> AggregateResults<Element, Value> {
@@ -50,7 +50,7 @@ extension Results where Element: Model {
         return AggregateResults(self, refinement.aggregate { _ in function })
     }
 
-    /// Computes one thing over each group of what the query finds, as ``grouped(by:_:)`` computes several.
+    /// Computes one thing over each group of what the query finds, as `grouped(by:_:)` computes several.
     public func grouped<Key: PropertyValue, Value: Sendable>(
         by path: KeyPath<Column<Element>, Column<Key>>,
         _ function: (AggregateColumns<Element>) -> Aggregate<Value>

@@ -5,7 +5,7 @@ internal import SluiceStorage
 internal import SluiceViews
 
 /// What a query on a database of a server in this process computes over everything that it finds, to fetch or to observe.
-/// ``ServerResults/aggregate(_:)`` and ``ServerResults/grouped(by:_:)`` make it.
+/// `aggregate(_:)` and `grouped(by:_:)` make it.
 public struct ServerAggregates<Element: ResultElement, Output: Sendable>: Sendable {
     private let results: ServerResults<Element>
     private let description: AggregateDescription<Element, Output>
