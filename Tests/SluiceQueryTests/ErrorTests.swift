@@ -9,7 +9,7 @@ import Testing
         "A bad query names code, position and what would be right",
         arguments: [
             ("", QueryError.Code.syntax, 0, "found the end of the query, expected the name of a class"),
-            ("Car price < 5", .syntax, 4, "found 'price', expected WHERE, SORT, AFTER, BEFORE, DISTINCT"),
+            ("Car price < 5", .syntax, 4, "found 'price', expected WHERE, GROUP, AGGREGATE, SORT, AFTER, BEFORE, DISTINCT"),
             ("Carr WHERE price < 5", .unknownClass, 0, "there is no class 'Carr'; did you mean 'Car'?"),
             ("Car WHERE pric < 5", .unknownProperty, 10, "Car has no property 'pric'; did you mean 'price'?"),
             ("Car WHERE owner.nam == 'a'", .unknownProperty, 16, "Person has no property 'nam'; did you mean 'name'?"),
@@ -26,7 +26,7 @@ import Testing
             ("Car WHERE owners.@count == '5'", .typeMismatch, 27, "type 'int' (owners.@count) and type 'string'"),
             ("Car WHERE sizes.@keys == 5", .typeMismatch, 25, "type 'string' (sizes.@keys) and type 'int'"),
             ("Car WHERE (price < 5", .syntax, 20, "expected ')' to close a parenthesis"),
-            ("Car WHERE price < 5)", .syntax, 19, "found ')', expected AND, OR, SORT, AFTER, BEFORE"),
+            ("Car WHERE price < 5)", .syntax, 19, "found ')', expected AND, OR, GROUP, AGGREGATE, SORT, AFTER, BEFORE"),
             ("Car WHERE name = JFK", .unknownProperty, 17, "if it is text, write it in quotes: 'JFK'"),
             ("Car WHERE owner == ann", .unknownProperty, 19, "if it is text, write it in quotes: 'ann'"),
             ("Car WHERE name IN {JFK}", .syntax, 19, "lists hold constants only, and text stands in quotes"),
