@@ -9,7 +9,7 @@ import Testing
         "A bad query names code, position and what would be right",
         arguments: [
             ("", QueryError.Code.syntax, 0, "found the end of the query, expected the name of a class"),
-            ("Car price < 5", .syntax, 4, "found 'price', expected WHERE, GROUP, AGGREGATE, SORT, AFTER, BEFORE, DISTINCT"),
+            ("Car price < 5", .syntax, 4, "found 'price', expected WHERE, GROUP, AGGREGATE, SORT, AFTER"),
             ("Carr WHERE price < 5", .unknownClass, 0, "there is no class 'Carr'; did you mean 'Car'?"),
             ("Car WHERE pric < 5", .unknownProperty, 10, "Car has no property 'pric'; did you mean 'price'?"),
             ("Car WHERE owner.nam == 'a'", .unknownProperty, 16, "Person has no property 'nam'; did you mean 'name'?"),

@@ -70,7 +70,9 @@ struct LimitPagesTests {
             ("subqueries", QueryLimits.subqueryDepthMax), ("keys of a sort", QueryLimits.sortKeyCountMax),
             ("values of AFTER or BEFORE", QueryLimits.sortKeyCountMax),
             ("SORT, DISTINCT and LIMIT", QueryLimits.stageCountMax),
-            ("excluded paths", QueryLimits.exclusionCountMax),
+            ("functions of AGGREGATE", QueryLimits.functionCountMax),
+            ("paths of GROUP", QueryLimits.groupKeyCountMax), ("groups", Query.Aggregates.groupCountMax),
+            ("bytes of the keys", Query.Aggregates.groupSizeMax), ("excluded paths", QueryLimits.exclusionCountMax),
         ]
         let rows = try table("docs/query-language.md", after: "| what | most |")
         #expect(rows.count == expected.count)
