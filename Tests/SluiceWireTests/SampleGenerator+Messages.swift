@@ -159,7 +159,7 @@ extension SampleGenerator {
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(18) {
+        switch below(19) {
         case 0:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
@@ -242,6 +242,13 @@ extension SampleGenerator {
                 .init(
                     session: session, topic: text(), userID: maybe { $0.text() },
                     sentAt: Timestamp(microseconds: integer()), payload: data()))
+        case 17:
+            return .places(
+                .init(
+                    session: session, subscriptions: many(upTo: 3) { $0.number() },
+                    rows: many(upTo: 3) { samples in
+                        ServerMessage.Place(ObjectRef(samples.below(5), samples.key()), samples.maybe { $0.text() })
+                    }))
         default: return .report(session: session, request: number(), json: data())
         }
     }
