@@ -17,7 +17,7 @@ extension GroupPreparation {
         // A job of the server's own process is what the process decides, and reads and writes as its user may.
         let isOwn = upload.clientID == Upload.serverClientID
         guard isOwn || access.has(.jobs) else {
-            throw JobConflict(code: .permissionDenied, message: DatabaseEngine.jobRefusal)
+            throw JobConflict.withoutRight
         }
         let state = PreparedState(over: storage, schema: schema)
         var changes = writes.contains(where: \.readsQuery) ? objects.known : []

@@ -8,15 +8,13 @@ internal import SluiceWire
 ///
 /// What they read, they read as their user may. The right `jobs` says who may keep records of jobs.
 extension DatabaseEngine {
-    static let jobRefusal = "the database's rules do not give this user the right 'jobs'"
-
     /// Answers a question of a client's job, at once or once its answer was read.
     func answer(
         _ call: ClientMessage.JobCall, _ session: ServerSession, _ subscriber: Subscriber, now: Timestamp
     ) throws {
         do {
             if call.question.needsRight {
-                guard subscriber.access.has(.jobs) else { throw JobRefusal(.permissionDenied, Self.jobRefusal) }
+                guard subscriber.access.has(.jobs) else { throw JobConflict.withoutRight }
             }
             switch call.question {
             case .chunk(let text, let checkpoint, let countMax):

@@ -11,6 +11,10 @@ package struct JobConflict: Error {
 }
 
 extension JobConflict {
+    /// The user may not run jobs.
+    static let withoutRight = JobConflict(
+        code: .permissionDenied, message: "the database's rules do not give this user the right 'jobs'")
+
     /// The conflict for which a transaction was rejected; nil if it was rejected for another reason.
     init?(_ rejection: ServerMessage.Rejection) {
         guard let reason = rejection.reasons.first, reason.code == .jobConflict || reason.code == .jobUnfinished

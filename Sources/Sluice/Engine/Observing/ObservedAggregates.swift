@@ -10,7 +10,7 @@ internal import SluiceViews
 /// Where this store decides alone, and until the server has said something, it is computed of what is here, and what comes
 /// and goes is added and taken away.
 final class ObservedAggregates {
-    private struct Kept {
+    private struct Kept: ObservedFigure {
         let subscription: Subscription
         var observerCount: Int
         var value: ShownGroups
@@ -18,15 +18,14 @@ final class ObservedAggregates {
         var effects: [ObjectRef: FigureEffect] = [:]
         /// What is computed of what is here; nil where the server has said something.
         var table: FigureTable?
-        /// Whether the value must be found anew.
         var isStale = false
+
+        var dependencies: QueryDependencies { subscription.query.dependencies }
+        var isAlwaysConcerned: Bool { isStale || subscription.query.readsTime }
     }
 
     private let storage: SQLiteClientStorage
-    /// By the ids of the subscriptions' records.
-    private var kept: [UInt64: Kept] = [:]
-    /// The subscriptions whose figures changes of a class may concern.
-    private var byClass: [Int: Set<UInt64>] = [:]
+    private var kept = ObservedFigures<Kept>()
 
     init(_ storage: SQLiteClientStorage) { self.storage = storage }
 
@@ -38,45 +37,20 @@ final class ObservedAggregates {
     /// Keeps the figures of a subscription for one more observer.
     func begin(_ subscription: Subscription) throws {
         guard subscription.query.aggregates != nil else { return }
-        let id = subscription.record.id
-        if kept[id] != nil {
-            kept[id]?.observerCount += 1
-            return
+        try kept.begin(subscription) {
+            var made = Kept(
+                subscription: subscription, observerCount: 1, value: ShownGroups(groups: [], isExact: false))
+            try renew(&made)
+            return made
         }
-        var made = Kept(subscription: subscription, observerCount: 1, value: ShownGroups(groups: [], isExact: false))
-        try renew(&made)
-        kept[id] = made
-        file(subscription)
     }
 
-    func end(_ subscription: Subscription) {
-        let id = subscription.record.id
-        guard let count = kept[id]?.observerCount else { return }
-        guard count == 1 else {
-            kept[id]?.observerCount = count - 1
-            return
-        }
-        kept[id] = nil
-        for classIndex in byClass.keys { byClass[classIndex]?.remove(id) }
-    }
+    func end(_ subscription: Subscription) { kept.end(subscription) }
 
-    func removeAll() {
-        kept = [:]
-        byClass = [:]
-    }
+    func removeAll() { kept = ObservedFigures() }
 
     /// Goes on with a schema that has changed.
-    func rebind() {
-        byClass = [:]
-        for id in kept.keys { kept[id]?.isStale = true }
-        for known in kept.values { file(known.subscription) }
-    }
-
-    private func file(_ subscription: Subscription) {
-        let query = subscription.query
-        let classes = [query.classIndex] + query.dependencies.linkPaths.flatMap { $0.links.map(\.targetClass) }
-        for classIndex in classes { byClass[classIndex, default: []].insert(subscription.record.id) }
-    }
+    func rebind() { kept.rebind() }
 
     // MARK: Transactions
 
@@ -87,10 +61,7 @@ final class ObservedAggregates {
         guard !kept.isEmpty else { return [] }
         var changed: Set<UInt64> = []
         let objects = Set(outcome.touched.lazy.map(\.change.object)).union(transaction.renewedImages)
-        var concerned = transaction.figured.union(transaction.rebuilt)
-        for classIndex in Set(objects.lazy.map(\.classIndex)) { concerned.formUnion(byClass[classIndex] ?? []) }
-        concerned.formUnion(kept.lazy.filter { $0.value.isStale || $0.value.subscription.query.readsTime }.map(\.key))
-        for id in concerned {
+        for id in kept.concerned(by: transaction, objects) {
             guard var known = kept[id] else { continue }
             kept[id]?.table = nil
             let before = known.value

@@ -10,14 +10,16 @@ internal import SluiceViews
 /// object by object: a transaction is looked at for the objects that it changes or settles. Where this store decides
 /// alone, what comes and goes is counted.
 final class ObservedTotals {
-    private struct Kept {
+    private struct Kept: ObservedFigure {
         let subscription: Subscription
         var observerCount: Int
         var value: Int?
         /// By how much pending writes change what the server has said, for each object because of which they do.
         var effects: [ObjectRef: Int] = [:]
-        /// Whether the value must be found anew.
         var isStale = false
+
+        var dependencies: QueryDependencies { subscription.query.predicateDependencies }
+        var isAlwaysConcerned: Bool { isStale }
 
         /// Puts the value together of what the server has said and what pending writes make of it.
         mutating func noteSaid() {
@@ -26,10 +28,7 @@ final class ObservedTotals {
     }
 
     private let storage: SQLiteClientStorage
-    /// By the ids of the subscriptions' records.
-    private var kept: [UInt64: Kept] = [:]
-    /// The subscriptions whose totals changes of a class may concern.
-    private var byClass: [Int: Set<UInt64>] = [:]
+    private var kept = ObservedFigures<Kept>()
 
     init(_ storage: SQLiteClientStorage) { self.storage = storage }
 
@@ -41,45 +40,19 @@ final class ObservedTotals {
     /// Keeps the total of a subscription for one more observer.
     func begin(_ subscription: Subscription) throws {
         guard subscription.query.countsMatches else { return }
-        let id = subscription.record.id
-        if kept[id] != nil {
-            kept[id]?.observerCount += 1
-            return
+        try kept.begin(subscription) {
+            var made = Kept(subscription: subscription, observerCount: 1)
+            try renew(&made)
+            return made
         }
-        var made = Kept(subscription: subscription, observerCount: 1)
-        try renew(&made)
-        kept[id] = made
-        file(subscription)
     }
 
-    func end(_ subscription: Subscription) {
-        let id = subscription.record.id
-        guard let count = kept[id]?.observerCount else { return }
-        guard count == 1 else {
-            kept[id]?.observerCount = count - 1
-            return
-        }
-        kept[id] = nil
-        for classIndex in byClass.keys { byClass[classIndex]?.remove(id) }
-    }
+    func end(_ subscription: Subscription) { kept.end(subscription) }
 
-    func removeAll() {
-        kept = [:]
-        byClass = [:]
-    }
+    func removeAll() { kept = ObservedFigures() }
 
     /// Goes on with a schema that has changed.
-    func rebind() {
-        byClass = [:]
-        for id in kept.keys { kept[id]?.isStale = true }
-        for known in kept.values { file(known.subscription) }
-    }
-
-    private func file(_ subscription: Subscription) {
-        let query = subscription.query
-        let classes = [query.classIndex] + query.predicateDependencies.linkPaths.flatMap { $0.links.map(\.targetClass) }
-        for classIndex in classes { byClass[classIndex, default: []].insert(subscription.record.id) }
-    }
+    func rebind() { kept.rebind() }
 
     // MARK: Transactions
 
@@ -90,10 +63,7 @@ final class ObservedTotals {
         guard !kept.isEmpty else { return [] }
         var changed: Set<UInt64> = []
         let objects = Set(outcome.touched.lazy.map(\.change.object)).union(transaction.renewedImages)
-        var concerned = transaction.figured.union(transaction.rebuilt)
-        for classIndex in Set(objects.lazy.map(\.classIndex)) { concerned.formUnion(byClass[classIndex] ?? []) }
-        concerned.formUnion(kept.lazy.filter(\.value.isStale).map(\.key))
-        for id in concerned {
+        for id in kept.concerned(by: transaction, objects) {
             guard var known = kept[id] else { continue }
             let before = known.value
             if known.isStale || transaction.rebuilt.contains(id) {

@@ -1,0 +1,15 @@
+package import SluiceStorage
+
+/// A read that is done, or that goes on beside the queue.
+package enum PendingRead<Result: Sendable>: Sendable {
+    case done(Result)
+    case beside(HandedOver, @Sendable (any ServerSnapshot) throws -> Result)
+}
+
+/// A snapshot on its way from the queue to where it is read.
+package struct HandedOver: @unchecked Sendable {
+    // Sound because one thread at a time has it.
+    package let snapshot: any ServerSnapshot
+
+    init(_ snapshot: any ServerSnapshot) { self.snapshot = snapshot }
+}
