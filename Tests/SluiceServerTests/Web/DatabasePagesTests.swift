@@ -60,6 +60,11 @@ struct DatabasePagesTests {
             let query = try await HTTPAnswer.get("/any/query?q=Car%20WHERE%20prize%20%3E%201", port: port)
             #expect(query.status == 400)
             #expect(query.body.contains(#""code":"unknownName""#) && query.body.contains(#""position":10"#))
+            for clause in ["AGGREGATE(@count)", "GROUP(price)%20AGGREGATE(@count)"] {
+                let figures = try await HTTPAnswer.get("/any/query?q=Car%20\(clause)", port: port)
+                #expect(figures.status == 400)
+                #expect(figures.body.contains("HTTP have no figures of AGGREGATE"), "\(figures.body)")
+            }
             #expect(try await HTTPAnswer.get("/any/query", port: port).status == 400)
             #expect(try await HTTPAnswer.get("/any/other", port: port).status == 404)
             #expect(try await HTTPAnswer.get("/a.b/query?q=Car", port: port).status == 404)
