@@ -148,7 +148,6 @@ struct OperatorTests {
             #expect(chmod(secret, 0o644) == 0)
             let options = ["--shared-secret-file=\(secret)", "--allow-everything", "--log-format=text"]
             try await withServer(folder: data, options: options, isDevelopment: false) { server in
-                try await server.process.line(.diagnostics, with: "what=a secret")
                 let lines = server.process.diagnostics.split(separator: "\n").filter { $0.contains("others can read") }
                 #expect(lines.count == 2, "\(lines)")
                 #expect(lines.contains { $0.contains("file=\(data) mode=755 advice=chmod 700 \(data)") })

@@ -27,6 +27,9 @@ package final class ChildProcess: Sendable {
     private let name: String
     /// The descriptor of its standard input; -1 once that is closed.
     private let input: Mutex<Int32>
+    /// The descriptors of what it writes; -1 once a stream has ended. Whoever holds one may read it.
+    private let output: Mutex<Int32>
+    private let errors: Mutex<Int32>
     private let state = Mutex(State())
     private let condition = NSCondition()
 
@@ -55,13 +58,14 @@ package final class ChildProcess: Sendable {
         for descriptor in [pipes[0].reading, pipes[1].writing, pipes[2].writing] { close(descriptor) }
         processID = spawned
         input = Mutex(pipes[0].writing)
+        output = Mutex(pipes[1].reading)
+        errors = Mutex(pipes[2].reading)
         guard code == 0 else {
             for descriptor in [pipes[0].writing, pipes[1].reading, pipes[2].reading] { close(descriptor) }
             throw Failure("\(executable) cannot be started: \(String(cString: strerror(code)))")
         }
-        let (fromOutput, fromDiagnostics) = (pipes[1].reading, pipes[2].reading)
-        Thread.detachNewThread { [self] in drain(fromOutput, .output) }
-        Thread.detachNewThread { [self] in drain(fromDiagnostics, .diagnostics) }
+        Thread.detachNewThread { [self] in drain(.output) }
+        Thread.detachNewThread { [self] in drain(.diagnostics) }
         Thread.detachNewThread { [self] in awaitEnd() }
         guard let text else { return }
         Thread.detachNewThread { [self] in
@@ -110,23 +114,49 @@ package final class ChildProcess: Sendable {
         condition.unlock()
     }
 
-    private func drain(_ descriptor: Int32, _ stream: Stream) {
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    /// Takes a stream's bytes as they arrive, until its end.
+    private func drain(_ stream: Stream) {
+        var ready = pollfd(fd: withReader(of: stream) { $0 }, events: Int16(POLLIN), revents: 0)
         while true {
-            let count = read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            change { state in
-                var rest = state.rests[stream.rawValue] + buffer[..<count]
-                while let end = rest.firstIndex(of: 0x0A) {
-                    state.lines[stream.rawValue].append(String(decoding: rest[..<end], as: UTF8.self))
-                    rest.removeSubrange(...end)
+            if poll(&ready, 1, -1) < 0, errno == EINTR { continue }
+            if takeWritten(stream) { break }
+        }
+        withReader(of: stream) { descriptor in
+            close(descriptor)
+            descriptor = -1
+        }
+        change { $0.openStreamCount -= 1 }
+    }
+
+    private func withReader<Result>(of stream: Stream, _ body: (inout Int32) -> Result) -> Result {
+        switch stream {
+        case .output: output.withLock { body(&$0) }
+        case .diagnostics: errors.withLock { body(&$0) }
+        }
+    }
+
+    /// Takes the bytes that the program has written to a stream and nobody has taken yet.
+    ///
+    /// - Returns: whether the stream has ended.
+    @discardableResult
+    private func takeWritten(_ stream: Stream) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        return withReader(of: stream) { descriptor in
+            while true {
+                let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+                if count < 0, errno == EINTR { continue }
+                if count < 0, errno == EAGAIN { return false }
+                guard count > 0 else { return true }
+                change { state in
+                    var rest = state.rests[stream.rawValue] + buffer[..<count]
+                    while let end = rest.firstIndex(of: 0x0A) {
+                        state.lines[stream.rawValue].append(String(decoding: rest[..<end], as: UTF8.self))
+                        rest.removeSubrange(...end)
+                    }
+                    state.rests[stream.rawValue] = rest
                 }
-                state.rests[stream.rawValue] = rest
             }
         }
-        close(descriptor)
-        change { $0.openStreamCount -= 1 }
     }
 
     private func awaitEnd() {
@@ -175,8 +205,12 @@ package final class ChildProcess: Sendable {
     /// Whether the program is still running.
     package var isRunning: Bool { state.withLock { $0.exitCode == nil } }
 
-    /// What the program has written to stderr so far.
-    package var diagnostics: String { state.withLock { $0.lines[1].joined(separator: "\n") } }
+    /// The lines that the program has written to stderr so far. What it writes there before a line of output is among
+    /// them once a test has read that line.
+    package var diagnostics: String {
+        takeWritten(.diagnostics)
+        return state.withLock { $0.lines[1].joined(separator: "\n") }
+    }
 
     /// Where the program crashed, as far as its output says.
     package var crash: String {
