@@ -8,12 +8,12 @@
 /// ``StoreSession/status`` says what has ended syncing by then. When the task is cancelled it throws
 /// `CancellationError`. When the store is closed the sequence ends. Who wants to go on with what is here observes
 /// ``Results/cached()``.
-public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
-    private let results: Results<Element>
+public struct Changes<Object: ResultElement>: AsyncSequence, Sendable {
+    private let results: Results<Object>
     private let timeout: Duration?
 
     /// - Parameter timeout: the longest wait for an event; nil waits without limit.
-    init(results: Results<Element>, timeout: Duration?) {
+    init(results: Results<Object>, timeout: Duration?) {
         self.results = results
         self.timeout = timeout
     }
@@ -24,7 +24,7 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
     /// One observation.
     public struct Iterator: AsyncIteratorProtocol {
         private struct Delivery: Sendable {
-            let change: Change<Element>
+            let change: Change<Object>
             let ready: @Sendable () -> Void
         }
 
@@ -32,7 +32,7 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
         private let token: NotificationToken?
         private let limit: WaitLimit?
 
-        init(_ results: Results<Element>, timeout: Duration?) {
+        init(_ results: Results<Object>, timeout: Duration?) {
             let (stream, continuation) = AsyncThrowingStream<Delivery, any Error>.makeStream()
             do {
                 _ = try results.query()
@@ -66,7 +66,7 @@ public struct Changes<Element: ResultElement>: AsyncSequence, Sendable {
         /// - Throws: `QueryError`, ``ModelError`` or ``StoreError`` when the query cannot be observed; ``SyncError`` when the server
         ///   rejects the query, when syncing has ended for good, or when the wait takes longer than
         ///   ``Results/changes(timeout:)`` allows; `CancellationError` when the task was cancelled.
-        public mutating func next() async throws -> Change<Element>? {
+        public mutating func next() async throws -> Change<Object>? {
             limit?.begin()
             defer { limit?.end() }
             for try await delivery in deliveries {
