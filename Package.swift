@@ -219,8 +219,8 @@ let package = Package(
         .testTarget(
             name: "SluiceTests",
             dependencies: [
-                "CSQLite", "Sluice", "SluiceModel", "SluiceQuery", "SluiceServer", "SluiceStorage", "SluiceTesting",
-                "SluiceTransport", "SluiceViews", "SluiceWire", "TestSupport",
+                "CSQLite", "Sluice", "SluiceModel", "SluiceObservation", "SluiceQuery", "SluiceServer", "SluiceStorage",
+                "SluiceTesting", "SluiceTransport", "SluiceViews", "SluiceWire", "TestSupport",
             ],
             // A fiftieth of the work at which the type checker gives up: a typed clause must need less.
             swiftSettings: settings + macroSettings

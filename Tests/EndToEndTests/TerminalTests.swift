@@ -28,6 +28,14 @@ import Testing
                 // The tool draws the bar over its earlier states.
                 #expect(imported.contains("\r") && imported.contains("100 %"), "\(imported)")
                 #expect(imported.contains("20,000 rows"))
+                if let exported = try await run(
+                    "script", ["-qec", "TERM=xterm '\(Tool.path)' export \(server.url()) Plane > '\(folder)/out'", "/dev/null"])
+                {
+                    let shown = exported.lines.joined(separator: "\n")
+                    #expect(shown.contains("exporting [") && shown.contains("objects, "), "\(shown)")
+                    let file = try String(contentsOfFile: folder + "/out", encoding: .utf8)
+                    #expect(file.split(separator: "\n").count == 20_000)
+                }
                 let plain = try #require(
                     try await onTerminal(kind: "dumb", "import", server.url(), "Plane", file))
                 #expect(!plain.contains("\u{1B}") && plain.contains("imported 20,000 rows"), "\(plain)")

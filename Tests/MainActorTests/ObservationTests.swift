@@ -21,6 +21,12 @@ actor Alerts {
     }
 }
 
+/// Keeps what it was told last.
+actor Observed<Value: Sendable> {
+    private(set) var value: Value?
+    func set(_ value: Value) { self.value = value }
+}
+
 /// Counts on the main actor.
 final class MainCounter {
     var events: [Int] = []
@@ -39,7 +45,8 @@ final class MainCounter {
         writer = try await server.open([Airport.self, Departure.self])
     }
 
-    private var late: Results<Departure> { store.objects(Departure.self).where { $0.delay > 60 }.sorted(by: \.number) }
+    private var delayed: Results<Departure> { store.objects(Departure.self).where { $0.delay > 60 } }
+    private var late: Results<Departure> { delayed.sorted(by: \.number) }
 
     private func write(_ number: Int, delay: Int) async throws {
         try await writer.write { try $0.upsert(Departure(number: number, delay: delay)) }
@@ -120,6 +127,34 @@ final class MainCounter {
         let whole = try LiveResults(late)
         try whole.loadMore(3)
         try await wait { whole.count == 13 }
+    }
+
+    @Test func aFigureIsAlwaysCurrentAlsoWithoutAConnection() async throws {
+        let stats = try LiveAggregate(delayed.aggregate { ($0.count, $0.max(\.delay)) })
+        let groups = try LiveAggregate(delayed.grouped(by: \.delay) { $0.count })
+        let count = Observed<Int>()
+        let token = try delayed.aggregate { $0.count }.observe(isolation: count) { $0.set($1.value) }
+        try await write(1, delay: 100)
+        try await write(2, delay: 200)
+        try await wait { stats.value?.0 == 2 && stats.value?.1 == 200 && stats.isExact }
+        try await wait { groups.value?.map(\.key) == [100, 200] && groups.freshness == .confirmed }
+        while await count.value != 2 { try await server.settled() }
+        server.cut(store)
+        try await store.write { try $0.upsert(Departure(number: 3, delay: 100)) }
+        try await wait { stats.value?.0 == 3 && groups.value?.map(\.values) == [2, 1] }
+        server.restore(store)
+        try await wait { stats.isExact && stats.status.state == .complete && groups.isExact }
+        #expect(stats.error == nil)
+        stats.stop()
+        groups.stop()
+        token.stop()
+        try await write(4, delay: 300)
+        try await settled()
+        #expect(stats.value?.0 == 3)
+        #expect(groups.description == "LiveAggregate(\(try #require(groups.value)); complete)")
+        #expect(throws: QueryError.self) {
+            try LiveAggregate(store.objects(Departure.self).filter("nothing == 1").aggregate { $0.count })
+        }
     }
 
     @Test func whatAQueryLacksIsSaidAtOnce() async throws {

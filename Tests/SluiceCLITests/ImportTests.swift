@@ -269,8 +269,7 @@ struct ImportTests {
             ])
         let schema = try Schema([#require(Self.planes), declared])
         let originals = try (0..<50).map { try Self.mixed($0, declared) }
-        var csv = CSVWriter()
-        csv.writeHeader(declared)
+        var csv = CSVWriter(declared)
         var lines: [UInt8] = []
         for record in originals {
             csv.write(record)
@@ -294,8 +293,7 @@ struct ImportTests {
     ]
 
     private func exported(_ declared: ClassSchema, _ rows: [[Value]], suffix: String) throws -> String {
-        var csv = CSVWriter()
-        csv.writeHeader(declared)
+        var csv = CSVWriter(declared)
         var lines: [UInt8] = []
         for values in rows {
             let record = Record(

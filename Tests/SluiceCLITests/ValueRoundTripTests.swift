@@ -28,8 +28,7 @@ struct ValueRoundTripTests {
         var random = SeededGenerator(seed: 12)
         let values = Self.values(of: property.type, using: &random)
         let declared = try ClassSchema("One", properties: [Property("other", .scalar(.int)), property])
-        var writer = CSVWriter()
-        writer.writeHeader(declared)
+        var writer = CSVWriter(declared)
         for value in values { writer.write(try Record(declared, ["other": .int(1), property.name: value])) }
         let file = try TemporaryFile(bytes: writer.bytes, suffix: ".csv")
         let reader = try CSVReader(path: file.path)

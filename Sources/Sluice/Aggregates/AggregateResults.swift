@@ -68,6 +68,26 @@ public struct AggregateResults<Element: ResultElement, Output: Sendable>: Sendab
         return try results.observe(on: queue, { try handler(AggregateChange($0, decode)) }, onError: onError)
     }
 
+    /// Observes what is computed with handlers on the main actor, as results are observed.
+    public func observe(
+        isolation actor: MainActor, _ handler: @escaping @MainActor (AggregateChange<Output>) throws -> Void,
+        onError: (@MainActor (any Error) -> Void)? = nil
+    ) throws -> NotificationToken {
+        let decode = try checked()
+        return try results.observe(isolation: actor, { try handler(AggregateChange($0, decode)) }, onError: onError)
+    }
+
+    /// Observes what is computed with handlers on an actor, which are called with it.
+    public func observe<Isolation: Actor>(
+        isolation actor: Isolation,
+        _ handler: @escaping @Sendable (isolated Isolation, AggregateChange<Output>) throws -> Void,
+        onError: (@Sendable (isolated Isolation, any Error) -> Void)? = nil
+    ) throws -> NotificationToken {
+        let decode = try checked()
+        return try results.observe(
+            isolation: actor, { try handler($0, AggregateChange($1, decode)) }, onError: onError)
+    }
+
     /// - Throws: `QueryError` when the query computes nothing.
     private func checked() throws -> @Sendable (ShownGroups) throws -> Output {
         guard try results.query().aggregates != nil else { throw AggregateDescription<Element, Output>.notComputing }

@@ -79,6 +79,23 @@ public struct GroupedResults<Element: ResultElement, Key: PropertyValue, Values:
         try aggregates.observe(on: queue, handler, onError: onError)
     }
 
+    /// Observes the groups with handlers on the main actor, as results are observed.
+    public func observe(
+        isolation actor: MainActor, _ handler: @escaping @MainActor (AggregateChange<[Group]>) throws -> Void,
+        onError: (@MainActor (any Error) -> Void)? = nil
+    ) throws -> NotificationToken {
+        try aggregates.observe(isolation: actor, handler, onError: onError)
+    }
+
+    /// Observes the groups with handlers on an actor, which are called with it.
+    public func observe<Isolation: Actor>(
+        isolation actor: Isolation,
+        _ handler: @escaping @Sendable (isolated Isolation, AggregateChange<[Group]>) throws -> Void,
+        onError: (@Sendable (isolated Isolation, any Error) -> Void)? = nil
+    ) throws -> NotificationToken {
+        try aggregates.observe(isolation: actor, handler, onError: onError)
+    }
+
     /// The changes of the groups as a sequence; see ``AggregateResults/changes``.
     public var changes: AggregateChanges<Element, [Group]> { aggregates.changes }
 

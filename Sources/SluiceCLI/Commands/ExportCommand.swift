@@ -40,9 +40,7 @@ struct ExportCommand: Command {
         format = try arguments.choice("format", as: Format.self) ?? .jsonl
         since = arguments.value("since")
         expansionPaths = arguments.value("expand")
-        guard expansionPaths == nil || format == .jsonl else {
-            throw .usage("--expand is for --format=jsonl: a field of CSV has the key of a link's target")
-        }
+        guard expansionPaths == nil || format == .jsonl else { throw CSVWriter.expansionError }
         guard since == nil || format == .jsonl else {
             throw .usage("--since is for --format=jsonl: CSV has no lines for objects that are gone")
         }
@@ -65,29 +63,27 @@ struct ExportCommand: Command {
         if let place {
             try await printChanges(of: results, place, printer)
         } else {
-            try await printAll(results, store.schema, printer)
+            try await printAll(results, in: store, printer)
         }
         await store.close()
     }
 
     private func printAll(
-        _ results: Results<Record>, _ schema: Schema, _ printer: ExpandingPrinter
+        _ results: Results<Record>, in store: Store, _ printer: ExpandingPrinter
     ) async throws {
         let output = StandardOutput.shared
         var printer = printer
-        var writer = CSVWriter()
-        if format == .csv, let declared = schema.classSchema(named: className) { writer.writeHeader(declared) }
+        var writer = try format == .csv ? CSVWriter(store.schema[results.query().classIndex]) : nil
+        let bar = await CountedProgress("exporting", ofClass: className, in: store, timeout: access.timeout)
         for try await record in try results.rows(page: Self.pageRowCount) {
-            switch format {
-            case .jsonl: try await printer.print(record)
-            case .csv:
-                writer.write(record)
-                output.append(writer.bytes)
-                writer.removeAll()
-            }
+            writer?.write(record)
+            writer?.flush(to: output)
+            if writer == nil { try await printer.print(record) }
+            bar.advance()
         }
+        bar.finish()
         try await printer.flush()
-        output.append(writer.bytes)
+        writer?.flush(to: output)
         output.flush()
     }
 

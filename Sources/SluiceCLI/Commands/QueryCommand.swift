@@ -8,13 +8,14 @@ struct QueryCommand: Command {
         arguments: [ServerAccess.argument, QueryText.argument],
         options: [
             .flag("once", "print the results when they are complete, and end; this is the default"),
-            .flag("watch", "print every change until stopped"), OutputFormat.option,
+            .flag("watch", "print every change until stopped"), QueryFormat.option,
             QueryText.option, .value("expand", "a,b.c", "print the targets of these links instead of their keys"),
         ] + ServerAccess.options,
         notes: [
             "JSON lines hold one object each, in result order: \"@id\" first, then the properties in the order of the schema. Links print their target's key. Excluded properties are left out. NaN and infinite numbers are the strings \"NaN\", \"Infinity\" and \"-Infinity\"; data is base64; dates are ISO 8601.",
             "A query with TOTAL also prints how many objects it finds without its limit: \"20 of 12,304 objects\" below a table, and as the last of the JSON lines {\"@total\":12304}.",
             "A query with AGGREGATE prints what it computes and no objects: a row for each group, or as JSON lines {\"carrier\":\"UA\",\"@count\":12}. With --watch each line is {\"type\":\"initial\"|\"update\",\"state\":…,\"figures\":[{…}],\"exact\":true|false}.",
+            "CSV has a header, and then a line for each object as `export` prints it, without what the query excludes, or for each group.",
             "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"total\":null|…,\"remote\":null|{…}}. A lost connection is tried again until it is back; stderr reports both. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
         ],
         examples: [
@@ -29,7 +30,7 @@ struct QueryCommand: Command {
     private let access: ServerAccess
     private let query: QueryText
     private let isWatching: Bool
-    private let format: OutputFormat
+    private let format: QueryFormat
     private let expansionPaths: String?
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
@@ -38,8 +39,12 @@ struct QueryCommand: Command {
         }
         access = try ServerAccess(arguments)
         isWatching = arguments.flag("watch")
-        format = try OutputFormat.chosen(arguments)
+        format = try QueryFormat.chosen(arguments)
         expansionPaths = arguments.value("expand")
+        guard format != .csv || !isWatching else {
+            throw .usage("--format=csv has no lines for what changes: use --format=jsonl with --watch")
+        }
+        guard format != .csv || expansionPaths == nil else { throw CSVWriter.expansionError }
         query = try QueryText(arguments)
         if let expansionPaths, let path = Expansion.paths(expansionPaths, excludedBy: query.syntax).first {
             throw .usage("--expand=\(path): the query excludes it, so that there is nothing to print")
@@ -60,6 +65,8 @@ struct QueryCommand: Command {
         if isWatching {
             try await ConnectionReporter().observe(store)
             try await watch(results, renderer)
+        } else if format == .csv {
+            try await printCSV(results, in: store.schema)
         } else if format == .jsonl, !query.excludes, try !results.query().hasTotal {
             try await stream(results, ExpandingPrinter(store, expansion))
         } else {
@@ -80,6 +87,7 @@ struct QueryCommand: Command {
             switch format {
             case .jsonl: for line in FigureRenderer(table).lines() { output.append(line) }
             case .table: FigureRenderer(table).print(to: output)
+            case .csv: output.append(FigureRenderer(table).commaSeparated())
             }
         }
         guard isWatching else {
@@ -90,7 +98,7 @@ struct QueryCommand: Command {
         for try await change in aggregates.changes {
             switch format {
             case .jsonl: output.append(FigureRenderer(change.value).line(of: change))
-            case .table:
+            case .table, .csv:
                 output.append(Array("── \(change.state.rawValue)\(change.isExact ? "" : ", not exact")\n".utf8))
                 show(change.value)
             }
@@ -114,7 +122,7 @@ struct QueryCommand: Command {
         case .jsonl:
             for record in records { output.append(try renderer.line(record)) }
             if let total { output.append(RecordRenderer.line(ofTotal: total)) }
-        case .table: RecordTable.print(records, of: total, to: output)
+        case .table, .csv: RecordTable.print(records, of: total, to: output)
         }
         output.flush()
     }
@@ -127,12 +135,31 @@ struct QueryCommand: Command {
         StandardOutput.shared.flush()
     }
 
+    private func printCSV(_ results: Results<Record>, in schema: Schema) async throws {
+        let bound = try results.query()
+        guard schema.classes.indices.contains(bound.classIndex) else {
+            throw CommandError.failure("--format=csv needs a query that names a class: its header has the properties")
+        }
+        var writer = CSVWriter(schema[bound.classIndex], without: bound.exclusions.excludedRootProperties)
+        let output = StandardOutput.shared
+        if bound.exclusions.isEmpty {
+            for try await record in try results.rows() {
+                writer.write(record)
+                writer.flush(to: output)
+            }
+        } else {
+            for record in try await results.synced(timeout: access.timeout) { writer.write(record) }
+        }
+        writer.flush(to: output)
+        output.flush()
+    }
+
     private func watch(_ results: Results<Record>, _ renderer: RecordRenderer) async throws {
         for try await change in results.changes {
             let line = ChangeLine(change)
             switch format {
             case .jsonl: StandardOutput.shared.append(try line.bytes(renderer))
-            case .table: RecordTable.print(line, to: .shared)
+            case .table, .csv: RecordTable.print(line, to: .shared)
             }
             StandardOutput.shared.flush()
         }

@@ -43,6 +43,13 @@ struct FigureRenderer {
         writer.raw("}")
     }
 
+    /// Comma-separated lines: the names of the columns, then one line for each group.
+    func commaSeparated() -> [UInt8] {
+        var writer = CSVWriter(columns: table.columns)
+        for row in table.rows { writer.write(row) }
+        return writer.bytes
+    }
+
     /// A table for people.
     func print(to output: StandardOutput) {
         let columns = table.columns.enumerated().map { index, name in
