@@ -29,7 +29,7 @@ import Testing
                 #expect(imported.contains("\r") && imported.contains("100 %"), "\(imported)")
                 #expect(imported.contains("20,000 rows"))
                 if let exported = try await run(
-                    "script", ["-qec", "TERM=xterm '\(Tool.path)' export \(server.url()) Plane > '\(folder)/out'", "/dev/null"])
+                    "script", ["-qec", "TERM=xterm '\(Tool.path)' export \(server.url()) Plane > '\(folder)/out'; echo", "/dev/null"])
                 {
                     let shown = exported.lines.joined(separator: "\n")
                     #expect(shown.contains("exporting [") && shown.contains("objects, "), "\(shown)")

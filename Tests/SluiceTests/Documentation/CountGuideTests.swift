@@ -56,6 +56,8 @@
                 print("\(change.value.0) late flights, \(change.value.1 ?? 0) minutes on average")
                 break
             }
+            let longestDelayed = try EventRecorder(store.results(Departure.self, key: 99))
+            try await longestDelayed.complete()
             server.cut(store)
             try await store.write { try $0.upsert(Departure(number: 100, delay: 80)) }
             #expect(try stats.snapshot().isExact && stats.fetch().0 == 37)
