@@ -33,6 +33,14 @@ package struct JSONWriter {
         raw(":")
     }
 
+    /// Writes members, as many as there are names.
+    package mutating func members(_ names: [String], _ values: [Value], isFirst: Bool) {
+        for (position, (name, value)) in zip(names, values).enumerated() {
+            self.name(name, isFirst: isFirst && position == 0)
+            write(value)
+        }
+    }
+
     package mutating func string(_ text: String) {
         raw("\"")
         var text = text

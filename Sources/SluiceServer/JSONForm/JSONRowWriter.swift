@@ -1,5 +1,6 @@
 internal import SluiceExchange
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceWire
 
 /// Writes a `change` message of the parts of a frame.
@@ -11,21 +12,30 @@ struct JSONRowWriter {
 
     func text(of change: JSONChange) -> [UInt8] {
         let blocks = change.parts.map { block($0) }
+        let values = change.figures.map { self.values($0) } ?? []
+        let groups = change.figures.flatMap { figures in
+            (try? Query.parse(figures.query, schema: schema)).flatMap { JSONFigures(values, of: $0) }
+        }
         return JSONMessage.make("change") { writer in
             writer.name("ids", isFirst: false)
             writer.array(change.subscriptions) { $0.integer($1) }
             writer.member("v", change.version)
             writer.member("state", change.isComplete ? "complete" : "loading")
-            if change.resets { writer.raw(",\"reset\":true") }
+            // A completion has all groups.
+            if change.resets || groups != nil && change.figures?.place == nil { writer.raw(",\"reset\":true") }
             if let progress = change.progress {
                 writer.name("progress", isFirst: false)
                 writer.write(.double(Double(progress) / 1_000))
             }
-            write(departures: blocks, change, to: &writer)
-            write(rows: blocks, places(change), change, to: &writer)
-            if let total = change.total {
-                writer.name("total", isFirst: false)
-                writer.integer(total)
+            if let groups {
+                write(groups, to: &writer)
+            } else {
+                write(departures: blocks, change, to: &writer)
+                write(rows: blocks, places(change), change, to: &writer)
+                if let total = change.total ?? values.first?.integer {
+                    writer.name("total", isFirst: false)
+                    writer.integer(total)
+                }
             }
             if let acceptedAt = change.acceptedAt {
                 writer.member("at", Timestamp(microseconds: acceptedAt).description)
@@ -42,6 +52,15 @@ struct JSONRowWriter {
         }
     }
 
+    /// Figures as they were sent.
+    private func values(_ figures: JSONChange.Figures) -> [Value] {
+        switch (messages[figures.message], figures.place) {
+        case (.complete(let complete), nil): complete.figures ?? []
+        case (.commit(let commit), let place?): commit.figures[place].values
+        default: []
+        }
+    }
+
     /// What the frames say about the places of the results among the rows.
     private func places(_ change: JSONChange) -> Places {
         var places: Places = [:]
@@ -55,6 +74,17 @@ struct JSONRowWriter {
     }
 
     // MARK: Members
+
+    private func write(_ groups: JSONFigures, to writer: inout JSONWriter) {
+        if groups.hasDepartures {
+            writer.name("gone", isFirst: false)
+            groups.write(departuresTo: &writer)
+        }
+        if groups.hasRows {
+            writer.name("put", isFirst: false)
+            groups.write(rowsTo: &writer)
+        }
+    }
 
     private func write(departures blocks: [ViewBlock], _ change: JSONChange, to writer: inout JSONWriter) {
         var isFirst = true
@@ -135,4 +165,8 @@ struct JSONRowWriter {
             writer.raw("}")
         }
     }
+}
+
+extension Value {
+    fileprivate var integer: Int64? { if case .int(let number) = self { number } else { nil } }
 }

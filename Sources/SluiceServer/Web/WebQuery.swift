@@ -1,5 +1,6 @@
 internal import SluiceExchange
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceTransport
 internal import SluiceWire
 internal import Synchronization
@@ -12,6 +13,7 @@ final class WebQuery: Sendable {
 
     private struct State {
         var schema = Schema()
+        var query = ""
         var rows: [ObjectRef: (place: String, line: [UInt8])] = [:]
         var byteCount = 0
         var places: [ObjectRef: String] = [:]
@@ -70,7 +72,12 @@ final class WebQuery: Sendable {
         switch message {
         case .opened(let opened):
             state.schema = opened.schema ?? Schema()
-            if let request = subscribe(state.schema) { send.append(request) } else { state.isDone = true }
+            guard let request = subscribe(state.schema) else {
+                state.isDone = true
+                return
+            }
+            if case .subscribe(let subscribe) = request { state.query = subscribe.query }
+            send.append(request)
         case .schema(_, let schema): state.schema = schema
         case .places(let places): for row in places.rows { state.places[row.object] = row.key }
         case .page(let page):
@@ -122,7 +129,14 @@ final class WebQuery: Sendable {
         state.isDone = true
         var lines = state.rows.values.sorted { UTF8Order.less($0.place, $1.place) }.map(\.line)
         state.rows = [:]
-        if case .int(let total)? = complete.figures?.first { lines.append(Array("{\"@total\":\(total)}\n".utf8)) }
+        if let figures = complete.figures {
+            let query = try? Query.parse(state.query, schema: state.schema)
+            if let groups = query.flatMap({ JSONFigures(figures, of: $0) }) {
+                lines = groups.lines
+            } else if case .int(let total)? = figures.first {
+                lines.append(Array("{\"@total\":\(total)}\n".utf8))
+            }
+        }
         let (exchange, headers, version) = (exchange, headers, complete.version)
         let body = lines
         Task {
