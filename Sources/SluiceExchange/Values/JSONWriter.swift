@@ -14,6 +14,16 @@ package struct JSONWriter {
 
     package init(quotesLargeIntegers: Bool = false) { self.quotesLargeIntegers = quotesLargeIntegers }
 
+    /// The line of JSON, with its line feed, that says how many objects match, whatever the limit.
+    package static func line(ofTotal total: some BinaryInteger) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.raw("{\"@total\":")
+        writer.integer(total)
+        writer.raw("}")
+        writer.endLine()
+        return writer.bytes
+    }
+
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     package mutating func raw(_ text: StaticString) {

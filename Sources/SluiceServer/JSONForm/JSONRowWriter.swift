@@ -112,7 +112,6 @@ struct JSONRowWriter {
         }
         for group in blocks.lazy.flatMap(\.objects.groups) where schema.classes.indices.contains(group.classIndex) {
             let declared = schema[group.classIndex]
-            let names = group.positions.map { declared.properties.indices.contains($0) ? declared.properties[$0] : nil }
             for row in 0..<group.count {
                 let object = ObjectRef(group.classIndex, group.keys[row])
                 let place = places.removeValue(forKey: object)
@@ -120,11 +119,7 @@ struct JSONRowWriter {
                 guard isResult || change.showsLinks else { continue }
                 begin()
                 writeHead(of: object, declared, place ?? nil, isResult: isResult, to: &writer)
-                for (property, value) in zip(names, group.values(at: row)) {
-                    guard let property, !property.isRetired else { continue }
-                    writer.name(property.name, isFirst: false)
-                    writer.write(value)
-                }
+                group.write(propertiesOf: row, declared, to: &writer)
                 writer.raw("}")
             }
         }
@@ -163,6 +158,17 @@ struct JSONRowWriter {
             writer.name("operations", isFirst: false)
             writer.array(author.kinds.sorted { $0.rawValue < $1.rawValue }) { $0.string("\($1)") }
             writer.raw("}")
+        }
+    }
+}
+
+extension ObjectGroup {
+    /// Writes the properties of a row as further members of an object, without those that are retired.
+    func write(propertiesOf row: Int, _ declared: ClassSchema, to writer: inout JSONWriter) {
+        for (position, value) in zip(positions, values(at: row)) where declared.properties.indices.contains(position) {
+            guard !declared.properties[position].isRetired else { continue }
+            writer.name(declared.properties[position].name, isFirst: false)
+            writer.write(value)
         }
     }
 }
