@@ -88,6 +88,7 @@ final class WebQuery: Sendable {
         case .places(let places): for row in places.rows { state.places[row.object] = row.key }
         case .page(let page):
             try take(page.content, &state)
+            exchange.noteWork()
             send.append(.credit(session: JSONSession.number, pages: 1))
         case .complete(let complete): answer(complete, &state)
         case .error(let failure) where failure.action != .report:

@@ -14,12 +14,13 @@ import Testing
             ])
     ])
 
-    @Test func anAnswerOfMoreThan64MebibytesIsWholeAndInOrder() async throws {
+    @Test func anAnswerOfManyTimesTheMemoryForItIsWholeAndInOrder() async throws {
         let server = try SyncServer(ServerConfiguration(port: 0, isDevelopment: true))
         let port = try server.start()
         try await server.access(to: "any").declare(Self.schema)
         let filler = String(repeating: "x", count: 256 << 10)
-        let count = 270
+        // Twelve times what the lines of an answer have in memory.
+        let count = 90
         for start in stride(from: 0, to: count, by: 30) {
             let lines = (start..<start + 30).map { id in
                 #"{"op":"insert","class":"Note","key":\#(id),"set":{"rank":\#(id * 7_919 % count),"text":"\#(filler)"}}"#
@@ -32,7 +33,7 @@ import Testing
         let answer = try await HTTPAnswer.get("/any/query?q=Note%20SORT(rank%20DESC)%20TOTAL", port: port)
         #expect(answer.status == 200)
         let body = answer.unchunked
-        #expect(body.utf8.count > 64 << 20)
+        #expect(body.utf8.count > 22 << 20)
         let lines = body.split(separator: "\n")
         try #require(lines.count == count + 1)
         #expect(lines.last == "{\"@total\":\(count)}")
