@@ -1,11 +1,11 @@
 // @ts-check
-// Live queries and writes: docs/javascript.md. A changed row is a new object.
+// Live queries and writes: docs/javascript.md.
 /** @typedef {Record<string, any>} Row */
 
 const text = JSON.stringify, fault = (message) => Object.assign(new Error(), message);
 const keyOf = (row) => (row["@class"] ?? row.class) + text(row["@key"] ?? row.key ?? [row["@id"]]);
 
-/** @param {string} url @param {Row} options credentials, storage, name, variables, readonly, WebSocket, locks */
+/** @param {string} url @param {Row} options see there */
 export function Sluice(url, options = {}) {
 	const { credentials, storage, variables, readonly, locks = globalThis.navigator?.locks } = options;
 	const lives = new Map(), asks = new Map(), pending = new Map();
@@ -18,9 +18,9 @@ export function Sluice(url, options = {}) {
 		/** @type {any} */ session: {},
 		onstate() {},
 		onflushed() {},
-		/** @param {any} error @param {Row[]} operations */ onrejected(error, operations) {},
+		onrejected(error, operations) {},
 
-		/** @param {string} q @param {{args?: any[]}} [options] */
+		/** @param {string} q @param {Row} [options] args, links */
 		live: (q, options) => follow({ q, ...options }),
 
 		/** One transaction. @param {Row|Row[]} operations */
@@ -35,7 +35,6 @@ export function Sluice(url, options = {}) {
 			return new Promise((resolve, reject) => Object.assign(entry, { resolve, reject }));
 		},
 
-		/** @param {string} report @param {any} [argument] */
 		ask: (report, argument) => new Promise((resolve, reject) => {
 			const message = { type: "ask", id: ++lastID, report, argument };
 			asks.set(lastID, { message, resolve, reject });
@@ -58,15 +57,18 @@ export function Sluice(url, options = {}) {
 			state: "waiting",
 			/** @type {any} */ error: null,
 			v: 0,
-			/** @type {any} with TOTAL */ total: null,
-			/** @type {any[]} */ authors: [],
+			/** @type {any} */ total: null,
+			authors: [],
 
-			/** With what waits to be written. @returns {Row[]} */
+			/** @returns {Row[]} */
 			get rows() {
-				return rows ??= [...base.keys()].map(visible).filter(Boolean).sort((a, b) => a["@sort"] < b["@sort"] ? -1 : 1);
+				return rows ??= [...base.keys()].map(visible).filter((row) => row && !row["@linked"]).sort((a, b) => a["@sort"] < b["@sort"] ? -1 : 1);
 			},
 
-			/** What is here, then what changes, for one reader. */
+			/** Also what rows link to. @returns {Row|undefined} */
+			get: (name, key) => visible(name + text(key)) ?? visible(name + text([key])),
+
+			/** For one reader. */
 			async *[Symbol.asyncIterator]() {
 				for (;;) {
 					while (!isNew) {
@@ -98,15 +100,18 @@ export function Sluice(url, options = {}) {
 			},
 			request, id: 0,
 			apply({ reset, gone = [], put = [], ids, ...news }) {
+				const left = new Map();
 				if (reset) next = new Map();
 				for (const row of gone) {
-					const key = keyOf(row);
+					const key = keyOf(row), known = next.get(key);
+					if (known && row["@linked"] && !known["@linked"]) continue;
+					left.set(key, known);
 					next.delete(key);
-					seen.has(key) ? dirty.set(key, row.reason) : dirty.delete(key);
+					dirty[seen.has(key) ? "set" : "delete"](key, row.reason);
 				}
 				for (const row of put) {
-					const key = keyOf(row);
-					next.set(key, { ...next.get(key), ...row });
+					const key = keyOf(row), { "@linked": _, ...known } = next.get(key) ?? left.get(key) ?? {};
+					next.set(key, { ...known, ...row });
 					dirty.set(key, "");
 				}
 				const { state } = live;
@@ -134,7 +139,7 @@ export function Sluice(url, options = {}) {
 		return live;
 	}
 
-	/** Takes the first outbox that no tab has, and empties those that closed tabs left. */
+	/** Takes an outbox that no tab has, and empties those of closed tabs. */
 	async function begin() {
 		let mine = options.slot ?? 0;
 		if (storage && locks && options.slot == null) {
@@ -198,7 +203,7 @@ export function Sluice(url, options = {}) {
 		retry = setTimeout(connect, Math.max(wait, Math.min(3e4, 250 * 2 ** attempt++) * (1 + Math.random()) / 2));
 	}
 
-	/** A silent connection may be dead: it is asked, and then left. */
+	/** A silent connection is asked, then left. */
 	function beat(wakeup) {
 		if (!socket) wakeup && db.state === "offline" && connect();
 		else if (++silence > 2) lost();
@@ -231,7 +236,7 @@ export function Sluice(url, options = {}) {
 		db.error = error;
 		if (action === "reset") save({ client: version = undefined });
 		if (action === "stop" && db.state !== "open") leave("refused");
-		else if (action !== "report") lost(message.wait); // also where the login has ended
+		else if (action !== "report") lost(message.wait);
 	}
 
 	function opened({ client, outcome, acknowledged, rejected = [], ...session }) {

@@ -116,6 +116,23 @@ test("the keyboard alone reaches a screen, a cell and its value, and the write i
   await page.until(`!document.querySelector("dialog")`);
 });
 
+test("what a query computes is a table that follows writes, and of which nothing can be edited", async () => {
+  const page = await data("Flight GROUP(carrier) AGGREGATE(@count) SORT(@count DESC)"), client = await other();
+  await page.until(`document.querySelectorAll(".grid .row").length === 16`);
+  assert.deepEqual(await page.run(`[...document.querySelectorAll(".grid .head .cell")].map((each) => each.title.trim())`), ["carrier", "@count"]);
+  const before = +(await cell(page, "A3", 1));
+  await client.write({ op: "update", class: "Flight", key: "F003", set: { carrier: "A4" } });
+  await until(page, "A3", 1, String(before - 1));
+  await page.until(`document.querySelector(".activity").textContent.includes("@count")`);
+  await page.click(".grid .row .cell");
+  await page.press("Enter");
+  assert.equal(await page.run(`document.querySelectorAll(".cell input, .object").length`), 0);
+  await client.write({ op: "update", class: "Flight", key: "F003", set: { carrier: "A3" } });
+  await until(page, "A3", 1, String(before));
+  assert.deepEqual(page.faults, []);
+  await page.screenshot(`${shots}/groups.png`);
+});
+
 test("a write that the rules refuse is reverted, and the page says why", async () => {
   const page = await data("Flight WHERE id == 'F002'");
   await page.until(`document.querySelector(".grid .row")`);

@@ -1,6 +1,7 @@
 // A server of the JSON form in one process, without sockets, for tests of Web/sluice.js: it answers `open`, `sub`,
 // `write` and `ask` as PROTOCOL.md says, keeps what it was sent to, and loses connections on demand. It knows queries of
-// the form `Class [WHERE property OP literal] [SORT(property [DESC])] [LIMIT(n)] [TOTAL]`.
+// the form `Class [WHERE property OP literal] [GROUP(property) AGGREGATE(@count)] [SORT(property [DESC])] [LIMIT(n)]
+// [TOTAL]`, and sends what rows link to where it is told to.
 
 const compare = { "==": (a, b) => a === b, "!=": (a, b) => a !== b, ">": (a, b) => a > b, "<": (a, b) => a < b, ">=": (a, b) => a >= b, "<=": (a, b) => a <= b };
 
@@ -17,11 +18,11 @@ function sortText(value, isDescending) {
 }
 
 function parse(text) {
-  const match = /^(\w+)(?: WHERE (\w+) (==|!=|>=|<=|>|<) ('[^']*'|-?[\d.]+|true|false))?(?: SORT\((\w+)(?: (ASC|DESC))?\))?(?: LIMIT\((\d+)\))?( TOTAL)?$/.exec(text.trim());
+  const match = /^(\w+)(?: WHERE (\w+) (==|!=|>=|<=|>|<) ('[^']*'|-?[\d.]+|true|false))?(?: GROUP\((\w+)\) AGGREGATE\(@count\))?(?: SORT\(([@\w]+)(?: (ASC|DESC))?\))?(?: LIMIT\((\d+)\))?( TOTAL)?$/.exec(text.trim());
   if (!match) return null;
-  const [, className, property, operator, literal, sort, direction, limit, total] = match;
+  const [, className, property, operator, literal, group, sort, direction, limit, total] = match;
   const value = literal?.startsWith("'") ? literal.slice(1, -1) : literal === undefined ? undefined : JSON.parse(literal);
-  return { className, property, operator, value, sort, isDescending: direction === "DESC", limit: limit ? +limit : Infinity, total: !!total };
+  return { className, property, operator, value, group, sort, isDescending: direction === "DESC", limit: limit ? +limit : Infinity, total: !!total };
 }
 
 export class FakeServer {
@@ -113,12 +114,21 @@ export class FakeServer {
     const declared = this.schemaOf(query.className);
     let rows = [...this.rows.get(query.className).values()];
     if (query.property) rows = rows.filter((row) => row[query.property] !== null && row[query.property] !== undefined && compare[query.operator](row[query.property], query.value));
+    if (query.group) {
+      const counts = new Map();
+      for (const row of rows) counts.set(row[query.group], (counts.get(row[query.group]) ?? 0) + 1);
+      const groups = [...counts].map(([key, count]) => ({ "@key": [key], [query.group]: key, "@count": count }));
+      for (const row of groups) row["@sort"] = (query.sort ? sortText(row[query.sort], query.isDescending) : "") + sortText(row[query.group]);
+      return { rows: groups.sort((a, b) => (a["@sort"] < b["@sort"] ? -1 : 1)).slice(0, query.limit) };
+    }
     const sorted = rows.map((row) => ({ "@class": query.className, ...(declared.key ? { "@key": row[declared.key] } : {}), ...row,
       "@sort": (query.sort ? sortText(row[query.sort], query.isDescending) : "") + row["@id"] }))
       .sort((a, b) => (a["@sort"] < b["@sort"] ? -1 : 1));
     return { total: sorted.length, rows: sorted.slice(0, query.limit) };
   }
 }
+
+const idOf = (row) => row["@id"] ?? JSON.stringify(row["@key"]);
 
 class FakeSession {
   constructor(server, send, drop) {
@@ -170,7 +180,7 @@ class FakeSession {
     const { rows } = server.results(query);
     const half = rows.slice(0, rows.length >> 1);
     this.send({ type: "change", ids: [id], v: server.v, state: "loading", reset: true, put: half });
-    for (const row of half) view.sent.set(row["@id"], row);
+    for (const row of half) view.sent.set(idOf(row), row);
     this.bring(id, view, {});
   }
 
@@ -209,15 +219,16 @@ class FakeSession {
 
   bring(id, view, author) {
     const { server } = this, { rows, total } = server.results(view.query);
-    const now = new Map(rows.map((row) => [row["@id"], row])), put = [], gone = [];
+    const now = new Map(rows.map((row) => [idOf(row), row])), put = [], gone = [];
     for (const [key, row] of now) {
       const old = view.sent.get(key);
       if (!old) { put.push(row); continue; }
-      const changed = Object.entries(row).filter(([name, value]) => old[name] !== value);
-      if (changed.length) put.push({ "@class": row["@class"], ...("@key" in row ? { "@key": row["@key"] } : {}), "@id": key, ...Object.fromEntries(changed) });
+      const changed = Object.entries(row).filter(([name, value]) => JSON.stringify(old[name]) !== JSON.stringify(value));
+      if (changed.length) put.push({ ...Object.fromEntries(["@class", "@key", "@id"].filter((name) => name in row).map((name) => [name, row[name]])), ...Object.fromEntries(changed) });
     }
     for (const [key, row] of view.sent) {
       if (now.has(key)) continue;
+      if (!row["@class"]) { gone.push({ key: row["@key"], reason: "predicate" }); continue; }
       const isThere = [...server.rows.get(view.query.className).values()].some((each) => each["@id"] === key);
       gone.push({ class: row["@class"], ..."@key" in row ? { key: row["@key"] } : { "@id": key }, reason: isThere ? "predicate" : "deleted" });
     }

@@ -135,6 +135,44 @@ test("a refused write is reverted, and its promise says why", async (t) => {
   assert.deepEqual(heard, [["permissionDenied", "V1"]]);
 });
 
+test("groups are rows in their order, and no write to an object shows in them before it counts", async (t) => {
+  const { server, open } = world(t, 6);
+  for (let i = 0; i < 6; i++) server.apply([{ op: "update", class: "Car", key: `V${i}`, set: { price: i % 3 } }]);
+  const db = open(), live = db.live("Car GROUP(price) AGGREGATE(@count) SORT(@count DESC)"), told = [];
+  (async () => { for await (const { changes } of live) told.push(...changes.map(({ old, row, reason }) => [old?.["@count"], row?.["@count"], (row ?? old).price, reason])); })();
+  await settle();
+  const shown = () => live.rows.map((row) => [row.price, row["@count"]]);
+  assert.deepEqual(shown(), [[0, 2], [1, 2], [2, 2]]);
+  told.length = 0;
+  const written = db.write([{ op: "update", class: "Car", key: "V0", set: { price: 2 } }, { op: "delete", class: "Car", key: "V3" }]);
+  assert.deepEqual(shown(), [[0, 2], [1, 2], [2, 2]]);
+  await written;
+  await settle();
+  assert.deepEqual(shown(), [[2, 3], [1, 2]]);
+  assert.deepEqual(told.sort(), [[2, undefined, 0, "predicate"], [2, 3, 2, ""]]);
+});
+
+test("what rows link to is found by its key, and is no row", async (t) => {
+  const { server, open } = world(t, 1), live = open().live("Car", { links: true });
+  await settle();
+  const [session] = server.sessions, id = [...session.views.keys()][0];
+  const tell = async (change) => { session.send({ type: "change", ids: [id], v: ++server.v, state: "complete", ...change }); await settle(); };
+  const linked = { "@class": "Dealer", "@key": 1, "@id": "d1", "@linked": true, id: 1, city: "Oslo" };
+  await tell({ put: [linked, { "@class": "Garage", "@id": "g1", "@linked": true, place: "Ulm" }] });
+  assert.deepEqual(vins(live), ["V0"]);
+  assert.equal(live.get("Dealer", 1).city, "Oslo");
+  assert.equal(live.get("Garage", "g1").place, "Ulm");
+  assert.equal(live.get("Dealer", 2), undefined);
+  // A result that something links to, and that ceases to be a result, keeps what is known of it; and the other way.
+  const car = live.rows[0]["@id"];
+  await tell({ gone: [{ class: "Car", key: "V0", reason: "filter" }], put: [{ "@class": "Car", "@key": "V0", "@id": car, "@linked": true }] });
+  assert.deepEqual([live.rows, live.get("Car", "V0").price], [[], 0]);
+  await tell({ put: [{ "@class": "Car", "@key": "V0", "@id": car, "@sort": "1" }] });
+  assert.deepEqual(vins(live), ["V0"]);
+  await tell({ gone: [{ class: "Car", key: "V0", reason: "filter", "@linked": true }, { class: "Dealer", key: 1, reason: "deleted", "@linked": true }] });
+  assert.deepEqual([vins(live), live.get("Dealer", 1)], [["V0"], undefined]);
+});
+
 test("a query that does not parse fails with the byte, and alone", async (t) => {
   const { open } = world(t, 2);
   const db = open(), bad = db.live("Car WHERE"), good = db.live("Car");

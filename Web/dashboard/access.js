@@ -1,4 +1,4 @@
-// The screen Access: the rules, who can do what and why, and what must hold.
+// The screen Access: the rules, who can do what, and what must hold.
 import { button, empty, field, h, heading, plain, put, table } from "./dom.js";
 
 export async function access({ db, main, database }) {

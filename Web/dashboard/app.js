@@ -53,7 +53,7 @@ function render() {
 	screens[screen]({ db, main, parameters, database, signal: leaving.signal, go: (...parts) => { location.hash = address(...parts); } });
 }
 
-/** Without a database in the address: the only one, or a question. */
+/** Without a database in the address. */
 async function begin(main) {
 	const asking = Sluice(`${root}/_`, { readonly: true });
 	await new Promise((done) => { asking.onstate = () => asking.state === "refused" && done(); asking.ask("databases").then((all) => done(databases = all.filter((each) => each !== "_")), done); });
@@ -87,7 +87,7 @@ function logIn(message) {
 		});
 }
 
-const keys = ["/ to the query line", "g 1 … g 9 to a screen", "g d to the databases", "Arrows, Page, Home, End move in the table", "Enter changes a cell; Escape leaves it, Ctrl Delete makes it null", "Space shows the object, o follows the link"];
+const keys = ["/ to the query line", "g 1 … g 9 to a screen", "g d to the databases", "Arrows, Page, Home, End move", "Enter changes a cell; Escape leaves it, Ctrl Delete makes it null", "Space shows the object, o follows the link"];
 const showKeys = () => dialog("Keys", keys.map((each) => h("p", each)), h("button.primary", "Close"));
 
 let isGoing = false;

@@ -1,4 +1,4 @@
-// The screen Data: classes with counts, rows as they change, one object to edit.
+// The screen Data: classes, rows as they change, one object.
 import { address } from "./app.js";
 import { ago, button, count, empty, field, h, put, show, toast } from "./dom.js";
 import { keyOf, liveGrid, textOf } from "./grid.js";
@@ -27,7 +27,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 			return h("li", h("a", { href: address("data", { q: `${name} LIMIT(200) TOTAL` }), "aria-current": String(name === shown) }, h("span.name", { dir: "auto" }, name), total));
 		}));
 		async function follow(name, target) {
-			const each = db.live(`${name} LIMIT(1) TOTAL`);
+			const each = db.live(`${name} LIMIT(0) TOTAL`);
 			lives.push(each);
 			try { for await (const { total } of each) target.textContent = count(total); } catch (error) { target.title = error.message; }
 		}
@@ -42,7 +42,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 		try {
 			for await (const change of mine) {
 				const { rows, changes, state, at } = change, name = rows[0]?.["@class"] ?? /^\w+/.exec(q)?.[0];
-				const all = propertiesOf(name).filter((each) => !rows.length || rows.some((row) => each.name in row));
+				const all = rows[0] && !rows[0]["@class"] ? Object.keys(rows[0]).filter((each) => !/^@(key|sort)/.test(each)).map((name) => ({ name, type: "" })) : propertiesOf(name).filter((each) => !rows.length || rows.some((row) => each.name in row));
 				grid.update(rows, isFirst ? [] : changes);
 				if (columns !== (columns = String(all.map((each) => each.name)))) grid.setColumns(all);
 				if (shown !== (shown = name)) listed = "";
@@ -76,7 +76,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 
 	function note({ changes, authors, v }) {
 		for (const { old, row, reason } of changes.slice(-12)) {
-			const names = old && row ? Object.keys(row).filter((name) => name[0] !== "@" && show(row[name]) !== show(old[name])) : [];
+			const names = old && row ? Object.keys(row).filter((name) => !/^@(sort|pending)/.test(name) && show(row[name]) !== show(old[name])) : [];
 			if (old && row && !names.length) continue;
 			activity.prepend(h("li", h("span.name", { dir: "auto" }, nameOf(row ?? old)), !old ? h("b.good", "came") : !row ? h("b.bad", `left: ${reason}`)
 				: names.slice(0, 3).map((name) => h("span", `${name}: `, h("s", show(old[name], 24)), ` → ${show(row[name], 24)}`)), h("small", `${who(authors)} · version ${v}`)));
@@ -105,7 +105,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 
 	function inspect(row, reason) {
 		selected = row;
-		if (!row) return put(inspector, h("h2", "Changes"), activity, h("p.hint", "None yet."));
+		if (!row?.["@class"]) return put(inspector, h("h2", "Changes"), activity, h("p.hint", "None yet."));
 		const removal = button("Delete", () => {
 			if (removal.textContent === "Delete") return removal.textContent = "Really delete?";
 			write({ op: "delete", class: row["@class"], ...named(row) }, `Deletion of ${nameOf(row)}`);
@@ -139,7 +139,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 	begin(parameters.get("q"));
 }
 
-/** What a text means as a value; undefined if nothing. */
+/** What a text means as a value, if anything. */
 function valueOf(text, { type, optional }) {
 	const plain = type.replace("?", "");
 	if (text === null || (!text && optional && plain !== "string")) return null;

@@ -28,7 +28,7 @@ export const field = (label, control) => h("label.field", h("span", label), cont
 export const heading = (title, ...actions) => h(".heading", h("h1", title), actions);
 export const empty = (text) => h(".empty", text);
 
-/** Columns of a table: `[title, value of a row, class]`; a value is a node or a text. */
+/** Columns of a table: `[title, value of a row, class]` */
 export const plain = (title, name = title.toLowerCase()) => [title, (row) => row[name]];
 export const figure = (title, name, words = count) => [title, (row) => words(row[name]), "right"];
 
@@ -36,7 +36,7 @@ export const table = (label, columns, rows) => h(".scroll", { tabindex: 0, role:
 	h("thead", h("tr", columns.map(([title, , kind = ""]) => h(`th.${kind}`, { scope: "col" }, title)))),
 	h("tbody", rows.map((row) => h("tr", columns.map(([, value, kind = ""]) => h(`td.${kind}`, { dir: "auto" }, value(row))))))));
 
-/** Says something for a while, and what went wrong until it is dismissed. */
+/** Says something for a while, and faults until dismissed. */
 export function toast(text, kind) {
 	const line = h(`.toast.${kind}`, text, button("Dismiss", () => line.remove(), "quiet"));
 	document.getElementById("toasts").append(line);

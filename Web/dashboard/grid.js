@@ -1,4 +1,4 @@
-// A table of live rows; those in sight are in the document, and the focus stays with the table.
+// A table of live rows; those in sight are in the document.
 import { h, put, show } from "./dom.js";
 import { targetOf } from "./querybox.js";
 
@@ -106,7 +106,7 @@ export function liveGrid({ edit, open, follow }) {
 
 	function startEditing() {
 		const cell = cellAt(), row = rows[at[0]], property = columns[at[1]];
-		if (!cell || editing) return;
+		if (!cell || editing || !row["@class"]) return;
 		const text = textOf(row[property.name]);
 		const input = h("input", { value: text, label: `${property.name}, ${property.type}`, onblur: () => stop(), onkeydown(event) {
 			event.stopPropagation();

@@ -1,11 +1,11 @@
-// The screen Query: what a query costs, as a picture, also for another user.
+// The screen Query: what a query costs, as a picture.
 import { address } from "./app.js";
 import { button, field, h, heading, put, svg, table, toast } from "./dom.js";
 import { queryBox } from "./querybox.js";
 
 // How a change finds the live view, the cheapest first.
 const methods = { equality: "one look-up by value", list: "look-ups by a list", prefix: "look-ups by prefix", part: "look-ups by a part", range: "a search in ranges", link: "along a link", computed: "a computed value", alternatives: "several ways", scan: "every change is judged" };
-const effects = ["evaluatesPredicate", "movesInWindow", "findsRoots", "walksLinks", "sendsValue"];
+const effects = ["evaluatesPredicate", "movesInWindow", "findsRoots", "walksLinks", "sendsValue", "computesFigure"];
 
 export function query({ db, main, parameters, database, go }) {
 	const user = h("input", { value: parameters.get("as") ?? "", placeholder: "yourself" }), result = h(".stack");
@@ -25,7 +25,7 @@ export function query({ db, main, parameters, database, go }) {
 		const names = Object.keys(methods), at = names.indexOf(view.method), steps = plan?.steps ?? ["the object by its id"], scans = Math.min(2, steps.filter((step) => /SCAN/.test(step)).length), list = (title, all) => all.map((each) => h("li", `${title}${each.className}(${each.properties.join(", ")})`));
 		return [h("code", query), h(".cards",
 			card("To begin", scans ? "reads a whole class" : "by index", scans, scale(scans, 3), h("ol", steps.map((step) => h("li", step.trim())))),
-			card("To follow", methods[view.method] ?? view.method, at > 6, scale(at, names.length), view.condition && h("p", "Filed under ", h("code", view.condition)), view.windowCapacity && h("p", `A window of at most ${view.windowCapacity} rows in memory`), view.counts && h("p", "It counts what matches, for TOTAL")),
+			card("To follow", methods[view.method] ?? view.method, at > 6, scale(at, names.length), view.condition && h("p", "Filed under ", h("code", view.condition)), view.windowCapacity && h("p", `A window of at most ${view.windowCapacity} rows in memory`), (view.counts || view.computes) && h("p", `It computes ${view.computes?.join(", ") ?? "the TOTAL"}`)),
 			card("Indexes", wantedIndexRemark ? "one would help" : plan?.indexes?.length ? "used" : "none needed", wantedIndexRemark, h("ul", list("", plan?.indexes ?? []), list("wanted: ", wantedIndexes)), wantedIndexRemark && h("p.hint", wantedIndexRemark))),
 		h("h2", "What a write costs"), table("Writes", [["Property", (row) => h("code", `${row.className}.${row.property}`)], ...effects.map((name) => [name.replace(/[A-Z]/g, " $&").toLowerCase(), (row) => row.effects.includes(name) && h("b.link", "●")])], writes.slice(0, 200)),
 		h("details", h("summary", "SQL"), h("pre", plan?.sql))];

@@ -1,10 +1,10 @@
 // The query line: completion, and an error under its byte.
 import { h, put } from "./dom.js";
 
-const keywords = ["WHERE", "AND", "OR", "SORT(", "LIMIT(", "TOTAL", "DISTINCT(", "EXCLUDE(", "AFTER(", "BEFORE("], quantifiers = ["NOT", "ANY", "ALL", "NONE"];
+const keywords = ["WHERE", "AND", "OR", "SORT(", "LIMIT(", "TOTAL", "GROUP(", "AGGREGATE(", "DISTINCT(", "EXCLUDE(", "AFTER(", "BEFORE("], quantifiers = ["NOT", "ANY", "ALL", "NONE"];
 const operators = ["==", "!=", "<", "<=", ">", ">=", "IN {", "BETWEEN {", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE"];
 
-/** The class to which a property leads, or nothing. */
+/** The class that a property links to. */
 export const targetOf = (property) => property?.target ?? /Links?<(\w+)>/.exec(property?.type ?? "")?.[1];
 
 export function completions(text, cursor, classes) {
@@ -25,7 +25,7 @@ export function queryBox(value, db, run) {
 	let words = [], from = 0, chosen = -1;
 	const list = h("ul", { id: "words", role: "listbox", hidden: true, label: "Completions" }), fault = h(".query-fault", { role: "alert" });
 	const input = h("input", { value, autocomplete: "off", role: "combobox", label: "Query", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "words",
-		placeholder: "Flight WHERE delay > 60 LIMIT(20)", oninput: suggest, onblur: () => offer([]), onkeydown: press, onscroll: scrolled });
+		placeholder: "Flight WHERE delay > 60", oninput: suggest, onblur: () => offer([]), onkeydown: press, onscroll: scrolled });
 	const element = h("form.ask", { role: "search", onsubmit(event) { event.preventDefault(); offer([]); run(input.value.trim()); } }, h(".line-box", input, list), h("button.primary", "Run"), fault);
 
 	function suggest() {

@@ -16,7 +16,7 @@ export function subscriptions({ db, main, signal }) {
 }
 
 export function sessions({ db, main, signal }) {
-	const list = h("div"), end = async (id) => { await db.ask("endSession", { id }); toast(`Session ${id} has ended.`, "good"); };
+	const list = h("div"), end = async (id) => { await db.ask("endSession", { session: id }); toast(`Session ${id} has ended.`, "good"); };
 	main.append(heading("Sessions"), list);
 	every(2, signal, async () => {
 		const rows = await db.ask("sessions");
@@ -48,7 +48,7 @@ export function log({ db, main, signal }) {
 	});
 }
 
-// Title, metric, how it is said, whether as growth a second.
+// Title, metric, words, whether as growth a second.
 const charts = [["Sessions", "sessions"], ["Subscriptions", "subscriptions"], ["Live queries", "views"], ["Commits a second", "commits_total", undefined, true], ["Sent a second", "sent_bytes_total", bytes, true], ["Waiting to be sent", "waiting_bytes", bytes], ["Databases", "database_bytes", bytes]];
 
 export function health({ db, main, signal }) {
@@ -81,7 +81,7 @@ export function jobs({ db, main, signal }) {
 		const [consumers, queues] = await Promise.all([db.ask("consumers"), db.ask("queues")]);
 		if (list.contains(document.activeElement)) return;
 		put(list, h("h2", "Consumers"), consumers.length ? table("Consumers", [plain("Name"), ["Query", (row) => h("code", row.query), "wide"], figure("Lag", "lag"), figure("Handled", "handled"), ["Given up", given("consumer"), "right"], figure("Committed", "committedAt", (time) => time && ago(time))], consumers) : empty("No consumer"),
-			h("h2", "Queues"), queues.length ? table("Queues", [plain("Name"), figure("At work", "claims"), ["Given up", given("queue"), "right"]], queues) : empty("No queue has rows at work, waiting or given up."));
+			h("h2", "Queues"), queues.length ? table("Queues", [plain("Name"), figure("At work", "claims"), ["Given up", given("queue"), "right"]], queues) : empty("No queue"));
 	});
 
 	async function showDead(kind, name) {

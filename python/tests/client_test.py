@@ -10,6 +10,7 @@ import tempfile
 import unittest
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import sluice
 from sluice import Live, Sluice, SluiceError
@@ -29,6 +30,10 @@ class Server:
         table = folder / "counters.csv"
         table.write_text("id,value,note\n" + "".join(f"C{index},{index},n\n" for index in range(10)))
         subprocess.run([PROGRAM, "import", self.url, "Counter", table, "--key=id"], check=True, capture_output=True)
+        parts = folder / "parts.csv"
+        parts.write_text("id,counter\nQ,C0\n")
+        subprocess.run([PROGRAM, "import", self.url, "Part", parts, "--key=id", "--link=counter:Counter"], check=True,
+                       capture_output=True)
 
     def stop(self) -> None:
         self.process.kill()
@@ -103,6 +108,34 @@ class ClientTest(unittest.IsolatedAsyncioTestCase):
             self.assertEqual([row["id"] for row in change.rows], ["C1", "C9", "C8"])
             self.assertTrue(any(each.old is None and each.row for each in change.changes))
             self.assertIn("Counter", [each["name"] for each in (await db.ask("status"))["classes"]])
+
+    async def test_groups_are_rows_in_their_order(self) -> None:
+        async with Sluice(self.server.url) as db:
+            live = db.live("Counter WHERE value < $0 GROUP(note) AGGREGATE(@count, @max.value) SORT(@count DESC)", [10])
+            change = await until(live, lambda change: change.state == "complete")
+            self.assertEqual([(row["note"], row["@count"], row["@max.value"]) for row in change.rows], [("n", 10, 9)])
+            version = await db.write([{"op": "update", "class": "Counter", "key": f"C{index}", "set": {"note": "m"}}
+                                      for index in range(4)])
+            change = await until(live, lambda change: change.v >= version)
+            self.assertEqual([(row["note"], row["@count"], row["@max.value"]) for row in change.rows],
+                             [("n", 6, 9), ("m", 4, 3)])
+            version = await db.write([{"op": "delete", "class": "Counter", "key": f"C{index}"} for index in range(4)])
+            change = await until(live, lambda change: change.v >= version)
+            self.assertEqual([(each.old and each.old["note"], each.row) for each in change.changes], [("m", None)])
+            whole = await until(db.live("Counter TOTAL"), lambda change: change.state == "complete")
+            self.assertEqual((whole.total, len(whole.rows)), (6, 6))
+
+    async def test_what_rows_link_to_is_found_by_its_key(self) -> None:
+        async with Sluice(self.server.url) as db:
+            await db.write([{"op": "insert", "class": "Part", "key": "P", "set": {"counter": "C3"}}])
+            live = db.live("Part WHERE id == 'P'", links=True)
+            change = await until(live, lambda change: change.state == "complete")
+            self.assertEqual([row["id"] for row in change.rows], ["P"])
+            self.assertEqual(cast(sluice.Row, live.get("Counter", "C3"))["value"], 3)
+            version = await db.write({"op": "update", "class": "Counter", "key": "C3", "add": {"value": 1}})
+            await until(live, lambda change: change.v >= version)
+            self.assertEqual(cast(sluice.Row, live.get("Counter", "C3"))["value"], 4)
+            self.assertIsNone(live.get("Counter", "C4"))
 
     async def test_errors_say_what_is_wrong(self) -> None:
         async with Sluice(self.server.url) as db:

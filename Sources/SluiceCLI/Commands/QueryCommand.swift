@@ -1,4 +1,5 @@
 internal import Sluice
+internal import SluiceExchange
 internal import SluiceViews
 
 /// `sluice query`: prints the results of a query once, or their changes until it is stopped.
@@ -121,7 +122,7 @@ struct QueryCommand: Command {
         switch format {
         case .jsonl:
             for record in records { output.append(try renderer.line(record)) }
-            if let total { output.append(RecordRenderer.line(ofTotal: total)) }
+            if let total { output.append(JSONWriter.line(ofTotal: total)) }
         case .table, .csv: RecordTable.print(records, of: total, to: output)
         }
         output.flush()

@@ -36,10 +36,7 @@ struct FigureRenderer {
 
     private func write(_ row: [Value], to writer: inout JSONWriter) {
         writer.raw("{")
-        for (column, value) in row.enumerated() {
-            writer.name(table.columns[column], isFirst: column == 0)
-            writer.write(value)
-        }
+        writer.members(table.columns, row, isFirst: true)
         writer.raw("}")
     }
 

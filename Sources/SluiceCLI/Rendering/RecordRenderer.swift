@@ -29,16 +29,6 @@ struct RecordRenderer {
         return writer.bytes
     }
 
-    /// The line of JSON, with its line feed, that says how many objects match, whatever the limit.
-    static func line(ofTotal total: Int) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.raw("{\"@total\":")
-        writer.integer(total)
-        writer.raw("}")
-        writer.endLine()
-        return writer.bytes
-    }
-
     private func write(_ record: Record, _ expansion: Expansion, to writer: inout JSONWriter) throws {
         writer.raw("{\"@id\":")
         writer.string(record.objectID.description)

@@ -14,6 +14,16 @@ package struct JSONWriter {
 
     package init(quotesLargeIntegers: Bool = false) { self.quotesLargeIntegers = quotesLargeIntegers }
 
+    /// The line of JSON, with its line feed, that says how many objects match, whatever the limit.
+    package static func line(ofTotal total: some BinaryInteger) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.raw("{\"@total\":")
+        writer.integer(total)
+        writer.raw("}")
+        writer.endLine()
+        return writer.bytes
+    }
+
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     package mutating func raw(_ text: StaticString) {
@@ -31,6 +41,14 @@ package struct JSONWriter {
         if !isFirst { raw(",") }
         string(name)
         raw(":")
+    }
+
+    /// Writes members, as many as there are names.
+    package mutating func members(_ names: [String], _ values: [Value], isFirst: Bool) {
+        for (position, (name, value)) in zip(names, values).enumerated() {
+            self.name(name, isFirst: isFirst && position == 0)
+            write(value)
+        }
     }
 
     package mutating func string(_ text: String) {

@@ -112,25 +112,40 @@ extension Query.Aggregates {
         return groups
     }
 
+    /// The change that ``FigureChange/values`` gave, in the types that the query's paths have; nil if it cannot be of this
+    /// query.
+    package func change(_ values: [Value]) -> FigureChange? {
+        guard isGrouped else { return groups(values).map { FigureChange(changed: $0) } }
+        var change = FigureChange()
+        for value in values {
+            if case .list(let parts) = value, parts.count == 1, case .list(let keys) = parts[0] {
+                guard let keys = fitting(keys) else { return nil }
+                change.removed.append(keys)
+            } else {
+                guard let group = GroupFigures(value).flatMap(fitting) else { return nil }
+                change.changed.append(group)
+            }
+        }
+        return change
+    }
+
     /// The values after a change; nil if the change cannot be of this query.
     package func values(_ values: [Value], changedBy change: [Value]) -> [Value]? {
         guard isGrouped else { return groups(change) == nil ? nil : change }
-        guard var known = groups(values) else { return nil }
+        guard var known = groups(values), let change = self.change(change) else { return nil }
         var places = Dictionary(known.indices.map { (known[$0].keys, $0) }) { $1 }
-        var removed: Set<Int> = []
-        for value in change {
-            if case .list(let parts) = value, parts.count == 1, case .list(let keys) = parts[0] {
-                guard let keys = fitting(keys), let place = places.removeValue(forKey: keys) else { return nil }
-                removed.insert(place)
-                continue
-            }
-            guard let group = GroupFigures(value).flatMap(fitting) else { return nil }
+        for group in change.changed {
             if let place = places[group.keys] {
                 known[place] = group
             } else {
                 places[group.keys] = known.count
                 known.append(group)
             }
+        }
+        var removed: Set<Int> = []
+        for keys in change.removed {
+            guard let place = places.removeValue(forKey: keys) else { return nil }
+            removed.insert(place)
         }
         let left = known.indices.filter { !removed.contains($0) }.map { known[$0] }
         guard left.count <= min(limit ?? .max, Self.groupCountMax) else { return nil }

@@ -53,8 +53,7 @@ extension ServerReports.Sources {
         switch request.topic {
         case .sessions: return await sessions.sessions(ofDatabase: tellsAll ? nil : database)
         case .endSession:
-            guard let json = try? JSONParser.parse(request.argument), let name = (json["session"] ?? json["id"])?.string
-            else {
+            guard let name = (try? JSONParser.parse(request.argument))?["session"]?.string else {
                 throw .init(code: .invalidQuery, message: "the argument is {\"session\":NAME}")
             }
             guard sessions.end(name, ofDatabase: tellsAll ? nil : database) else {

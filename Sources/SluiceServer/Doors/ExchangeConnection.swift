@@ -1,13 +1,16 @@
+internal import Dispatch
 internal import SluiceTransport
 internal import SluiceWire
 internal import Synchronization
 
-/// A connection without a socket: the session of one HTTP request. What the server sends it goes to a closure.
+/// A connection without a socket: the session of one HTTP request. What the server sends it goes to a closure, in order
+/// and on a queue of its own, so that no database waits for what is made of it.
 final class ExchangeConnection: MessageConnection {
     let id = ConnectionNumbers.next()
     let peerDescription: String
     private let receive: Mutex<(@Sendable ([ServerMessage]) -> Void)?>
     private let didEnd: Mutex<(@Sendable () -> Void)?>
+    private let queue = DispatchQueue(label: "sluice.exchange")
 
     /// - Parameter peer: the address of whoever made the request.
     init(from peer: String) {
@@ -27,8 +30,10 @@ final class ExchangeConnection: MessageConnection {
 
     func send(_ message: SharedBuffer) {
         guard let receive = receive.withLock({ $0 }) else { return }
-        let messages = message.withUnsafeBytes { bytes in (try? Frame.decode(Array(bytes))) ?? [ServerMessage]() }
-        if !messages.isEmpty { receive(messages) }
+        queue.async {
+            let messages = message.withUnsafeBytes { bytes in (try? Frame.decode(Array(bytes))) ?? [ServerMessage]() }
+            if !messages.isEmpty { receive(messages) }
+        }
     }
 
     func admit() {}
@@ -37,10 +42,12 @@ final class ExchangeConnection: MessageConnection {
 
     func abort() {
         receive.withLock { $0 = nil }
-        didEnd.withLock { didEnd in
+        let didEnd = didEnd.withLock { didEnd in
             defer { didEnd = nil }
             return didEnd
-        }?()
+        }
+        // Behind what the server has sent before.
+        if let didEnd { queue.async(execute: didEnd) }
     }
 
     func pauseReceiving(for reason: PauseReason) {}

@@ -73,6 +73,9 @@ final class InProcessObservers {
         throws
     {
         guard !numbers.isEmpty, let concerned = numbers[ObjectIdentifier(view)] else { return }
+        // Without a limit the results say themselves how many there are.
+        var delta = delta
+        if !view.query.countsMatches { delta.total = nil }
         let isComputed = delta.total != nil || delta.figures != nil
         guard !(delta.entered.isEmpty && delta.updated.isEmpty && delta.left.isEmpty) || isComputed else { return }
         let authors = delta.authors.map { group.authors[$0] }

@@ -1,3 +1,4 @@
+internal import SluiceModel
 internal import SluiceWire
 
 /// A `change` message before it is written: which parts of a frame it tells, and how. Connections that are told the same
@@ -8,6 +9,15 @@ struct JSONChange: Hashable, Sendable {
         let message: Int
         /// The position of the block in a commit; 0 in a page.
         let block: Int
+    }
+
+    /// What a query with AGGREGATE has computed, in a frame's message.
+    struct Figures: Hashable, Sendable {
+        let message: Int
+        /// The position among the figures of a commit; nil in a completion, which has all of them.
+        let place: Int?
+        /// The query's text, which may be one of TOTAL.
+        let query: String
     }
 
     var subscriptions: [UInt64]
@@ -21,9 +31,25 @@ struct JSONChange: Hashable, Sendable {
     var progress: Int?
     var parts: [Part] = []
     var total: Int64?
+    var figures: Figures?
     var acceptedAt: Int64?
     /// The number of the client, if one of the authors is it.
     var ownClient: UInt64?
+
+    /// Adds what the query computes.
+    ///
+    /// - Parameters:
+    ///   - values: figures as they are sent; nil for none.
+    ///   - message: the position of the message that has them.
+    ///   - place: their position among the figures of a commit; nil in a completion.
+    mutating func add(_ values: [Value]?, of audience: JSONSubscription.Audience, message: Int, place: Int?) {
+        guard let values else { return }
+        if let query = audience.figures {
+            figures = Figures(message: message, place: place, query: query)
+        } else if case .int(let count)? = values.first {
+            total = count
+        }
+    }
 }
 
 /// What one frame is to a connection: texts, in order.

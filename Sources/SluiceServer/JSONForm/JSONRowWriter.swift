@@ -1,5 +1,6 @@
 internal import SluiceExchange
 internal import SluiceModel
+internal import SluiceQuery
 internal import SluiceWire
 
 /// Writes a `change` message of the parts of a frame.
@@ -11,21 +12,30 @@ struct JSONRowWriter {
 
     func text(of change: JSONChange) -> [UInt8] {
         let blocks = change.parts.map { block($0) }
+        let values = change.figures.map { self.values($0) } ?? []
+        let groups = change.figures.flatMap { figures in
+            (try? Query.parse(figures.query, schema: schema)).flatMap { JSONFigures(values, of: $0) }
+        }
         return JSONMessage.make("change") { writer in
             writer.name("ids", isFirst: false)
             writer.array(change.subscriptions) { $0.integer($1) }
             writer.member("v", change.version)
             writer.member("state", change.isComplete ? "complete" : "loading")
-            if change.resets { writer.raw(",\"reset\":true") }
+            // A completion has all groups.
+            if change.resets || groups != nil && change.figures?.place == nil { writer.raw(",\"reset\":true") }
             if let progress = change.progress {
                 writer.name("progress", isFirst: false)
                 writer.write(.double(Double(progress) / 1_000))
             }
-            write(departures: blocks, change, to: &writer)
-            write(rows: blocks, places(change), change, to: &writer)
-            if let total = change.total {
-                writer.name("total", isFirst: false)
-                writer.integer(total)
+            if let groups {
+                write(groups, to: &writer)
+            } else {
+                write(departures: blocks, change, to: &writer)
+                write(rows: blocks, places(change), change, to: &writer)
+                if let total = change.total ?? values.first?.integer {
+                    writer.name("total", isFirst: false)
+                    writer.integer(total)
+                }
             }
             if let acceptedAt = change.acceptedAt {
                 writer.member("at", Timestamp(microseconds: acceptedAt).description)
@@ -42,6 +52,15 @@ struct JSONRowWriter {
         }
     }
 
+    /// Figures as they were sent.
+    private func values(_ figures: JSONChange.Figures) -> [Value] {
+        switch (messages[figures.message], figures.place) {
+        case (.complete(let complete), nil): complete.figures ?? []
+        case (.commit(let commit), let place?): commit.figures[place].values
+        default: []
+        }
+    }
+
     /// What the frames say about the places of the results among the rows.
     private func places(_ change: JSONChange) -> Places {
         var places: Places = [:]
@@ -55,6 +74,17 @@ struct JSONRowWriter {
     }
 
     // MARK: Members
+
+    private func write(_ groups: JSONFigures, to writer: inout JSONWriter) {
+        if groups.hasDepartures {
+            writer.name("gone", isFirst: false)
+            groups.write(departuresTo: &writer)
+        }
+        if groups.hasRows {
+            writer.name("put", isFirst: false)
+            groups.write(rowsTo: &writer)
+        }
+    }
 
     private func write(departures blocks: [ViewBlock], _ change: JSONChange, to writer: inout JSONWriter) {
         var isFirst = true
@@ -82,7 +112,6 @@ struct JSONRowWriter {
         }
         for group in blocks.lazy.flatMap(\.objects.groups) where schema.classes.indices.contains(group.classIndex) {
             let declared = schema[group.classIndex]
-            let names = group.positions.map { declared.properties.indices.contains($0) ? declared.properties[$0] : nil }
             for row in 0..<group.count {
                 let object = ObjectRef(group.classIndex, group.keys[row])
                 let place = places.removeValue(forKey: object)
@@ -90,11 +119,7 @@ struct JSONRowWriter {
                 guard isResult || change.showsLinks else { continue }
                 begin()
                 writeHead(of: object, declared, place ?? nil, isResult: isResult, to: &writer)
-                for (property, value) in zip(names, group.values(at: row)) {
-                    guard let property, !property.isRetired else { continue }
-                    writer.name(property.name, isFirst: false)
-                    writer.write(value)
-                }
+                group.write(propertiesOf: row, declared, to: &writer)
                 writer.raw("}")
             }
         }
@@ -135,4 +160,19 @@ struct JSONRowWriter {
             writer.raw("}")
         }
     }
+}
+
+extension ObjectGroup {
+    /// Writes the properties of a row as further members of an object, without those that are retired.
+    func write(propertiesOf row: Int, _ declared: ClassSchema, to writer: inout JSONWriter) {
+        for (position, value) in zip(positions, values(at: row)) where declared.properties.indices.contains(position) {
+            guard !declared.properties[position].isRetired else { continue }
+            writer.name(declared.properties[position].name, isFirst: false)
+            writer.write(value)
+        }
+    }
+}
+
+extension Value {
+    fileprivate var integer: Int64? { if case .int(let number) = self { number } else { nil } }
 }

@@ -29,7 +29,7 @@ extension JSONSession {
             self.schema = schema
             told.pieces.append(.text(JSONMessage.schema(schema)))
         case .page(let page): self.page(page, at: position, &told)
-        case .complete(let complete): self.complete(complete, &told)
+        case .complete(let complete): self.complete(complete, at: position, &told)
         case .commit(let commit): self.commit(commit, at: position, &told)
         case .login(let login):
             // The first that a client is told is that the session is open.
@@ -131,7 +131,7 @@ extension JSONSession {
         for id in page.subscriptions {
             guard var subscription = subscriptions[id] else { continue }
             var change = JSONChange(
-                subscriptions: [id], version: page.version, showsLinks: subscription.showsLinks)
+                subscriptions: [id], version: page.version, showsLinks: subscription.audience.showsLinks)
             switch (page.kind, subscription.state) {
             case (.bootstrap, .fresh), (.bootstrap, .complete), (.bootstrap, .interrupted):
                 change.resets = true
@@ -154,7 +154,7 @@ extension JSONSession {
         }
     }
 
-    private mutating func complete(_ complete: ServerMessage.Complete, _ told: inout Told) {
+    private mutating func complete(_ complete: ServerMessage.Complete, at position: Int, _ told: inout Told) {
         let id = complete.subscription
         guard var subscription = subscriptions[id] else { return }
         var change: JSONChange
@@ -162,13 +162,14 @@ extension JSONSession {
             change = begun
             told.pieces.remove(at: place)
         } else {
-            change = JSONChange(subscriptions: [id], version: complete.version, showsLinks: subscription.showsLinks)
+            change = JSONChange(
+                subscriptions: [id], version: complete.version, showsLinks: subscription.audience.showsLinks)
         }
         change.version = complete.version
         change.isComplete = true
         change.progress = nil
         change.acceptedAt = complete.acceptedAt.microseconds
-        if case .int(let total)? = complete.figures?.first { change.total = total }
+        change.add(complete.figures, of: subscription.audience, message: position, place: nil)
         subscription.state = .complete
         subscriptions[id] = subscription
         note(complete.version)
@@ -179,8 +180,8 @@ extension JSONSession {
         let header = commit.header
         let start = told.pieces.count
         for (number, block) in commit.blocks.enumerated() {
-            for (ids, showsLinks) in receivers(block.subscriptions) {
-                var change = changed(ids, header, showsLinks: showsLinks, start, &told)
+            for (audience, ids) in receivers(block.subscriptions) {
+                var change = changed(ids, header, showsLinks: audience.showsLinks, start, &told)
                 change.parts.append(JSONChange.Part(message: position, block: number))
                 if let client = client?.identity.clientID, client != 0,
                     block.content.authors.contains(where: { $0.clientID == client })
@@ -190,11 +191,10 @@ extension JSONSession {
                 told.pieces.append(.change(change))
             }
         }
-        for figures in commit.figures {
-            guard case .int(let total)? = figures.values.first else { continue }
-            for (ids, showsLinks) in receivers(figures.subscriptions) {
-                var change = changed(ids, header, showsLinks: showsLinks, start, &told)
-                change.total = total
+        for (number, figures) in commit.figures.enumerated() {
+            for (audience, ids) in receivers(figures.subscriptions) {
+                var change = changed(ids, header, showsLinks: audience.showsLinks, start, &told)
+                change.add(figures.values, of: audience, message: position, place: number)
                 told.pieces.append(.change(change))
             }
         }
@@ -208,14 +208,18 @@ extension JSONSession {
                 }))
     }
 
-    /// Those of some subscriptions that the client has, by whether they show what the results link to.
-    private func receivers(_ ids: [UInt64]) -> [(ids: [UInt64], showsLinks: Bool)] {
-        var (plain, linked): ([UInt64], [UInt64]) = ([], [])
+    /// Those of some subscriptions that the client has, by how they are told, in the order of their first ones.
+    private func receivers(_ ids: [UInt64]) -> [(audience: JSONSubscription.Audience, ids: [UInt64])] {
+        var receivers: [(audience: JSONSubscription.Audience, ids: [UInt64])] = []
         for id in ids {
             guard let subscription = subscriptions[id], subscription.state == .complete else { continue }
-            if subscription.showsLinks { linked.append(id) } else { plain.append(id) }
+            if let place = receivers.firstIndex(where: { $0.audience == subscription.audience }) {
+                receivers[place].ids.append(id)
+            } else {
+                receivers.append((subscription.audience, [id]))
+            }
         }
-        return [(plain, false), (linked, true)].filter { !$0.0.isEmpty }
+        return receivers
     }
 
     /// Removes the change of some subscriptions that a commit has begun among the pieces, or begins one.

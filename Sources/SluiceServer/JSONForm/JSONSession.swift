@@ -7,7 +7,7 @@ internal import SluiceWire
 /// Stands between a connection in the JSON form and ``ConnectionProtocol``: makes messages of texts, and texts of frames.
 /// A machine without input or output.
 ///
-/// It keeps the schema, for its names, and a byte for each subscription. The one session of the connection has the number
+/// It keeps the schema, for its names, and little for each subscription. The one session of the connection has the number
 /// 1, and subscriptions have the numbers that the client gives them.
 struct JSONSession: Sendable {
     /// The number of the session.
@@ -179,7 +179,7 @@ struct JSONSession: Sendable {
             }
         }
         lastSubscription = request.id
-        subscriptions[request.id] = JSONSubscription(showsLinks: request.showsLinks)
+        subscriptions[request.id] = JSONSubscription(audience: .init(text, showsLinks: request.showsLinks))
         return .subscribe(
             .init(session: Self.number, subscription: request.id, query: text, resume: resume))
     }

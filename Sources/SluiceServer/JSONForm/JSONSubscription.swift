@@ -18,6 +18,19 @@ struct JSONSubscription: Hashable, Sendable {
     }
 
     var state = State.fresh
-    /// Whether the client also wants what the results link to.
-    let showsLinks: Bool
+    let audience: Audience
+
+    /// How changes are told.
+    struct Audience: Hashable, Sendable {
+        /// Whether the client also wants what the results link to.
+        let showsLinks: Bool
+        /// The query's text, where it may be one with AGGREGATE.
+        let figures: String?
+
+        /// - Parameter query: its text.
+        init(_ query: String, showsLinks: Bool) {
+            self.showsLinks = showsLinks
+            figures = query.uppercased().contains("AGGREGATE") ? query : nil
+        }
+    }
 }

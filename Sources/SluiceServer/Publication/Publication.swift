@@ -39,6 +39,7 @@ struct Publication {
         _ delta: ViewDelta, of view: SharedView, for receivers: [ChangeReceiver], areLight: Bool = false
     ) throws {
         guard !receivers.isEmpty else { return }
+        let delta = areLight ? delta : delta.toldToStores(of: view.query)
         let places = areLight ? try ResultPlaces(live: view.live, storage: database.storage).rows(of: delta) : nil
         let audiences =
             veil?.audiences(of: receivers, for: delta.authors) ?? [.init(unnamed: [], receivers: receivers)]
@@ -56,6 +57,7 @@ struct Publication {
     /// - Parameter context: what the subscription's reader may read after the commit.
     mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription, in context: ReadContext) throws {
         let isLight = subscription.subscriber.isLight
+        let delta = isLight ? delta : delta.toldToStores(of: subscription.view.query)
         let isSteady = !isLight && context.isEverything && subscription.view.live.includesAllAlike
         let unnamed = veil?.unnamed(of: delta.authors, to: subscription.session) ?? []
         var encoded = try encode(delta, in: context, isSteady: isSteady, unnamed: unnamed)
@@ -211,6 +213,16 @@ private struct ShownDelta: Hashable {
 private struct ShownContent: Hashable {
     let block: ViewBlock
     let figures: [Value]?
+}
+
+extension ViewDelta {
+    /// The change without a total that stores count themselves.
+    fileprivate func toldToStores(of query: Query) -> ViewDelta {
+        guard total != nil, !query.countsMatches else { return self }
+        var delta = self
+        delta.total = nil
+        return delta
+    }
 }
 
 extension ObjectDelta {

@@ -54,8 +54,10 @@ final class SharedView {
 
     var query: Query { live.query }
 
-    /// What the query computes over everything that it matches, as it is sent; nil where it computes nothing.
-    var figures: [Value]? {
+    /// What the query computes over everything that it matches, as a subscriber is sent it; nil for nothing.
+    func figures(for subscriber: Subscriber) -> [Value]? {
+        // A store has all results where there is no limit, and counts them itself.
+        guard query.hasFigures || subscriber.isLight else { return nil }
         if let groups = live.figures { return query.aggregates?.values(of: groups) }
         return live.matchCount.map { [.int(Int64($0))] }
     }

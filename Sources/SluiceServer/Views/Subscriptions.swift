@@ -131,12 +131,6 @@ final class Subscriptions {
                 code: .invalidQuery,
                 message: "a client may ask for TOTAL and AGGREGATE if it has named the feature aggregates in hello")
         }
-        guard !subscriber.isLight || query.aggregates == nil else {
-            throw Refusal(
-                code: .invalidQuery,
-                message: "the JSON form and HTTP have no figures of AGGREGATE yet; TOTAL beside a LIMIT counts, and "
-                    + "stores and 'sluice query' take AGGREGATE")
-        }
         do { return try subscriber.access.query(query) } catch { throw Refusal(error) }
     }
 }

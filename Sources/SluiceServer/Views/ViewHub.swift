@@ -62,7 +62,7 @@ final class ViewHub {
     /// How many objects match a query at the present state, as far as another view counts them already: its windows of
     /// other lengths and orders count the same.
     private func matchCount(of query: Query) -> Int? {
-        guard query.countsMatches else { return nil }
+        guard query.hasTotal else { return nil }
         let key = query.countingKey
         var found: Int?
         counting.forEach(of: key) { number in
@@ -95,7 +95,7 @@ final class ViewHub {
         while slots.count <= number { slots.append(nil) }
         slots[number] = view
         numbers.insert(UInt64(number), for: view.query.key)
-        if view.query.countsMatches { counting.insert(UInt64(number), for: view.query.countingKey) }
+        if view.query.hasTotal { counting.insert(UInt64(number), for: view.query.countingKey) }
         clock.hold(view.query, in: storage)
         guard let parts else { return }
         atoms.hold(parts, of: view.query, by: UInt32(number)) { query in
@@ -132,7 +132,7 @@ final class ViewHub {
         slots[number] = nil
         clock.release(view.query)
         numbers.remove(UInt64(number), for: view.query.key)
-        if view.query.countsMatches { counting.remove(UInt64(number), for: view.query.countingKey) }
+        if view.query.hasTotal { counting.remove(UInt64(number), for: view.query.countingKey) }
         atoms.release(by: UInt32(number))
         if atoms.hasManyIdle { dropIdleAtoms() }
         if index.count == 0 { slots = [] }

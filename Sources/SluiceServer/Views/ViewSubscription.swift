@@ -60,6 +60,9 @@ final class ViewSubscription {
 
     var session: SessionID { subscriber.session }
 
+    /// What the query computes over everything that it matches, as it is sent; nil for nothing.
+    var figures: [Value]? { view.figures(for: subscriber) }
+
     var isComplete: Bool { if case .complete = state { true } else { false } }
 
     /// Whether it has begun and is not complete yet.

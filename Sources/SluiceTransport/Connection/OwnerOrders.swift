@@ -22,6 +22,7 @@ struct OwnerOrders: ~Copyable {
     private let queued = Atomic<Int>(0)
     private let paused = Atomic<UInt8>(0)
     private let endedByOwner = Atomic<Bool>(false)
+    private let isAtWork = Atomic<Bool>(false)
     private let lowWaterByteCount: Int
 
     init(lowWaterByteCount: Int) { self.lowWaterByteCount = lowWaterByteCount }
@@ -37,6 +38,12 @@ struct OwnerOrders: ~Copyable {
 
     /// Whether the owner has closed or aborted the connection; it then receives no more messages.
     var isEndedByOwner: Bool { endedByOwner.load(ordering: .relaxed) }
+
+    /// Says that an answer is being made, of which nothing can be sent yet.
+    func noteWork() { isAtWork.store(true, ordering: .relaxed) }
+
+    /// Whether ``noteWork()`` was called since this was asked last.
+    func takeWork() -> Bool { isAtWork.exchange(false, ordering: .relaxed) }
 }
 
 // MARK: - From the owner. Each call returns whether the loop must be asked to carry the order out.

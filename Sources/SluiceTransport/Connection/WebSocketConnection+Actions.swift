@@ -158,6 +158,7 @@ extension WebSocketConnection {
             deadline = nil
             // A long queue before the close frame may take longer, as long as parts of it are written.
             if limit == .closing, writtenByteCount != written, !sendQueue.isEmpty { return updateDeadline() }
+            if limit == .answering, orders.takeWork() { return updateDeadline() }
             if limit == .answering, hasBegunAnswer, writtenByteCount != written || sendQueue.isEmpty {
                 return updateDeadline()
             }
@@ -171,6 +172,8 @@ extension WebSocketConnection {
 
 extension WebSocketConnection: HTTPOutput {
     func sendAnswer(_ bytes: [UInt8]) { if orders.sendAnswer(SharedBuffer(bytes)) { loop.scheduleFlush(self) } }
+
+    func noteWork() { orders.noteWork() }
 
     func endAnswer() { if orders.endAnswer() { loop.scheduleFlush(self) } }
 

@@ -8,7 +8,8 @@ package struct WebSocketOptions: Hashable, Sendable {
     package var pongTimeout = Duration.seconds(120)
     /// How long opening may take: name lookup, TCP, TLS and the upgrade together.
     package var openTimeout: Duration
-    /// How long the answer to a request may take to begin, and for how long a peer may take nothing of it.
+    /// How long the answer to a request may take to begin, or to show signs of work, and for how long a peer may take
+    /// nothing of it.
     package var answerTimeout = Duration.seconds(30)
     /// How long closing may take without any progress.
     package var closeTimeout = Duration.seconds(10)

@@ -4,6 +4,8 @@ internal import Synchronization
 package protocol HTTPOutput: AnyObject, Sendable {
     /// Sends bytes after those sent before. Does nothing after ``endAnswer()``, or when the peer is gone.
     func sendAnswer(_ bytes: [UInt8])
+    /// Says that the answer is being made, so that its peer waits for longer.
+    func noteWork()
     /// Says that the answer is whole, so that the connection is closed after it.
     func endAnswer()
     /// Ends the connection at once, so that the peer sees that the answer is not whole.
@@ -90,6 +92,10 @@ package final class HTTPExchange: Sendable {
         if isHead { output.endAnswer() }
         return !isHead
     }
+
+    /// Says that the answer is being made, though nothing of it can be sent yet: the time in which one must begin begins
+    /// anew.
+    package func noteWork() { output.noteWork() }
 
     /// Sends a piece of an answer that was begun, and waits while the peer takes nothing. One task at a time may call it.
     ///

@@ -49,7 +49,7 @@ extension QueryExplanation.View {
         holdsMembers = live.holdsMembers
         let aggregates = live.query.aggregates
         windowCapacity = aggregates == nil ? live.query.limit.map { WindowSurplus(limit: $0).capacity } : nil
-        counts = live.query.countsMatches ? true : nil
+        counts = live.query.hasTotal ? true : nil
         computes = aggregates?.names
         groups = aggregates.flatMap { $0.isGrouped ? $0.groups.map(\.text) : nil }
         linkedClasses = live.plan.linkedClasses.sorted().map { schema[$0].name }

@@ -15,7 +15,7 @@ package final class LiveView {
     package internal(set) var isActive = false
     /// How many rows beyond the limit a window holds; -1 for the usual number.
     let overscan: Int32
-    var roots = RootState.matches
+    var roots = RootState.matches()
     /// The objects that links lead to; nil if the query follows no links.
     var closure: LinkClosure?
     private var knownJudge: RootJudge?
@@ -94,7 +94,7 @@ package final class LiveView {
     /// query follows links or computes something, the rows of a window if there is a limit, and else nothing.
     package func activate(in source: any ViewSource) throws {
         let source = readable(source)
-        roots = .matches
+        roots = .matches()
         closure = nil
         roots = try RootState(
             judge, overscan: overscan < 0 ? nil : Int(overscan), matchCount: knownMatchCount, in: source)
@@ -114,8 +114,14 @@ package final class LiveView {
         isActive = true
     }
 
-    /// How many objects match the query, as its reader sees them; nil unless the query asks for its total and has a limit.
-    package var matchCount: Int? { if case .window(let window) = roots { window.matchCount } else { nil } }
+    /// How many objects match the query, as its reader sees them; nil unless the query asks for its total.
+    package var matchCount: Int? {
+        switch roots {
+        case .matches(let count): count
+        case .window(let window): window.matchCount
+        case .object, .stages, .figures: nil
+        }
+    }
 
     /// What the query computes, as its reader sees it: groups in no particular order; nil unless it has AGGREGATE.
     package var figures: [GroupFigures]? { if case .figures(let figures) = roots { figures.table.shown } else { nil } }

@@ -36,7 +36,7 @@ package struct ViewSnapshot: Sendable, Hashable {
                 return true
             }
         }
-        if query.countsMatches {
+        if query.hasTotal {
             var count = 0
             try source.rows(matching: query.condition, after: nil, limit: nil) { _ in
                 count += 1

@@ -8,8 +8,8 @@ internal import SluiceQuery
 /// Each value becomes bytes that order as the values, and of which none is the beginning of another: 0 for null, which
 /// precedes all values; else 1, and then for a bool a byte; for an int or date eight bytes, for a number with a fraction
 /// the bits of a double, ascending; for a decimal ``DecimalKey``, for text and data their bytes, ended and with zeros
-/// escaped; for ids their 16 bytes. A descending key has its bytes complemented. The 16 bytes of the object's id come
-/// last. Six bits at a time become characters of an alphabet that ascends in ASCII.
+/// escaped; for ids their 16 bytes; for a link those of the target's key. A descending key has its bytes complemented. The
+/// 16 bytes of the object's id come last. Six bits at a time become characters of an alphabet that ascends in ASCII.
 package struct PlaceText {
     private static let alphabet = Array("-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz".utf8)
 
@@ -18,8 +18,8 @@ package struct PlaceText {
     /// - Parameters:
     ///   - values: one for each key of a sort, or more, of which the rest does not count.
     ///   - isAscending: the direction of each key.
-    ///   - id: the object's id.
-    package static func of(_ values: [Value], _ isAscending: [Bool], _ id: ObjectID) -> String {
+    ///   - id: the object's id; nil of what is no object, and has other values than all others.
+    package static func of(_ values: [Value], _ isAscending: [Bool], _ id: ObjectID? = nil) -> String {
         var text = PlaceText()
         for (value, isAscending) in zip(values, isAscending) {
             let start = text.bytes.count
@@ -27,8 +27,10 @@ package struct PlaceText {
             guard !isAscending else { continue }
             for index in start..<text.bytes.count { text.bytes[index] = ~text.bytes[index] }
         }
-        text.add(id.high)
-        text.add(id.low)
+        if let id {
+            text.add(id.high)
+            text.add(id.low)
+        }
         return text.encoded
     }
 
@@ -48,8 +50,9 @@ package struct PlaceText {
         case .objectID(let id):
             add(id.high)
             add(id.low)
+        case .link(let key): add(key.value)
         // No query sorts by these.
-        case .null, .link, .list, .set, .map: break
+        case .null, .list, .set, .map: break
         }
     }
 

@@ -5,8 +5,8 @@ import SluiceQuery
 ///
 /// Boxed, since most views hold nothing.
 indirect enum RootState {
-    /// The predicate alone decides what is a root; nothing is held.
-    case matches
+    /// The predicate alone decides what is a root; no root is held. With TOTAL they are counted.
+    case matches(count: Int? = nil)
     /// The object of an `OBJECT(id)` query, once it is known.
     case object(ObjectRef?)
     /// The first rows of a query with a limit, and some beyond them.
@@ -34,7 +34,7 @@ indirect enum RootState {
             self = .window(
                 try Window(limit: limit, judge, overscan: overscan, matchCount: matchCount, in: source))
         } else {
-            self = .matches
+            self = .matches(count: query.hasTotal ? try matchCount ?? source.matchCount(of: query) : nil)
         }
     }
 
@@ -79,7 +79,12 @@ indirect enum RootState {
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: OldStateSource
     ) throws -> RootChanges {
         switch self {
-        case .matches: return RootChanges(all: try judge.matchChanges(commit, in: source, before: before))
+        case .matches(let count):
+            let changes = try judge.matchChanges(commit, in: source, before: before)
+            guard let count else { return RootChanges(all: changes) }
+            let now = changes.reduce(count) { $0 + ($1.isRoot ? 1 : 0) - ($1.wasRoot ? 1 : 0) }
+            self = .matches(count: now)
+            return RootChanges(all: changes, total: now == count ? nil : now)
         case .object(let known):
             let object = known ?? judge.objectCreated(in: commit)
             if known == nil, object != nil { self = .object(object) }
@@ -90,11 +95,11 @@ indirect enum RootState {
         case .window(let window): return try window.apply(commit, judge, in: source, before: before)
         case .stages(var stages):
             // Moved out, so that it is changed in place.
-            self = .matches
+            self = .matches()
             defer { self = .stages(stages) }
             return RootChanges(all: try stages.apply(commit, judge, in: source, before: before))
         case .figures(var figures):
-            self = .matches
+            self = .matches()
             defer { self = .figures(figures) }
             return try figures.apply(commit, judge, in: source, before: before)
         }

@@ -7,53 +7,9 @@ import Testing
 
 /// The JSON form of the protocol, from the socket's side.
 struct JSONFormTests {
-    private static let schema = try! Schema([
-        ClassSchema(
-            "Car", primaryKey: "vin",
-            properties: [
-                Property("vin", .scalar(.string)), Property("price", .scalar(.double)),
-                Property("doors", .scalar(.int)), Property("tags", PropertyType(.scalar(.string), container: .list)),
-                Property("dealer", .link("Dealer")),
-            ]),
-        ClassSchema(
-            "Dealer", primaryKey: "id",
-            properties: [Property("id", .scalar(.int)), Property("city", .scalar(.string))]),
-    ])
-
-    private func serve(
-        _ body: (LoopbackNetwork, SyncServer) async throws -> Void
-    ) async throws {
-        let network = LoopbackNetwork()
-        var configuration = ServerConfiguration(host: "server", isDevelopment: true)
-        configuration.loopback = network
-        let server = try SyncServer(configuration)
-        try server.start()
-        try await server.access(to: "any").declare(Self.schema)
-        try await body(network, server)
-        await server.stop()
-    }
-
-    private func open(_ network: LoopbackNetwork, _ members: String = "") async throws -> (JSONClient, JSONValue) {
-        let client = try JSONClient(network)
-        client.send("{\"type\":\"open\"\(members)}")
-        let opened = try #require(await client.next("opened"))
-        return (client, opened)
-    }
-
-    private static let cars = """
-        [{"op":"insert","class":"Dealer","key":1,"set":{"city":"Oslo"}},
-         {"op":"insert","class":"Car","key":"a","set":{"price":3,"doors":5,"tags":["x"],"dealer":1}},
-         {"op":"insert","class":"Car","key":"b","set":{"price":1,"doors":3}},
-         {"op":"insert","class":"Car","key":"c","set":{"price":2,"doors":4}}]
-        """
-
-    private func write(_ client: JSONClient, _ sequence: Int, _ operations: String) {
-        client.send("{\"type\":\"write\",\"seq\":\(sequence),\"ops\":\(operations)}")
-    }
-
     @Test func openedHasTheSchemaAndWhoTheClientIs() async throws {
-        try await serve { network, _ in
-            let (client, opened) = try await open(network)
+        try await JSONServer.run { network, _ in
+            let (client, opened) = try await JSONServer.open(network)
             #expect(opened["outcome"] == .string("created"))
             #expect(opened["user"] == .null)
             #expect(opened["database"] == .string("any"))
@@ -70,20 +26,20 @@ struct JSONFormTests {
     }
 
     @Test func aWriteIsAcknowledgedWithWhatItBrings() async throws {
-        try await serve { network, _ in
-            let (client, _) = try await open(network)
+        try await JSONServer.run { network, _ in
+            let (client, _) = try await JSONServer.open(network)
             client.send(#"{"type":"sub","id":1,"q":"Car SORT(price ASC) LIMIT(2) TOTAL"}"#)
             let first = try #require(await client.change())
             #expect(first["reset"] == .bool(true))
             #expect(first["total"] == .integer(0))
-            write(client, 1, Self.cars)
+            client.write(1, JSONServer.cars)
             let change = try #require(await client.change())
             #expect(change["reset"] == nil)
             #expect(change["total"] == .integer(3))
             #expect(change.keysInOrder == [#""b""#, #""c""#])
             #expect(change["authors"]?.array?.first?["own"] == .bool(true))
             #expect(await client.next()?.text == #"{"type":"ack","seq":1,"v":\#(change["v"]?.text ?? "")}"#)
-            write(client, 2, #"[{"op":"update","class":"Car","key":"c","set":{"price":9}}]"#)
+            client.write(2, #"[{"op":"update","class":"Car","key":"c","set":{"price":9}}]"#)
             let moved = try #require(await client.change())
             #expect(moved["gone"]?.array?.first?.text == #"{"class":"Car","key":"c","reason":"window"}"#)
             #expect(moved.put == [#"{"@key":"a","vin":"a","price":3.0,"doors":5,"tags":["x"],"dealer":1}"#])
@@ -91,24 +47,24 @@ struct JSONFormTests {
     }
 
     @Test func aRowThatIsHereComesWithWhatChanged() async throws {
-        try await serve { network, _ in
-            let (client, _) = try await open(network)
-            write(client, 1, Self.cars)
+        try await JSONServer.run { network, _ in
+            let (client, _) = try await JSONServer.open(network)
+            client.write(1, JSONServer.cars)
             client.send(#"{"type":"sub","id":1,"q":"Car SORT(price DESC)"}"#)
             #expect(await client.change()?.keysInOrder == [#""a""#, #""c""#, #""b""#])
-            write(client, 2, #"[{"op":"update","class":"Car","key":"a","add":{"doors":1},"insert":{"tags":["y"]}}]"#)
+            client.write(2, #"[{"op":"update","class":"Car","key":"a","add":{"doors":1},"insert":{"tags":["y"]}}]"#)
             let change = try #require(await client.change())
             #expect(change.put == [#"{"@key":"a","doors":6,"tags":["x","y"]}"#])
             #expect(change["put"]?.array?.first?["@sort"] == nil, "its place is the same")
-            write(client, 3, #"[{"op":"update","class":"Car","key":"a","set":{"price":0}}]"#)
+            client.write(3, #"[{"op":"update","class":"Car","key":"a","set":{"price":0}}]"#)
             #expect(await client.change()?["put"]?.array?.first?["@sort"]?.string != nil)
         }
     }
 
     @Test func whatARowLinksToIsToldWhereItIsAskedFor() async throws {
-        try await serve { network, _ in
-            let (client, _) = try await open(network)
-            write(client, 1, Self.cars)
+        try await JSONServer.run { network, _ in
+            let (client, _) = try await JSONServer.open(network)
+            client.write(1, JSONServer.cars)
             client.send(#"{"type":"sub","id":1,"q":"Car WHERE doors == 5 SORT(dealer.city ASC)","links":true}"#)
             client.send(#"{"type":"sub","id":2,"q":"Car WHERE doors == 5 SORT(dealer.city ASC)"}"#)
             let linked = try #require(await client.change())
@@ -118,7 +74,7 @@ struct JSONFormTests {
                     #"{"@key":1,"@linked":true,"id":1,"city":"Oslo"}"#,
                 ])
             #expect(await client.change()?.put.count == 1)
-            write(client, 2, #"[{"op":"update","class":"Dealer","key":1,"set":{"city":"Rome"}}]"#)
+            client.write(2, #"[{"op":"update","class":"Dealer","key":1,"set":{"city":"Rome"}}]"#)
             for _ in 0..<2 {
                 let change = try #require(await client.change())
                 let row = change["put"]?.array?.first { $0["@class"] == .string("Car") }
@@ -128,8 +84,8 @@ struct JSONFormTests {
     }
 
     @Test func badMessagesAreAnsweredAndTheConnectionGoesOn() async throws {
-        try await serve { network, _ in
-            let (client, _) = try await open(network)
+        try await JSONServer.run { network, _ in
+            let (client, _) = try await JSONServer.open(network)
             let cases: [(String, String, Int64?)] = [
                 ("{\"type\":", "the message is no JSON", 8),
                 ("[]", "a message is an object", 0),
@@ -158,7 +114,7 @@ struct JSONFormTests {
             #expect(await client.next("error")?["code"] == .string("invalidQuery"))
             client.send(#"{"type":"sub","id":3,"q":"Car WHERE price > $0","args":[2]}"#)
             #expect(await client.change()?["ids"] == .array([.integer(3)]))
-            write(client, 1, #"[{"op":"update","class":"Car","key":"none","set":{"doors":1}}]"#)
+            client.write(1, #"[{"op":"update","class":"Car","key":"none","set":{"doors":1}}]"#)
             let rejected = try #require(await client.next("rejected"))
             #expect(rejected["seq"] == .integer(1))
             #expect(rejected["message"] == .string("operation 1: there is no Car with this key"))
@@ -167,18 +123,18 @@ struct JSONFormTests {
     }
 
     @Test func aWriteThatComesTwiceCountsOnce() async throws {
-        try await serve { network, _ in
-            let (client, opened) = try await open(network)
-            write(client, 1, Self.cars)
+        try await JSONServer.run { network, _ in
+            let (client, opened) = try await JSONServer.open(network)
+            client.write(1, JSONServer.cars)
             _ = await client.next("ack")
-            write(client, 2, #"[{"op":"update","class":"Car","key":"a","add":{"doors":1}}]"#)
+            client.write(2, #"[{"op":"update","class":"Car","key":"a","add":{"doors":1}}]"#)
             _ = await client.next("ack")
             client.close()
             let name = opened["client"]?.string ?? ""
-            let (again, reopened) = try await open(network, ",\"client\":\"\(name)\",\"acknowledged\":1")
+            let (again, reopened) = try await JSONServer.open(network, ",\"client\":\"\(name)\",\"acknowledged\":1")
             #expect(reopened["outcome"] == .string("resumed"))
             #expect(reopened["acknowledged"] == .integer(2))
-            write(again, 2, #"[{"op":"update","class":"Car","key":"a","add":{"doors":1}}]"#)
+            again.write(2, #"[{"op":"update","class":"Car","key":"a","add":{"doors":1}}]"#)
             #expect(await again.next("ack")?["seq"] == .integer(2))
             again.send(#"{"type":"sub","id":1,"q":"Car WHERE vin == 'a'"}"#)
             #expect(await again.change()?["put"]?.array?.first?["doors"] == .integer(6))
@@ -186,19 +142,19 @@ struct JSONFormTests {
     }
 
     @Test func aClientThatComesBackIsToldWhatItMissed() async throws {
-        try await serve { network, _ in
-            let (client, opened) = try await open(network)
-            write(client, 1, Self.cars)
+        try await JSONServer.run { network, _ in
+            let (client, opened) = try await JSONServer.open(network)
+            client.write(1, JSONServer.cars)
             client.send(#"{"type":"sub","id":1,"q":"Car SORT(price ASC)"}"#)
             let version = try #require(await client.change()?["v"]?.text)
             client.close()
-            let (other, _) = try await open(network)
-            write(
-                other, 1,
+            let (other, _) = try await JSONServer.open(network)
+            other.write(
+                1,
                 #"[{"op":"delete","class":"Car","key":"b"},{"op":"update","class":"Car","key":"c","set":{"doors":2}}]"#)
             _ = await other.next("ack")
             let name = opened["client"]?.string ?? ""
-            let (again, _) = try await open(network, ",\"client\":\"\(name)\",\"v\":\(version)")
+            let (again, _) = try await JSONServer.open(network, ",\"client\":\"\(name)\",\"v\":\(version)")
             again.send("{\"type\":\"sub\",\"id\":1,\"q\":\"Car SORT(price ASC)\",\"since\":\(version)}")
             let change = try #require(await again.change())
             #expect(change["reset"] == nil)
@@ -213,8 +169,8 @@ struct JSONFormTests {
     }
 
     @Test func reportsAreAnsweredUnderTheirNumbers() async throws {
-        try await serve { network, _ in
-            let (client, _) = try await open(network)
+        try await JSONServer.run { network, _ in
+            let (client, _) = try await JSONServer.open(network)
             client.send(#"{"type":"ask","id":7,"report":"explain","argument":"Car WHERE doors == 3"}"#)
             let answer = try #require(await client.next("answer"))
             #expect(answer["id"] == .integer(7))
@@ -225,7 +181,7 @@ struct JSONFormTests {
     }
 
     @Test func textsBeforeTheSessionIsOpenWait() async throws {
-        try await serve { network, _ in
+        try await JSONServer.run { network, _ in
             let client = try JSONClient(network)
             client.send(#"{"type":"open"}"#)
             client.send(#"{"type":"sub","id":1,"q":"Car"}"#)

@@ -55,16 +55,33 @@ struct DatabasePagesTests {
         }
     }
 
+    @Test func figuresAreLinesInTheOrderOfTheirGroups() async throws {
+        try await serve { _, port in
+            let lines = (0..<6).map {
+                #"{"op":"insert","class":"Car","key":"c\#($0)","set":{"price":\#($0 % 3)}}"#
+            }.joined(separator: "\n")
+            #expect(try await post(lines, port: port).status == 200)
+            let groups = try await HTTPAnswer.get(
+                "/any/query?q=Car%20WHERE%20price%20%3C%20%240%20GROUP(price)%20AGGREGATE(@count,%20@min.price)%20"
+                    + "SORT(price%20DESC)&args=[2]", port: port)
+            #expect(groups.status == 200)
+            #expect(
+                groups.unchunked
+                    == #"{"price":1.0,"@count":2,"@min.price":1.0}"# + "\n"
+                    + #"{"price":0.0,"@count":2,"@min.price":0.0}"# + "\n")
+            let whole = try await HTTPAnswer.get("/any/query?q=Car%20AGGREGATE(@count,@avg.price)", port: port)
+            #expect(whole.unchunked == #"{"@count":6,"@avg.price":1.0}"# + "\n")
+        }
+    }
+
     @Test func whatGoesWrongHasItsStatus() async throws {
         try await serve { _, port in
             let query = try await HTTPAnswer.get("/any/query?q=Car%20WHERE%20prize%20%3E%201", port: port)
             #expect(query.status == 400)
             #expect(query.body.contains(#""code":"unknownName""#) && query.body.contains(#""position":10"#))
-            for clause in ["AGGREGATE(@count)", "GROUP(price)%20AGGREGATE(@count)"] {
-                let figures = try await HTTPAnswer.get("/any/query?q=Car%20\(clause)", port: port)
-                #expect(figures.status == 400)
-                #expect(figures.body.contains("HTTP have no figures of AGGREGATE"), "\(figures.body)")
-            }
+            let figures = try await HTTPAnswer.get("/any/query?q=Car%20AGGREGATE(@sum.vin)", port: port)
+            #expect(figures.status == 400)
+            #expect(figures.body.contains(#""position":19"#), "\(figures.body)")
             #expect(try await HTTPAnswer.get("/any/query", port: port).status == 400)
             #expect(try await HTTPAnswer.get("/any/other", port: port).status == 404)
             #expect(try await HTTPAnswer.get("/a.b/query?q=Car", port: port).status == 404)

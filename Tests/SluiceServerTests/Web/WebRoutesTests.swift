@@ -20,6 +20,7 @@ struct WebRoutesTests {
         var isAnswerHeldUp: Bool { false }
 
         func sendAnswer(_ bytes: [UInt8]) { state.withLock { $0.bytes += bytes } }
+        func noteWork() {}
         func endAnswer() { state.withLock { $0.isEnded = true } }
         func abortAnswer() {}
     }
@@ -146,6 +147,7 @@ struct WebRoutesTests {
         init(_ pieces: AsyncStream<String>.Continuation) { self.pieces = pieces }
 
         func sendAnswer(_ bytes: [UInt8]) { pieces.yield(String(decoding: bytes, as: UTF8.self)) }
+        func noteWork() {}
         func endAnswer() { pieces.finish() }
         func abortAnswer() { pieces.finish() }
     }

@@ -1,4 +1,6 @@
 import Sluice
+import SluiceExchange
+import SluiceJSON
 import SluiceModel
 import SluiceQuery
 import SluiceStorage
@@ -22,8 +24,14 @@ import Testing
         let world = try World(users: ["ada", "bob"])
         try world.setTeam(7, ["ada"])
         try world.create(World.document(1, team: 7), World.document(2), World.document(9, isPublic: true))
-        for user in ["ada", "bob"] { try world.observe(user, query) }
+        for user in ["ada", "bob"] {
+            try world.observe(user, query)
+            world.addReader(user).observe(query)
+            world.settle()
+        }
+        try expectFigures(world, query)
         let counts = ["ada", "bob"].map { world[$0].frames.count }
+        let told = world.readers.map(\.changeCount)
         // Documents of nobody and of another team come, change and go.
         try world.setTeam(8, ["root"])
         for key in 20..<30 as Range<Int64> { try world.create(World.document(key, team: key % 2 == 0 ? 8 : nil)) }
@@ -32,18 +40,30 @@ import Testing
             try world.write("root") { try $0.delete(World.document(key)) }
         }
         #expect(["ada", "bob"].map { world[$0].frames.count } == counts)
+        #expect(world.readers.map(\.changeCount) == told, "pages are told of it")
         try expectFigures(world, query)
     }
 
     /// By any sequence of writes: rights, teams, documents and their teams change at random, and after each change every
-    /// figure is of what its reader may read.
+    /// figure is of what its reader may read, in a store and on a page, which comes and goes.
     @Test(arguments: 1...12 as ClosedRange<UInt64>) func noSequenceOfWritesMakesAFigureWrong(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let world = try World(users: ["ada", "bob"])
         for team in [7, 8] as [Int64] { try world.setTeam(team, random.pick([[], ["ada"], ["bob"], ["ada", "bob"]])) }
         for key in 1...8 as ClosedRange<Int64> { try world.create(Self.document(key, &random)) }
-        for user in ["ada", "bob"] { for query in Self.queries { try world.observe(user, query) } }
-        for _ in 0..<40 {
+        for user in ["ada", "bob"] {
+            let reader = world.addReader(user)
+            for query in Self.queries {
+                try world.observe(user, query)
+                reader.observe(query)
+            }
+            world.settle()
+        }
+        for step in 0..<40 {
+            if step % 5 == 4 {
+                let reader = random.pick(world.readers)
+                reader.isConnected ? world.disconnect(reader) : world.connect(reader)
+            }
             let key = Int64.random(in: 1...10, using: &random)
             switch Int.random(in: 0..<6, using: &random) {
             case 0: try world.setTeam(random.pick([7, 8]), random.pick([[], ["ada"], ["bob"], ["ada", "bob"]]))
@@ -94,7 +114,23 @@ import Testing
             let expected = columns.sorted { aggregates.compare($0, $1) < 0 }.prefix(aggregates.limit ?? .max)
             let shown = try #require(try storage.groups(of: query))
             #expect(shown.groups.map(aggregates.columns) == Array(expected) && shown.isExact, "\(user): \(text)")
+            for reader in world.readers where reader.user == user && reader.isConnected {
+                let rows = try expected.map { try Self.row(aggregates.columnNames, $0) }
+                #expect(reader.figures(text) == rows, "\(user)'s page: \(text)")
+            }
         }
+    }
+
+    /// A group as ``JSONReader/figures(_:)`` has it.
+    private static func row(_ names: [String], _ columns: [Value]) throws -> [String: JSONValue] {
+        var writer = JSONWriter(quotesLargeIntegers: true)
+        writer.raw("{")
+        writer.members(names, columns, isFirst: true)
+        writer.raw("}")
+        guard case .object(let members) = try JSONParser.parse(String(decoding: writer.bytes, as: UTF8.self)) else {
+            return [:]
+        }
+        return Dictionary(members.map { ($0.name, $0.value) }) { $1 }
     }
 
     private static func result(of function: Query.Aggregates.Function, _ rows: [[Value]]) -> Value {

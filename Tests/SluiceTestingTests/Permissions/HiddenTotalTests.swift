@@ -15,12 +15,19 @@ import Testing
         "Document WHERE text != 'x' SORT(id DESC) LIMIT(1) EXCLUDE(team) TOTAL",
         "Document WHERE team.id == 7 LIMIT(1) TOTAL",
     ]
+    /// Stores count its results themselves, and pages are told.
+    private static let whole = "Document WHERE text != 'x' TOTAL"
 
     @Test(arguments: queries) func whatIsHiddenIsInNoTotalAndNoWriteToItIsToldOf(query: String) throws {
         let world = try World(users: ["ada", "bob"])
         try world.setTeam(7, ["ada"])
         try world.create(World.document(1, team: 7), World.document(2), World.document(9, isPublic: true))
-        for user in ["ada", "bob"] { try world.observe(user, query) }
+        for user in ["ada", "bob"] {
+            try world.observe(user, query)
+            world.addReader(user).observe(query)
+            world.settle()
+        }
+        let told = world.readers.map(\.changeCount)
         let counts = ["ada", "bob"].map { world[$0].frames.count }
         // Documents of nobody and of another team come, change and go.
         try world.setTeam(8, ["root"])
@@ -30,6 +37,7 @@ import Testing
             try world.write("root") { try $0.delete(World.document(key)) }
         }
         #expect(["ada", "bob"].map { world[$0].frames.count } == counts)
+        #expect(world.readers.map(\.changeCount) == told, "pages are told of it")
         try expectTotals(world, query)
     }
 
@@ -55,8 +63,19 @@ import Testing
         let world = try World(users: ["ada", "bob"])
         for team in [7, 8] as [Int64] { try world.setTeam(team, random.pick([[], ["ada"], ["bob"], ["ada", "bob"]])) }
         for key in 1...8 as ClosedRange<Int64> { try world.create(Self.document(key, &random)) }
-        for user in ["ada", "bob"] { for query in Self.queries { try world.observe(user, query) } }
-        for _ in 0..<40 {
+        for user in ["ada", "bob"] {
+            let reader = world.addReader(user)
+            for query in Self.queries + [Self.whole] {
+                try world.observe(user, query)
+                reader.observe(query)
+            }
+            world.settle()
+        }
+        for step in 0..<40 {
+            if step % 5 == 4 {
+                let reader = random.pick(world.readers)
+                reader.isConnected ? world.disconnect(reader) : world.connect(reader)
+            }
             let key = Int64.random(in: 1...10, using: &random)
             switch Int.random(in: 0..<6, using: &random) {
             case 0: try world.setTeam(random.pick([7, 8]), random.pick([[], ["ada"], ["bob"], ["ada", "bob"]]))
@@ -68,7 +87,7 @@ import Testing
             default:
                 if try world.server.row(World.document(key)) == nil { try world.create(Self.document(key, &random)) }
             }
-            for query in Self.queries { try expectTotals(world, query) }
+            for query in Self.queries + [Self.whole] { try expectTotals(world, query) }
         }
     }
 
@@ -92,8 +111,11 @@ import Testing
                 }
                 return true
             }
-            let shown = try storage.total(of: Query.parse(query, schema: storage.schema))
-            #expect(shown == expected, "\(user): \(query)")
+            let parsed = try Query.parse(query, schema: storage.schema)
+            if parsed.countsMatches { #expect(try storage.total(of: parsed) == expected, "\(user): \(query)") }
+            for reader in world.readers where reader.user == user && reader.isConnected {
+                #expect(reader.results[query]?.total == Int64(expected), "\(user)'s page: \(query)")
+            }
         }
     }
 }

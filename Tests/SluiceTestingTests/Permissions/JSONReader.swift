@@ -14,6 +14,8 @@ final class JSONReader {
         var version: UInt64 = 0
         /// The rows by class and key, with their properties as JSON.
         var rows: [String: [String: JSONValue]] = [:]
+        /// The total of a query with TOTAL.
+        var total: Int64?
         var error: String?
     }
 
@@ -31,6 +33,9 @@ final class JSONReader {
     private var queries: [UInt64: String] = [:]
     /// The texts that came since ``take()``.
     private var texts: [JSONValue] = []
+    /// How many changes it was told.
+    private(set) var changeCount = 0
+    var isConnected: Bool { machine != nil }
     /// What is to be handled by the connection's machine.
     private(set) var requests: [ClientMessage] = []
 
@@ -128,7 +133,9 @@ final class JSONReader {
                 // What was refused may be allowed now.
                 for query in results.keys.sorted() where results[query]?.error != nil { subscribe(query) }
             case "ack": if case .integer(let number)? = text["seq"] { acknowledged = UInt64(number) }
-            case "change": brought += apply(text)
+            case "change":
+                changeCount += 1
+                brought += apply(text)
             case "error":
                 guard case .integer(let id)? = text["id"], let query = queries[UInt64(id)] else { continue }
                 results[query] = Results(query: query, error: text["code"]?.string)
@@ -153,12 +160,14 @@ final class JSONReader {
             for row in change["put"]?.array ?? [] {
                 guard case .object(let members) = row else { continue }
                 let (className, key) = (row["@class"], row["@key"] ?? row["@id"])
-                brought.append((className?.string ?? "", key?.text ?? ""))
+                // A group is no object.
+                if key?.array == nil { brought.append((className?.string ?? "", key?.text ?? "")) }
                 guard row["@linked"] == nil else { continue }
                 for member in members {
                     found.rows[Self.name(className, key), default: [:]][member.name] = member.value
                 }
             }
+            if case .integer(let total)? = change["total"] { found.total = total }
             found.isComplete = change["state"] == .string("complete")
             found.version = UInt64(version)
             results[query] = found
@@ -174,5 +183,11 @@ final class JSONReader {
     func keys(_ query: String) -> [String] {
         (results[query]?.rows.values.sorted { ($0["@sort"]?.string ?? "") < ($1["@sort"]?.string ?? "") } ?? [])
             .map { $0["@key"]?.text ?? "" }
+    }
+
+    /// The figures of a query with AGGREGATE, in the order of its groups.
+    func figures(_ query: String) -> [[String: JSONValue]] {
+        (results[query]?.rows.values.sorted { ($0["@sort"]?.string ?? "") < ($1["@sort"]?.string ?? "") } ?? [])
+            .map { $0.filter { !["@class", "@key", "@sort"].contains($0.key) } }
     }
 }

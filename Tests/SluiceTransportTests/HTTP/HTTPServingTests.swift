@@ -132,6 +132,33 @@ import Testing
         }
     }
 
+    @Test func anAnswerThatIsBeingMadeMayTakeLongerThanOneThatNobodyMakes() async throws {
+        let kept = Observed<[HTTPExchange]>([])
+        var options = WebSocketServerOptions()
+        options.connection.answerTimeout = .seconds(1)
+        try await serve(
+            options: options,
+            route: { _ in .take(bodyByteCountMax: 0) { exchange in kept.update { $0.append(exchange) } } }
+        ) { server in
+            let raw = try RawSocket(port: server.port)
+            raw.send("GET /made HTTP/1.1\r\nHost: x\r\n\r\n")
+            let exchange = try await kept.wait(for: "the request") { !$0.isEmpty }[0]
+            let work = Task.detached {
+                while !Task.isCancelled {
+                    exchange.noteWork()
+                    await Task.yield()
+                }
+            }
+            // Its time ends before that of a later one.
+            let late = try ask(server, "GET /kept HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(late.hasPrefix("HTTP/1.1 503 "), "\(late)")
+            work.cancel()
+            exchange.respond(HTTPResponse(status: 200, text: "at last"))
+            #expect(String(decoding: raw.receiveUntilEnd(), as: UTF8.self).hasSuffix("\r\n\r\nat last\n"))
+            kept.update { $0 = [] }
+        }
+    }
+
     @Test(arguments: ["1.1", "1.0"]) func answerMayComeInPieces(version: String) async throws {
         try await serve(route: { _ in
             .take(bodyByteCountMax: 0) { exchange in

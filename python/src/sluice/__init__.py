@@ -57,7 +57,11 @@ class Live:
 
     @property
     def rows(self) -> list[Row]:
-        return sorted(self._base.values(), key=lambda row: cast(str, row["@sort"]))
+        return sorted((row for row in self._base.values() if "@linked" not in row), key=lambda row: str(row["@sort"]))
+
+    def get(self, name: str, key: Any) -> Row | None:
+        """A row by its class and key, also one that rows link to."""
+        return self._base.get(f"{name} {json.dumps(key)}") or self._base.get(f"{name} {json.dumps([key])}")
 
     def stop(self) -> None:
         self._db._drop(self, "stopped")
@@ -85,17 +89,15 @@ class Live:
         self._news.set()
 
     def _apply(self, message: Row) -> None:
-        if message.get("reset"):
-            self._next = {}
-        for left in message.get("gone", []):
-            key = _key(left)
-            self._next.pop(key, None)
-            self._dirty.pop(key, None)
-            if key in self._seen:
-                self._dirty[key] = left.get("reason", "")
-        for part in message.get("put", []):
-            key = _key(part)
-            self._next[key] = {**self._next.get(key, {}), **part}
+        self._next, left = {} if message.get("reset") else self._next, cast(dict[str, Row], {})
+        for key, gone in ((_key(gone), gone) for gone in message.get("gone", [])):
+            if "@linked" not in gone or "@linked" in self._next.get(key, gone):  # else it stays a result
+                left[key], _ = self._next.pop(key, {}), self._dirty.pop(key, None)
+                if key in self._seen:
+                    self._dirty[key] = gone.get("reason", "")
+        for key, part in ((_key(part), part) for part in message.get("put", [])):
+            known = self._next.get(key) or left.get(key, {})
+            self._next[key] = {**{each: known[each] for each in known if each != "@linked"}, **part}
             self._dirty[key] = ""
         self._db._version = message["v"]
         if message["state"] == "complete":
@@ -115,12 +117,11 @@ class _Outbox:
         self.path, self.entries = path and os.fspath(path), cast(list[tuple[int, list[Row], Any]], [])
         self.head: Row = {"seq": 0, "sent": 0}
         self.lock = open(self.path + ".lock" if self.path else os.devnull, "w")
-        if not self.path:
-            return
-        fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with suppress(FileNotFoundError), open(self.path) as file:
-            self.head = json.load(file)
-            self.entries = [(seq, ops, None) for seq, ops in self.head.pop("outbox")]
+        if self.path:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError), open(self.path) as file:
+                self.head = json.load(file)
+                self.entries = [(seq, ops, None) for seq, ops in self.head.pop("outbox")]
 
     def save(self, entries: list[tuple[int, list[Row], Any]], **head: Any) -> None:
         """Replaces the file as a whole. It is on disk when this returns; nothing has changed when this raises."""
@@ -156,9 +157,9 @@ class Sluice:
         await asyncio.gather(self._task, return_exceptions=True)
         self._outbox.lock.close()
 
-    def live(self, query: str, args: Sequence[Any] | None = None) -> Live:
-        """Follows a query; ``args`` stand for ``$0``, ``$1`` … in it."""
-        return self._subscribe(Live(self, {"q": query} if args is None else {"q": query, "args": list(args)}))
+    def live(self, query: str, args: Sequence[Any] | None = None, links: bool | None = None) -> Live:
+        """Follows a query; ``args`` stand for ``$0``, ``$1`` … in it. With ``links``, also what its rows link to."""
+        return self._subscribe(Live(self, {"q": query, "args": args and list(args), "links": links}))
 
     async def write(self, operations: Row | list[Row]) -> int:
         """Writes one transaction. Returns its version once it is on the server's disk; raises where it is refused."""
@@ -173,10 +174,9 @@ class Sluice:
 
     async def ask(self, report: str, argument: Any = None) -> Any:
         self._last_id += 1
-        message = {"type": "ask", "id": self._last_id, "report": report, "argument": argument}
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._asks[self._last_id] = (message, answer)
-        self._send(message)
+        message = {"type": "ask", "id": self._last_id, "report": report, "argument": argument}
+        self._send(self._asks.setdefault(self._last_id, (message, answer))[0])
         return await answer
 
     async def _run(self) -> None:
