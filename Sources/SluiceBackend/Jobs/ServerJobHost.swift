@@ -34,16 +34,14 @@ struct ServerJobHost: JobHost {
     ) async throws -> ConsumerChunk { try await access.chunk(after: checkpoint, sizes, readBy: user, of: query) }
 
     func count(of query: @escaping JobQuery) async throws -> Int {
-        let query = try await access.query(readBy: user, query)
-        return try await access.query { try $0.count(matching: query) }
+        try await access.query(readBy: user, query) { try $0.count(matching: $1) }
     }
 
     func rows(
         _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
-        let query = try await access.query(readBy: user, query)
-        let (found, schema) = try await access.query { objects in
-            (try objects.firstRows(of: query, countMax: count), objects.schema)
+        let (query, found, schema) = try await access.query(readBy: user, query) { objects, query in
+            (query, try objects.firstRows(of: query, countMax: count), objects.schema)
         }
         let now = access.time
         return try await access.jobs { records, _ in
@@ -52,13 +50,13 @@ struct ServerJobHost: JobHost {
     }
 
     func list(_ query: @escaping JobQuery) async throws -> [ObjectKey]? {
-        let query = try await access.query(readBy: user, query)
-        return try await access.query { query.isListed ? try $0.refs(matching: query).map(\.key) : nil }
+        try await access.query(readBy: user, query) { objects, query in
+            query.isListed ? try objects.refs(matching: query).map(\.key) : nil
+        }
     }
 
     func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {
-        let query = try await access.query(readBy: user, query)
-        return try await access.query { objects in
+        try await access.query(readBy: user, query) { objects, query in
             var classIndex = query.classIndex
             if let id = query.object { classIndex = try objects.findObject(id)?.classIndex ?? classIndex }
             let shown = ShownRows(objects, to: query.context)
