@@ -109,10 +109,29 @@ struct ServerJobHost: JobHost {
         try database.bindings.binding(of: element, classIndex: classIndex, schema: schema)
     }
 
-    func meaning(of error: any Error) -> JobErrorMeaning {
-        switch (error as? ServerError)?.code {
-        case .stopped?: .lasting
-        case .outcomeUnknown?: .outcomeUnknown
+    func meaning(of error: any Error) -> JobErrorMeaning { ServerError.jobMeaning(of: error) }
+}
+
+extension ServerError {
+    /// What an error of a database in this process means for a job on it.
+    package static func jobMeaning(of error: any Error) -> JobErrorMeaning {
+        if let error = error as? StorageError { return error.jobMeaning }
+        guard let error = error as? ServerError else { return .passing }
+        return switch error.code {
+        case .stopped: .lasting
+        case .outcomeUnknown: .outcomeUnknown
+        case .database: (error.cause as? StorageError)?.jobMeaning ?? .passing
+        default: .passing
+        }
+    }
+}
+
+extension StorageError {
+    fileprivate var jobMeaning: JobErrorMeaning {
+        switch code {
+        case .outcomeUnknown: .outcomeUnknown
+        case .damaged, .notADatabase, .foreignFile, .newerFormat: .lasting
+        case .vanished, .locked, .busy, .full, .io, .tooManyFiles, .readOnly, .journal: .obstructed
         default: .passing
         }
     }
