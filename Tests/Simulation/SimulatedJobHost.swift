@@ -172,13 +172,7 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
         try ElementBinding(element, className: schema[classIndex].name, schema: schema)
     }
 
-    func meaning(of error: any Error) -> JobErrorMeaning {
-        switch (error as? ServerError)?.code {
-        case .stopped?: .lasting
-        case .outcomeUnknown?: .outcomeUnknown
-        default: .passing
-        }
-    }
+    func meaning(of error: any Error) -> JobErrorMeaning { ServerError.jobMeaning(of: error) }
 }
 
 /// Who is to be told of commits.

@@ -81,12 +81,14 @@ final class SimulatedNode {
         if let preparation {
             self.preparation = nil
             preparation.run()
+            defer { takeReadings() }
             return engine.handle([.prepared(preparation)], now: now)
         }
         stepCount += 1
         if stepCount % 3 == 0 || !engine.hasWork, !readings.isEmpty {
             let reading = readings.remove(at: stepCount / 3 % readings.count)
             reading.run()
+            defer { takeReadings() }
             return engine.handle([.prepared(reading)], now: now)
         }
         let actions = engine.step(now: now)

@@ -159,6 +159,8 @@ extension Simulation {
             if try deliver(&generator) { continue }
             if try stepJob(&generator) { continue }
             if case .schedule = run.spec.kind { break }
+            // Its last step may have come with an answer, and stands at no gate.
+            guard run.outcome == nil else { break }
             if try advance() { continue }
             guard let next = jobs.runs.compactMap(\.gates.nextTime).min() else {
                 throw SimulationFailure("\(run.spec.name) waits for nothing: \(run.gates.gates.map(\.label))")

@@ -111,6 +111,7 @@ struct ConsumerOracleTests {
         /// Whether no state may come twice.
         var givesEachOnce: Bool {
             !query.contains("carrier") && !query.contains("LIMIT") && !query.contains("$now")
+                && !query.contains("AFTER") && !query.contains("BEFORE")
                 && sizes.stretchCountMax > 2
         }
 
@@ -127,9 +128,12 @@ struct ConsumerOracleTests {
         "delay >= 60", "delay >= 60 AND gate == 'A'", "TRUEPREDICATE", "carrier.name == '10'",
         "delay >= 20 SORT(delay DESC) LIMIT(6)", "gate == 'B' OR carrier.name BEGINSWITH '1'", "due <= $now",
         "due > $now - 5m AND (due <= $now OR gate == 'A')", "due <= $now SORT(due DESC) LIMIT(6)",
+        "delay >= 20 SORT(delay DESC) AFTER(80, 'F12')", "SORT(delay ASC) AFTER(30, 'F2') BEFORE(90, 'F2')",
+        "AFTER('F12')", "gate != 'C' SORT(delay ASC) AFTER(20, 'F1') LIMIT(5)",
+        "carrier.name == '10' SORT(delay ASC) BEFORE(70, 'F2')",
     ]
 
-    @Test(arguments: 0..<54) func whatIsDerivedEqualsWhatIsFound(seed: Int) async throws {
+    @Test(arguments: 0..<70) func whatIsDerivedEqualsWhatIsFound(seed: Int) async throws {
         let query = Self.queries[seed % Self.queries.count]
         let world = try await World(seed: seed, query: query)
         for _ in 0..<30 { try await world.write() }

@@ -134,4 +134,30 @@ struct PartitionTests {
         #expect(try await queue.runOnce { flight, _ in Self.end(flight) } == 1)
         #expect(try await again.host.spaces(withPrefix: "queue").isEmpty)
     }
+
+    @Model("Flight") struct NarrowFlight {
+        @PrimaryKey var id: String
+        var delay: Int8 = 0
+        var gate: String?
+    }
+
+    @Test func aRowThatCannotBeReadAsItsTypeIsDeadAndTheOthersAreDone() async throws {
+        let server = try TestServer()
+        defer { withExtendedLifetime(server) {} }
+        let nyc = try await server.database(models: models)
+        try await nyc.write { transaction in
+            for (id, delay) in [("F0", 1), ("F1", 1_000), ("F2", 2)] {
+                try transaction.upsert(Flight(id: id, delay: delay, gate: "A"))
+            }
+        }
+        var options = WorkQueue<NarrowFlight>.Options()
+        (options.attempts, options.partition) = (1, { $0.gate ?? "" })
+        let queue = nyc.queue(
+            "narrow", of: nyc.objects(NarrowFlight.self).filter("delay > 0 SORT(id ASC)"), options: options)
+        let done = try await queue.runOnce { flight, _ in
+            { transaction in try transaction.update(Flight(id: flight.id)) { $0.delay = 0 } }
+        }
+        #expect(done == 2)
+        #expect(try await queue.dead().map(\.object) == [Flight(id: "F1").identity])
+    }
 }

@@ -128,7 +128,10 @@ struct StoreConsumerOracleTests {
         }
     }
 
-    private static let queries = ["delay >= 60", "TRUEPREDICATE", "delay >= 20 SORT(delay DESC) LIMIT(6)"]
+    private static let queries = [
+        "delay >= 60", "TRUEPREDICATE", "delay >= 20 SORT(delay DESC) LIMIT(6)",
+        "SORT(delay DESC) AFTER(80, 'F12') LIMIT(6)",
+    ]
 
     @Test(arguments: 0..<24) func whatIsDerivedEqualsWhatIsFound(seed: Int) async throws {
         let query = Self.queries[seed % Self.queries.count]

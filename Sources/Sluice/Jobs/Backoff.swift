@@ -58,3 +58,33 @@ struct Retries {
         return backoff.wait(afterFailures: max(1, failureCount), chance: .random(in: 0...1))
     }
 }
+
+/// How long a job has waited for a database that cannot be used at the moment.
+struct Obstruction {
+    private let backoff: Backoff
+    private var count = 0
+
+    init(_ backoff: Backoff = .exponential(.seconds(1), max: .seconds(30))) { self.backoff = backoff }
+
+    mutating func noteEnd() { count = 0 }
+
+    /// Waits for the next attempt, if an error says that one makes sense.
+    ///
+    /// - Returns: false, at once, if the error has another meaning.
+    mutating func outlast(_ error: any Error, on host: any JobHost) async -> Bool {
+        guard host.meaning(ofAny: error).isOfDatabase else { return false }
+        await wait(because: error, on: host)
+        return true
+    }
+
+    /// Waits for the next attempt.
+    mutating func wait(because error: any Error, on host: any JobHost) async {
+        count += 1
+        if count == 1 {
+            host.note(
+                .warning, "a job waits, since its database cannot be used at the moment", [("error", "\(error)")])
+        }
+        let wait = backoff.wait(afterFailures: count, chance: .random(in: 0...1))
+        await host.sleep(until: host.time.advanced(by: wait))
+    }
+}

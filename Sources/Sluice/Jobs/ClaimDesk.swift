@@ -53,6 +53,12 @@ final class ClaimDesk: Sendable {
         var release: JobWrite { JobWrite(key, .remove, if: .value(value)) }
     }
 
+    /// What a row has led to could not be written, or nobody knows whether it was: the row is not to blame.
+    private struct Unwritten: Error, CustomStringConvertible {
+        let cause: any Error
+        var description: String { "\(cause)" }
+    }
+
     private struct State {
         var held: [JobRecord.Key: Claimed] = [:]
         /// When a row that is not due yet will be, by the host's clock; nil if none waits.
@@ -115,7 +121,8 @@ final class ClaimDesk: Sendable {
         for row in found.rows where free.count < count {
             if let due = row.claim?.due, due > found.now { continue }
             if let dead = row.dead, try dead.decoded(as: DeadLetterRecord.self).version == row.row.version { continue }
-            let judgement = try judge?(row.row, found.classIndex, found.schema) ?? Judgement()
+            // One that cannot be read as its type fails when it is worked at.
+            let judgement = (try? judge?(row.row, found.classIndex, found.schema)) ?? Judgement()
             if let notBefore = judgement.notBefore, notBefore > found.now {
                 next = min(next ?? notBefore, notBefore)
                 continue
@@ -247,6 +254,8 @@ final class ClaimDesk: Sendable {
                     "a worker of the queue '\(name)' has finished a row of \(className) that still matches: what it "
                         + "returns must change the row so that the query no longer finds it, or delete it")
             }
+        } catch  where host.meaning(ofAny: error).isOfDatabase {
+            throw Unwritten(cause: error)
         }
         state.withLock { state in for row in rows { state.held[row.key] = nil } }
     }
@@ -255,7 +264,7 @@ final class ClaimDesk: Sendable {
     func fail(_ claimed: Claimed, _ error: any Error) async {
         let isHeld = state.withLock { $0.held.removeValue(forKey: claimed.key) != nil }
         guard isHeld else { return }
-        let isCancelled = Task.isCancelled || error is CancellationError
+        let isCancelled = Task.isCancelled
         // The transaction must be written although the task was cancelled.
         await Task.alongside { [self] in
             do { try await store(claimed, error, isCancelled: isCancelled) } catch {
@@ -269,7 +278,7 @@ final class ClaimDesk: Sendable {
     private func store(_ claimed: Claimed, _ error: any Error, isCancelled: Bool) async throws {
         var claim = claimed.claim
         claim.holder = 0
-        let isPutOff = (error as? JobError)?.code == .tryAgain
+        let isPutOff = (error as? JobError)?.code == .tryAgain || error is Unwritten
         if isCancelled || isPutOff { claim.attemptCount -= 1 }
         let held = JobWrite.Expectation.value(claimed.claim.wireBytes())
         guard claim.attemptCount >= attempts, !isPutOff else {

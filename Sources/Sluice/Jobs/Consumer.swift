@@ -88,37 +88,58 @@ public struct Consumer<Element: ResultElement>: Sendable {
     private func handle(
         untilDone: Bool, _ body: @Sendable (ConsumerBatch<Element>) async throws -> Void
     ) async throws -> Int {
-        let arrivals = try await begin()
+        guard let arrivals = try await beginPatiently() else { return 0 }
         defer { arrivals.end() }
         var retries = Retries(options.limit, attempts: options.attempts, options.backoff)
+        var obstruction = Obstruction()
         var count = 0
+        // What was given out is to be read again.
+        var mustRewind = false
+        // The state of an object, or the empty part, that has failed alone often enough.
+        var poison: (state: ChunkPart.State?, error: any Error)?
         while !Task.isCancelled {
-            guard let part = try await reader.take(retries.limit) else {
-                if untilDone { break }
-                await arrivals.next()
-                continue
-            }
+            var given: ChunkPart?
             do {
-                let batch = try batch(part)
-                try await body(batch)
-                try reader.checkCommitted(part)
-                count += part.range.count
-                retries.noteSuccess()
-            } catch {
-                if Task.isCancelled { break }
-                switch reader.host.meaning(ofAny: error) {
-                case .lasting: throw error
-                // Nobody knows how far the consumer has come.
-                case .outcomeUnknown: try await reader.rewind()
-                case .passing: break
-                }
-                guard let wait = retries.noteFailure(of: part.range.count) else {
-                    guard options.onPoison == .park else { throw error }
-                    try await park(part, error, attemptCount: options.attempts)
-                    retries.noteSuccess()
+                if mustRewind { try await reader.rewind() }
+                mustRewind = false
+                guard let part = try await reader.take(poison == nil ? retries.limit : 1) else {
+                    if untilDone { break }
+                    poison = nil
+                    obstruction.noteEnd()
+                    await arrivals.next()
                     continue
                 }
-                await reader.host.sleep(until: reader.host.time.advanced(by: wait))
+                if let found = poison, found.state == part.firstState {
+                    try await park(part, found.error, attemptCount: options.attempts)
+                    retries.noteSuccess()
+                } else {
+                    given = part
+                    try await body(try batch(part))
+                    try reader.checkCommitted(part)
+                    count += part.range.count
+                    retries.noteSuccess()
+                }
+                poison = nil
+                obstruction.noteEnd()
+            } catch {
+                if Task.isCancelled { break }
+                let meaning = reader.host.meaning(ofAny: error)
+                if meaning == .lasting { throw error }
+                let obstacle = reader.takeObstacle() ?? (given == nil && meaning.isOfDatabase ? meaning : nil)
+                // Nobody knows how far the consumer has come.
+                mustRewind = mustRewind || obstacle == .outcomeUnknown
+                if obstacle != nil {
+                    // No batch is to blame.
+                    await obstruction.wait(because: error, on: reader.host)
+                    continue
+                }
+                guard let part = given else { throw error }
+                if let wait = retries.noteFailure(of: part.range.count) {
+                    await reader.host.sleep(until: reader.host.time.advanced(by: wait))
+                } else {
+                    guard options.onPoison == .park else { throw error }
+                    poison = (part.firstState, error)
+                }
             }
         }
         return count
@@ -129,11 +150,21 @@ public struct Consumer<Element: ResultElement>: Sendable {
         return Arrivals(reader.host)
     }
 
+    /// - Returns: nil when the task is cancelled while the database cannot be used.
+    private func beginPatiently() async throws -> Arrivals? {
+        var obstruction = Obstruction()
+        while true {
+            do { return try await begin() } catch {
+                let isOutlasted = await obstruction.outlast(error, on: reader.host)
+                if Task.isCancelled, isOutlasted { return nil }
+                guard isOutlasted else { throw error }
+            }
+        }
+    }
+
     /// Leaves out the object of a part, and keeps it among the dead letters.
     private func park(_ part: ChunkPart, _ error: any Error, attemptCount: Int) async throws {
-        guard let item = part.chunk.items[part.range].first else {
-            return try await reader.commit(part) { _ in }
-        }
+        guard let item = part.first else { return try await reader.commit(part) { _ in } }
         let (host, className) = (reader.host, part.chunk.className)
         let version = if case .upsert(let row) = item { row.version } else { part.chunk.version }
         let letter = DeadLetterRecord(

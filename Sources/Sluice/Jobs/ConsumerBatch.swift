@@ -113,5 +113,21 @@ struct ChunkPart: Sendable {
     let known: Int?
 
     var isReset: Bool { chunk.isReset(in: range) }
+    var first: ConsumerChunk.Item? { chunk.items[range].first }
+
+    /// What tells a state of an object from others; the version is nil where the object is no result any more.
+    struct State: Hashable {
+        let key: ObjectKey
+        let version: UInt64?
+    }
+
+    /// The state of the first object; nil if there is none.
+    var firstState: State? {
+        first.map { item in
+            guard case .upsert(let row) = item else { return State(key: item.key, version: nil) }
+            return State(key: row.key, version: row.version)
+        }
+    }
+
     var checkpoint: Checkpoint { chunk.checkpoint(before: range.upperBound) }
 }

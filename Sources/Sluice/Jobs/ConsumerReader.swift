@@ -21,6 +21,8 @@ final class ConsumerReader: Sendable {
         var done = 0
         /// How many results there were at that beginning.
         var known: Int?
+        /// What kept the database from being written since this was last asked; nil if nothing did.
+        var obstacle: JobErrorMeaning?
     }
 
     let host: any JobHost
@@ -202,9 +204,21 @@ final class ConsumerReader: Sendable {
                 .batchOver,
                 "an earlier commit of the consumer '\(name)' was stored after all, so this batch was committed before: "
                     + "take the next one")
+        } catch {
+            let meaning = host.meaning(ofAny: error)
+            if meaning.isOfDatabase { state.withLock { $0.obstacle = meaning } }
+            throw error
         }
         state.withLock { $0.stored = next }
         return result
+    }
+
+    /// What has kept the database from being written since the last call, whoever was told; nil if nothing did.
+    func takeObstacle() -> JobErrorMeaning? {
+        state.withLock { state in
+            defer { state.obstacle = nil }
+            return state.obstacle
+        }
     }
 
     /// - Throws: ``JobError/Code/notCommitted`` if a part was given out and not committed.

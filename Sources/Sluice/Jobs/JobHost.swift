@@ -104,17 +104,22 @@ package enum JobWriteRefusal: Error, Sendable {
 
 /// What an error means for a job.
 package enum JobErrorMeaning: Sendable {
-    /// What was tried can be tried again.
+    /// What was tried can be tried again, and may be what is wrong.
     case passing
+    /// The database cannot be used at the moment, whatever is tried.
+    case obstructed
     /// Nobody knows whether a transaction was stored.
     case outcomeUnknown
     /// The job cannot go on.
     case lasting
+
+    /// Whether the database is what could not be used, and may be some time.
+    package var isOfDatabase: Bool { self == .obstructed || self == .outcomeUnknown }
 }
 
 extension JobHost {
     /// What an error means for a job on any host.
-    func meaning(ofAny error: any Error) -> JobErrorMeaning {
+    package func meaning(ofAny error: any Error) -> JobErrorMeaning {
         guard let error = error as? JobError else { return meaning(of: error) }
         return error.code == .superseded || error.code == .newerFormat ? .lasting : .passing
     }

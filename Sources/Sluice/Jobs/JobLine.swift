@@ -42,7 +42,8 @@ struct StoreLine: JobLine {
     var time: Timestamp { environment.now() }
 
     func sleep(until time: Timestamp) async {
-        let wait = Duration.microseconds(max(0, time.microseconds - self.time.microseconds))
+        let wait = Duration.microseconds(time.microseconds - self.time.microseconds)
+        guard wait > .zero else { return }
         let waiting = AsyncStream<Void>.makeStream()
         environment.schedule(wait) { waiting.continuation.finish() }
         for await _ in waiting.stream {}

@@ -5,7 +5,8 @@ internal import SluiceWire
 /// The database of a store's server, as jobs use it. What jobs read does not come into the store; what they write does,
 /// and is uploaded like every write.
 ///
-/// A question that loses its connection is asked again: none does more when it is asked twice.
+/// A question that loses its connection, or that the server cannot answer at the moment, is asked again: none does more
+/// when it is asked twice.
 package struct StoreJobHost: JobHost {
     private let line: any JobLine
 
@@ -58,14 +59,20 @@ package struct StoreJobHost: JobHost {
         _ decode: (inout ByteReader, Schema) throws(WireError) -> Answer
     ) async throws -> (answer: Answer, isRepeated: Bool) {
         var isRepeated = false
+        var isNoted = false
         while true {
             do {
                 let (bytes, schema) = try await line.ask(question)
                 let answer = try ByteReader.decode(bytes) { reader throws(WireError) in try decode(&reader, schema) }
                 return (answer, isRepeated)
-            } catch let error as SyncError where error.code == .unreachable {
+            } catch let error as SyncError where error.code == .unreachable || error.code == .server {
                 try Task.checkCancellation()
                 isRepeated = true
+                guard error.code == .server else { continue }
+                // The session goes on, and would ask at once.
+                if !isNoted { note(.warning, "a job waits for its server", [("error", error.message)]) }
+                isNoted = true
+                await sleep(until: time.advanced(by: Self.pause))
             } catch let error as WireError {
                 throw SyncError(.protocolViolation, "the server's answer to a job cannot be read: \(error.message)")
             }

@@ -120,11 +120,18 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                 return .other
             }
             var (busy, isWaiting) = (0, false)
+            var obstruction = Obstruction()
             var claimed: [[ClaimDesk.Claimed]] = []
             while !Task.isCancelled {
                 // As many as there are workers, also while some of them work: each claim is a transaction.
                 if claimed.isEmpty, busy < countMax {
-                    claimed = Self.batches(of: try await desk.claim(countMax * batch, judge), batch)
+                    do {
+                        claimed = Self.batches(of: try await desk.claim(countMax * batch, judge), batch)
+                        obstruction.noteEnd()
+                    } catch {
+                        guard await obstruction.outlast(error, on: host) else { throw error }
+                        continue
+                    }
                 }
                 while busy < countMax, !claimed.isEmpty {
                     let next = claimed.removeFirst()

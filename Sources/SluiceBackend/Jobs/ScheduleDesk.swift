@@ -24,7 +24,16 @@ package struct ScheduleDesk: Sendable {
         var failureCount = 0
         while !Task.isCancelled {
             let now = host.time
-            let last = try await last(orBegin: now)
+            let last: Timestamp
+            do { last = try await self.last(orBegin: now) } catch {
+                // The database can be used again some time.
+                switch host.meaning(ofAny: error) {
+                case .passing, .lasting: throw error
+                case .obstructed, .outcomeUnknown: failureCount += 1
+                }
+                await host.sleep(until: host.time.advanced(by: wait(afterFailures: failureCount, backoff)))
+                continue
+            }
             var due = period.next(after: last)
             guard due <= now else {
                 await host.sleep(until: due)
@@ -42,10 +51,13 @@ package struct ScheduleDesk: Sendable {
                 host.note(
                     .warning, "a scheduled run has failed and will be tried again",
                     [("schedule", name), ("error", "\(error)")])
-                let wait = backoff.wait(afterFailures: failureCount, chance: .random(in: 0...1))
-                await host.sleep(until: host.time.advanced(by: wait))
+                await host.sleep(until: host.time.advanced(by: wait(afterFailures: failureCount, backoff)))
             }
         }
+    }
+
+    private func wait(afterFailures count: Int, _ backoff: Backoff) -> Duration {
+        backoff.wait(afterFailures: count, chance: .random(in: 0...1))
     }
 
     /// When the schedule was done last; when it was first asked for if it never was.

@@ -34,16 +34,14 @@ struct ServerJobHost: JobHost {
     ) async throws -> ConsumerChunk { try await access.chunk(after: checkpoint, sizes, readBy: user, of: query) }
 
     func count(of query: @escaping JobQuery) async throws -> Int {
-        let query = try await access.query(readBy: user, query)
-        return try await access.query { try $0.count(matching: query) }
+        try await access.query(readBy: user, query) { try $0.count(matching: $1) }
     }
 
     func rows(
         _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
-        let query = try await access.query(readBy: user, query)
-        let (found, schema) = try await access.query { objects in
-            (try objects.firstRows(of: query, countMax: count), objects.schema)
+        let (query, found, schema) = try await access.query(readBy: user, query) { objects, query in
+            (query, try objects.firstRows(of: query, countMax: count), objects.schema)
         }
         let now = access.time
         return try await access.jobs { records, _ in
@@ -52,13 +50,13 @@ struct ServerJobHost: JobHost {
     }
 
     func list(_ query: @escaping JobQuery) async throws -> [ObjectKey]? {
-        let query = try await access.query(readBy: user, query)
-        return try await access.query { query.isListed ? try $0.refs(matching: query).map(\.key) : nil }
+        try await access.query(readBy: user, query) { objects, query in
+            query.isListed ? try objects.refs(matching: query).map(\.key) : nil
+        }
     }
 
     func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {
-        let query = try await access.query(readBy: user, query)
-        return try await access.query { objects in
+        try await access.query(readBy: user, query) { objects, query in
             var classIndex = query.classIndex
             if let id = query.object { classIndex = try objects.findObject(id)?.classIndex ?? classIndex }
             let shown = ShownRows(objects, to: query.context)
@@ -111,10 +109,29 @@ struct ServerJobHost: JobHost {
         try database.bindings.binding(of: element, classIndex: classIndex, schema: schema)
     }
 
-    func meaning(of error: any Error) -> JobErrorMeaning {
-        switch (error as? ServerError)?.code {
-        case .stopped?: .lasting
-        case .outcomeUnknown?: .outcomeUnknown
+    func meaning(of error: any Error) -> JobErrorMeaning { ServerError.jobMeaning(of: error) }
+}
+
+extension ServerError {
+    /// What an error of a database in this process means for a job on it.
+    package static func jobMeaning(of error: any Error) -> JobErrorMeaning {
+        if let error = error as? StorageError { return error.jobMeaning }
+        guard let error = error as? ServerError else { return .passing }
+        return switch error.code {
+        case .stopped: .lasting
+        case .outcomeUnknown: .outcomeUnknown
+        case .database: (error.cause as? StorageError)?.jobMeaning ?? .passing
+        default: .passing
+        }
+    }
+}
+
+extension StorageError {
+    fileprivate var jobMeaning: JobErrorMeaning {
+        switch code {
+        case .outcomeUnknown: .outcomeUnknown
+        case .damaged, .notADatabase, .foreignFile, .newerFormat: .lasting
+        case .vanished, .locked, .busy, .full, .io, .tooManyFiles, .readOnly, .journal: .obstructed
         default: .passing
         }
     }

@@ -9,4 +9,6 @@ struct DatabaseHealth: Sendable, Hashable {
     var isBehind = false
     /// The last group that is stored.
     var position: UInt64 = 0
+    /// Another number since rights have changed other than by a commit.
+    var rightsNumber: UInt64 = 0
 }

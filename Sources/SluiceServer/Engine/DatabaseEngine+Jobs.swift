@@ -12,24 +12,15 @@ extension DatabaseEngine {
     func answer(
         _ call: ClientMessage.JobCall, _ session: ServerSession, _ subscriber: Subscriber, now: Timestamp
     ) throws {
-        do {
+        try refusing(call, in: session.id) {
             if call.question.needsRight {
                 guard subscriber.access.has(.jobs) else { throw JobConflict.withoutRight }
             }
             switch call.question {
-            case .chunk(let text, let checkpoint, let countMax):
-                try beginChunk(
-                    of: query(text, of: subscriber), after: checkpoint, countMax, for: call, subscriber, now: now)
-            case .count(let text): try begin(.count(query(text, of: subscriber)), for: call, subscriber, now: now)
-            case .queue(let name, let text, let countMax, let withPartitions):
-                let task = JobReading.Task.queue(
-                    name: name, try query(text, of: subscriber),
-                    countMax: Int(clamping: min(countMax, UInt64(database.limits.pageRowCount))),
-                    withPartitions: withPartitions)
-                try begin(task, for: call, subscriber, now: now)
-            case .list(let text): try begin(.list(query(text, of: subscriber)), for: call, subscriber, now: now)
-            case .rows(let text, let keys):
-                try begin(.rows(query(text, of: subscriber), keys), for: call, subscriber, now: now)
+            case .chunk(let text, _, _), .count(let text), .queue(_, let text, _, _), .list(let text),
+                .rows(let text, _):
+                bringTime(to: now, for: try query(text, of: subscriber), isAwaited: true)
+                try read(for: call, subscriber, now: now)
             case .record(let key):
                 let record = try database.storage.job(key)
                 send(to: call, session.id) { writer in writer.optional(record) { $1.encode(into: &$0) } }
@@ -51,18 +42,24 @@ extension DatabaseEngine {
                     throw JobRefusal(.permissionDenied, "a read-only session cannot run jobs")
                 }
                 try apply(writes, for: call, subscriber, now: now)
-            case .wait(let version):
-                guard jobs.wait(session.id, request: call.request, after: version) else { throw JobRefusal.tooMany }
+            case .wait(let moment):
+                guard jobs.wait(session.id, request: call.request, after: moment) else { throw JobRefusal.tooMany }
             }
-        } catch let refusal as JobRefusal {
-            output.send([.reportError(refusal.answer(to: call))], to: session.id)
+        }
+    }
+
+    /// Tells a job why its question has no answer, where that is no fault of the session.
+    private func refusing(_ call: ClientMessage.JobCall, in session: SessionID, _ body: () throws -> Void) throws {
+        let refusal: JobRefusal
+        do { return try body() } catch let thrown as JobRefusal {
+            refusal = thrown
         } catch let conflict as JobConflict {
-            let refusal = JobRefusal(conflict.code, conflict.message)
-            output.send([.reportError(refusal.answer(to: call))], to: session.id)
+            refusal = JobRefusal(conflict.code, conflict.message)
         } catch let error as StorageError where error.endsQueryAlone {
             let (code, message) = database.subscriberError(of: error)
-            output.send([.reportError(JobRefusal(code, message).answer(to: call))], to: session.id)
+            refusal = JobRefusal(code, message)
         }
+        output.send([.reportError(refusal.answer(to: call))], to: session)
     }
 
     private func query(_ text: String, of subscriber: Subscriber) throws -> Query {
@@ -96,59 +93,122 @@ extension DatabaseEngine {
 
     // MARK: Reading
 
-    private func beginChunk(
-        of query: Query, after checkpoint: Checkpoint?, _ countMax: UInt64, for call: ClientMessage.JobCall,
-        _ subscriber: Subscriber, now: Timestamp
-    ) throws {
-        var sizes = ChunkSizes()
-        sizes.rowCountMax = Int(clamping: max(1, min(countMax, UInt64(sizes.rowCountMax))))
-        sizes.byteCountMax = database.limits.pageByteCount
-        bringTime(to: now, for: query, isAwaited: true)
+    /// What a question is answered with at the present state.
+    private enum Found {
+        case chunk(ConsumerChunk)
+        /// It is to be read.
+        case task(JobReading.Task)
+    }
+
+    private func find(_ call: ClientMessage.JobCall, _ subscriber: Subscriber) throws -> Found {
+        switch call.question {
+        case .chunk(let text, let checkpoint, let countMax):
+            let query = try query(text, of: subscriber)
+            var sizes = ChunkSizes()
+            sizes.rowCountMax = Int(clamping: max(1, min(countMax, UInt64(sizes.rowCountMax))))
+            sizes.byteCountMax = database.limits.pageByteCount
+            let storage = database.storage
+            let reading = try budget.charging(subscriber) { _ in
+                try ConsumerReading(query, after: checkpoint, in: storage, sizes)
+            }
+            return switch reading {
+            case .chunk(let chunk): .chunk(try chunk.shown(to: query.context, in: storage))
+            case .reading(let page): .task(.page(page))
+            }
+        case .count(let text): return .task(.count(try query(text, of: subscriber)))
+        case .queue(let name, let text, let countMax, let withPartitions):
+            return .task(
+                .queue(
+                    name: name, try query(text, of: subscriber),
+                    countMax: Int(clamping: min(countMax, UInt64(database.limits.pageRowCount))),
+                    withPartitions: withPartitions))
+        case .list(let text): return .task(.list(try query(text, of: subscriber)))
+        case .rows(let text, let keys): return .task(.rows(try query(text, of: subscriber), keys))
+        case .record, .records, .spaces, .apply, .wait: preconditionFailure("nothing is read for this question")
+        }
+    }
+
+    /// Answers a question with what its user may read now, or has the answer read beside the writer.
+    private func read(for call: ClientMessage.JobCall, _ subscriber: Subscriber, now: Timestamp) throws {
+        switch try find(call, subscriber) {
+        case .chunk(let chunk): send(to: call, subscriber.session) { chunk.encode(into: &$0) }
+        case .task(let task):
+            let reading = JobCalls.Reading(
+                call: call, session: subscriber.session, making: JobReading(task), basis: basis(of: subscriber))
+            guard database.storage.canBeReadAside else {
+                try budget.charging(subscriber) { _ in try reading.making.read(in: database.storage) }
+                return try answer(reading, now: now)
+            }
+            guard jobs.read(reading) else { throw JobRefusal.tooMany }
+        }
+    }
+
+    /// What readings for a user's jobs depend on now.
+    private func basis(of subscriber: Subscriber) -> JobCalls.Basis {
         let storage = database.storage
-        let reading = try budget.charging(subscriber) { _ in
-            try ConsumerReading(query, after: checkpoint, in: storage, sizes)
-        }
-        switch reading {
-        case .chunk(let chunk):
-            let shown = try chunk.shown(to: query.context, in: storage)
-            send(to: call, subscriber.session) { shown.encode(into: &$0) }
-        case .reading(let page): try begin(.page(page), for: call, subscriber, now: now)
+        return .init(
+            version: storage.version, epoch: storage.epoch, access: subscriber.access, schema: storage.schema)
+    }
+
+    private func basis(of session: SessionID) -> JobCalls.Basis? { subscriptions[session].map { basis(of: $0) } }
+
+    /// Makes those readings for jobs anew that are next and were made before the last commit, or for other rights. Call it
+    /// after whatever may have committed.
+    func renewJobReadings() {
+        jobs.renew(basis) { former in
+            var renewed: JobCalls.Reading?
+            guard let subscriber = subscriptions[former.session] else { return nil }
+            guarding(former.session) {
+                try refusing(former.call, in: former.session) {
+                    switch try find(former.call, subscriber) {
+                    case .chunk(let chunk): send(to: former.call, former.session) { chunk.encode(into: &$0) }
+                    case .task(let task):
+                        renewed = .init(
+                            call: former.call, session: former.session, making: JobReading(task),
+                            basis: basis(of: subscriber))
+                    }
+                }
+            }
+            return renewed
         }
     }
 
-    private func begin(
-        _ task: JobReading.Task, for call: ClientMessage.JobCall, _ subscriber: Subscriber, now: Timestamp
-    ) throws {
-        if let query = task.query { bringTime(to: now, for: query, isAwaited: true) }
-        let making = JobReading(task)
-        let reading = JobCalls.Reading(call: call, session: subscriber.session, making: making)
-        guard database.storage.canBeReadAside else {
-            try budget.charging(subscriber) { _ in try making.read(in: database.storage) }
-            return try answer(reading, now: now)
-        }
-        guard jobs.read(reading) else { throw JobRefusal.tooMany }
-    }
+    /// Returns an answer to a job that is to be read beside the writer; nil if there is none.
+    func takeJobReading() -> QueryPreparation? { jobs.takeReading(basis) }
 
-    /// Continues with an answer that was read beside the writer.
+    /// Continues with an answer that was read beside the writer. Where its user may read something else by now, it is
+    /// read once more.
     ///
     /// - Returns: false if the preparation is of another kind.
     func finishJob(_ preparation: QueryPreparation, now: Timestamp) -> Bool {
         guard let reading = jobs.finish(preparation) else { return false }
-        guard sessions[reading.session] != nil else { return true }
-        if let subscriber = subscriptions[reading.session] {
-            budget.noteReading(preparation.stepCount, for: subscriber.holder)
-        }
+        guard sessions[reading.session] != nil, let subscriber = subscriptions[reading.session] else { return true }
+        budget.noteReading(preparation.stepCount, for: subscriber.holder)
         guarding(reading.session) {
-            guard case .failed(let error) = preparation.outcome else {
-                return try answer(reading, now: now)
+            try refusing(reading.call, in: reading.session) {
+                if case .failed(let error) = preparation.outcome { throw error }
+                guard basis(of: subscriber).isReadAlike(as: reading.basis) else {
+                    return try read(for: reading.call, subscriber, now: now)
+                }
+                try answer(reading, now: now)
             }
-            guard let error = error as? StorageError, error.endsQueryAlone else { throw error }
-            let (code, message) = database.subscriberError(of: error)
-            output.send([.reportError(JobRefusal(code, message).answer(to: reading.call))], to: reading.session)
         }
         return true
     }
 
+    /// What tells the present state from others for a job that waits: the version, and what its user may read.
+    func jobMoment(of session: SessionID) -> UInt64 {
+        let version = database.storage.version
+        guard let access = subscriptions[session]?.access, access.rules != nil || !access.reads.isEverything else {
+            return version
+        }
+        let id = access.id
+        let rights = (id.high ^ id.low) &+ rightsNumber
+        // One number for each version, where the rights are the same. None is that which asks for the version itself.
+        return min((rights | 1) &* (version &+ 1) &+ rights, .max - 1)
+    }
+
+    /// Sends an answer that was read.
     private func answer(_ reading: JobCalls.Reading, now: Timestamp) throws {
         switch (reading.making.task, reading.making.outcome) {
         case (_, .chunk(let chunk)): send(to: reading.call, reading.session) { chunk.encode(into: &$0) }

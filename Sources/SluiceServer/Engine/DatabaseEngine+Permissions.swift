@@ -81,6 +81,8 @@ extension DatabaseEngine {
     /// Lets rules hold from now on.
     func hold(_ rules: AccessRules?) {
         let hadRules = permissions.hasRules
+        // Jobs of this process have no session.
+        rightsNumber += 1
         switchContexts(permissions.deploy(rules))
         judgeWrites()
         // Sessions were not bound before there were rules.
@@ -139,6 +141,7 @@ extension DatabaseEngine {
     /// Brings sessions to what holds for their users now, without a commit.
     func switchContexts(_ changes: [Permissions.Change]) {
         guard !changes.isEmpty else { return }
+        rightsNumber += 1
         let storage = database.storage
         let nothing = CommittedGroup(
             delta: CommitDelta(changes: [], version: storage.version), authors: [],

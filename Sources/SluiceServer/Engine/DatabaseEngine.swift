@@ -33,6 +33,8 @@ package final class DatabaseEngine {
     let cached: CachedObjects
     let observers = InProcessObservers()
     let jobs: JobCalls
+    /// Counts what has changed rights other than by a commit: rules, logins, values of `$client`.
+    var rightsNumber: UInt64 = 0
     private let random: () -> UInt64
     /// Called before the file is closed, with where it stands in its journal, if it could be written.
     package var onClose: (JournalHead) -> Void = { _ in }
@@ -143,7 +145,8 @@ package final class DatabaseEngine {
 
     /// What is to be sent at the end of a turn, with the answers to jobs that wait for a commit. Every turn may commit.
     func takeOutput() -> [DatabaseAction] {
-        jobs.answerWaits(at: database.storage.version, &output)
+        renewJobReadings()
+        jobs.answerWaits(at: database.storage.version, moment: jobMoment, &output)
         return output.take()
     }
 
@@ -167,7 +170,7 @@ package final class DatabaseEngine {
     /// Returns a page or a digest to be read beside the database's queue, which is given back in the same way; nil if
     /// there is none. Each takes a few milliseconds, and several may be read at the same time.
     package func takeReading() -> QueryPreparation? {
-        lifecycle.content.takeReading() ?? digests.takeReading() ?? jobs.takeReading()
+        lifecycle.content.takeReading() ?? digests.takeReading() ?? takeJobReading()
     }
 
     /// Returns a question to a journal that does not answer, to be asked beside the database's queue after its delay, and
@@ -372,7 +375,8 @@ package final class DatabaseEngine {
     var health: DatabaseHealth {
         DatabaseHealth(
             isWritable: database.isWritable, isDamaged: database.storage.damage != nil,
-            isSilent: database.silence != nil, isBehind: isBehind, position: database.storage.head.position)
+            isSilent: database.silence != nil, isBehind: isBehind, position: database.storage.head.position,
+            rightsNumber: rightsNumber)
     }
 
     /// Closes the database's file as the end of the process does: what waits is not stored, and nothing is tidied up.

@@ -1,13 +1,22 @@
 internal import SluiceStorage
 internal import Synchronization
 
-/// Wakes jobs of this process when groups have become durable in a database, whichever engine has it open.
+/// Wakes jobs of this process when groups have become durable in a database, and when its users may read something else,
+/// whichever engine has it open.
 final class CommitBells: Sendable {
+    /// What jobs wait for a change of.
+    struct Moment: Hashable, Sendable {
+        /// Where the database stands in its journal.
+        let position: UInt64
+        /// Another number since rights have changed other than by a commit.
+        let rights: UInt64
+    }
+
     private struct State {
         var bells: [UInt64: @Sendable () -> Void] = [:]
         var lastNumber: UInt64 = 0
-        /// Where the database stood in its journal when they were rung last.
-        var position: UInt64?
+        /// When they were rung last.
+        var moment: Moment?
     }
 
     private let state = Mutex(State())
@@ -25,11 +34,13 @@ final class CommitBells: Sendable {
 
     func remove(_ number: UInt64) { state.withLock { _ = $0.bells.removeValue(forKey: number) } }
 
-    /// Rings if the database has moved since the last time.
-    func ring(at position: UInt64) {
+    var isEmpty: Bool { state.withLock(\.bells.isEmpty) }
+
+    /// Rings if it is another moment than the last time.
+    func ring(at moment: Moment) {
         let bells = state.withLock { state -> [@Sendable () -> Void] in
-            guard position != state.position else { return [] }
-            state.position = position
+            guard moment != state.moment else { return [] }
+            state.moment = moment
             return Array(state.bells.values)
         }
         for bell in bells { bell() }

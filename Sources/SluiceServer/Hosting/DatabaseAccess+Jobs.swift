@@ -43,17 +43,30 @@ extension DatabaseAccess {
         }
     }
 
-    /// A query as a user may read it, for the schema as it is. Brings the time of the database to the present for the query,
-    /// and lets a group be made when time changes its results next.
+    /// Reads what a query finds as a user may read it, both as of this call, beside the queue; in memory, on it. Brings the
+    /// time of the database to the present for the query, and lets a group be made when time changes its results next.
     ///
-    /// - Parameter userID: nil for the server itself, which reads everything.
-    package func query(
-        readBy userID: String?, _ query: @escaping @Sendable (Schema) throws -> Query
-    ) async throws -> Query {
-        try await worker.perform { engine, now in try engine.jobQuery(readBy: userID, query, now: now) }
+    /// - Parameters:
+    ///   - userID: nil for the server itself, which reads everything.
+    ///   - query: makes the query for the schema as it is.
+    ///   - body: reads; it may be called on any thread.
+    /// - Throws: ``ServerError`` when the database cannot be used, or when the query names what the user may not read; what
+    ///   `query` and `body` throw.
+    package func query<Result: Sendable>(
+        readBy userID: String?, _ query: @escaping @Sendable (Schema) throws -> Query,
+        _ body: @escaping @Sendable (any ObjectReading, Query) throws -> Result
+    ) async throws -> Result {
+        try await reading { engine, now in
+            let query = try engine.jobQuery(readBy: userID, query, now: now)
+            guard let snapshot = try engine.snapshot(at: now) else {
+                return .done(try engine.reading(at: now) { try body($0, query) })
+            }
+            return .beside(HandedOver(snapshot)) { try body($0, query) }
+        }
     }
 
-    /// Has a closure called after groups that have become durable, and when the server stops.
+    /// Has a closure called after groups that have become durable, when users may read something else, and when the server
+    /// stops.
     ///
     /// - Returns: ends that.
     package func ring(_ ring: @escaping @Sendable () -> Void) -> @Sendable () -> Void {

@@ -254,7 +254,7 @@ final class DatabaseWorker: Sendable {
         let state: HealthRecord.State
         if let engine = confined.engine {
             var health = engine.health
-            bells.ring(at: health.position)
+            bells.ring(at: .init(position: health.position, rights: health.rightsNumber))
             health.isBehind = health.isBehind || waiting.withLock(\.journalHasGrown)
             state = .open(health)
         } else {
@@ -513,7 +513,8 @@ final class DatabaseWorker: Sendable {
     ) {
         queue.async { [self] in
             if let engine = confined.engine {
-                guard engine.isIdle, confined.usedAt <= time, hasFiles || engine.isEmpty else {
+                // Who waits for commits needs somebody to follow the journal.
+                guard engine.isIdle, bells.isEmpty, confined.usedAt <= time, hasFiles || engine.isEmpty else {
                     return completion(nil)
                 }
                 engine.close(now: now())

@@ -39,7 +39,9 @@ extension ClientMessage.JobCall {
         case spaces(prefix: String)
         /// Changes of records, each of which is made if it counts: an array with a byte for each, 1 if it was made.
         case apply([JobWrite])
-        /// Whether something was committed after a version; the answer waits until then: the present version, a varint.
+        /// Whether something was committed after a moment, or the user may read something else since; the answer waits
+        /// until then: the present moment, a varint. A moment is the answer to an earlier question, or 0; `UInt64.max`
+        /// asks for the present version, at once.
         case wait(after: UInt64)
     }
 }

@@ -1,0 +1,94 @@
+import Foundation
+import SluiceBackend
+import SluiceTesting
+import TestSupport
+import Testing
+
+/// Jobs that run while their user gains or loses rights otherwise than by a commit, which nothing else would wake.
+struct JobRightsTests {
+    private static func rules(_ read: String) -> String {
+        """
+        {"database": {"jobs": true, "rules": "$user.id == 'root'"}, "classes": {
+            "Flight": {"read": "\(read)", "update": true, "updateAfter": true},
+            "Alert": {"read": true, "create": true, "update": true, "updateAfter": true, "delete": true}}}
+        """
+    }
+
+    private let server: TestServer
+
+    init() throws { server = try TestServer(rules: Self.rules("gate == $user.id")) }
+
+    private func deploy(_ read: String) async throws {
+        let root = try await server.open(models, user: "root")
+        try await root.connected()
+        _ = try await root.core.deploy(rules: Array(Self.rules(read).utf8), isTrial: false, timeout: nil)
+        await root.close()
+    }
+
+    private func flights() async throws -> ServerDatabase {
+        let nyc = try await server.database(models: models)
+        try await nyc.write { transaction in
+            for (id, gate) in [("F1", "ada"), ("F2", "bob"), ("F3", "ada")] {
+                try transaction.upsert(Flight(id: id, delay: 60, gate: gate))
+            }
+        }
+        return nyc
+    }
+
+    /// Ada's job, in the server's process or over a store.
+    private func consumer(_ nyc: ServerDatabase, isOverStore: Bool) async throws -> Consumer<Flight> {
+        guard isOverStore else { return nyc.consumer("ada's", of: nyc.objects(Flight.self), as: "ada") }
+        let store = try await server.open(models, user: "ada")
+        return store.consumer("ada's", of: store.objects(Flight.self))
+    }
+
+    @Test(arguments: [false, true]) func aConsumerIsGivenWhatOtherRulesShow(isOverStore: Bool) async throws {
+        let nyc = try await flights()
+        let consumer = try await consumer(nyc, isOverStore: isOverStore)
+        let given = AsyncStream<[String]>.makeStream()
+        let running = Task {
+            try await consumer.run { batch in
+                try await batch.commit()
+                given.continuation.yield((batch.isReset ? ["anew"] : []) + batch.upserts.map(\.value.id))
+            }
+        }
+        var batches = given.stream.makeAsyncIterator()
+        #expect(await batches.next() == ["F1", "F3"])
+        try await deploy("TRUEPREDICATE")
+        #expect(await batches.next() == ["anew", "F1", "F2", "F3"])
+        try await deploy("gate == 'bob'")
+        #expect(await batches.next() == ["anew", "F2"])
+        try await deploy("FALSEPREDICATE")
+        #expect(await batches.next() == ["anew"])
+        running.cancel()
+        try await running.value
+    }
+
+    @Test(arguments: [false, true]) func aQueueWorksAtWhatOtherRulesShow(isOverStore: Bool) async throws {
+        let nyc = try await flights()
+        let queue: WorkQueue<Flight>
+        if isOverStore {
+            let store = try await server.open(models, user: "ada")
+            queue = store.queue("ada's", of: store.objects(Flight.self).where { $0.delay == 60 })
+        } else {
+            queue = nyc.queue("ada's", of: nyc.objects(Flight.self).where { $0.delay == 60 }, as: "ada")
+        }
+        let worked = AsyncStream<String>.makeStream()
+        let running = Task {
+            try await queue.run { flight, _ in
+                worked.continuation.yield(flight.id)
+                return { transaction in
+                    var flight = flight
+                    flight.delay = 1
+                    try transaction.upsert(flight)
+                }
+            }
+        }
+        var rows = worked.stream.makeAsyncIterator()
+        #expect(await [rows.next(), rows.next()].compactMap(\.self).sorted() == ["F1", "F3"])
+        try await deploy("gate == 'bob'")
+        #expect(await rows.next() == "F2")
+        running.cancel()
+        try await running.value
+    }
+}
