@@ -28,9 +28,8 @@ import Testing
                 // The tool draws the bar over its earlier states.
                 #expect(imported.contains("\r") && imported.contains("100 %"), "\(imported)")
                 #expect(imported.contains("20,000 rows"))
-                if let exported = try await run(
-                    "script", ["-qec", "TERM=xterm '\(Tool.path)' export \(server.url()) Plane > '\(folder)/out'; echo", "/dev/null"])
-                {
+                let export = "TERM=xterm '\(Tool.path)' export \(server.url()) Plane > '\(folder)/out'; echo"
+                if let exported = try await run("script", ["-qec", export, "/dev/null"]) {
                     let shown = exported.lines.joined(separator: "\n")
                     #expect(shown.contains("exporting [") && shown.contains("objects, "), "\(shown)")
                     let file = try String(contentsOfFile: folder + "/out", encoding: .utf8)

@@ -27,10 +27,12 @@ import Testing
                 #expect(try await lines(server, "Plane WHERE seats > 999") == ["tail,maker,seats"])
                 let groups = try await lines(server, "Plane GROUP(maker) AGGREGATE(@count, @sum.seats)")
                 #expect(groups == ["maker,@count,@sum.seats", "\"\",1,50", "\"Airbus, SE\",1,100", "Boeing,2,200"])
-                #expect(try await lines(server, "Plane WHERE seats > 999 AGGREGATE(@max.seats)") == ["@max.seats", "NA"])
+                let none = try await lines(server, "Plane WHERE seats > 999 AGGREGATE(@max.seats)")
+                #expect(none == ["@max.seats", "NA"])
                 for option in ["--watch", "--expand=maker"] {
                     let refused = try await Tool.run("query", server.url(), "Plane", "--format=csv", option)
-                    #expect(refused.code == 64 && refused.diagnostics.contains("--format=jsonl"), "\(refused.diagnostics)")
+                    #expect(refused.code == 64, "\(refused.diagnostics)")
+                    #expect(refused.diagnostics.contains("--format=jsonl"), "\(refused.diagnostics)")
                 }
             }
         }

@@ -39,7 +39,8 @@
 
         @Test func aWindowSaysHowManyThereAre() async throws {
             var title = ""
-            let window = store.objects(Departure.self).where { $0.delay > 60 }.sorted(by: \.delay, ascending: false).limit(20)
+            let window = store.objects(Departure.self).where { $0.delay > 60 }.sorted(by: \.delay, ascending: false)
+                .limit(20)
             let token = try window.withTotal().observe(isolation: MainActor.shared) { change in
                 title = "\(change.results.count) of \(change.total.map(String.init) ?? "?")"
             }
