@@ -30,7 +30,7 @@ final class ServerReports: Sendable {
         guard let sources = sources.withLock({ $0 }) else { return }
         Task {
             let answer: ServerMessage
-            do throws(Refusal) {
+            do throws(RequestRefusal) {
                 let json = try await sources.answer(request, of: database)
                 answer = .report(session: request.session, request: request.request, json: Array(json.text.utf8))
             } catch {
@@ -39,17 +39,12 @@ final class ServerReports: Sendable {
             peer.transmit(OutgoingFrame(Frame.encode(answer)), now: sources.now())
         }
     }
-
-    struct Refusal: Error {
-        let code: ErrorCode
-        let message: String
-    }
 }
 
 extension ServerReports.Sources {
     fileprivate func answer(
         _ request: ClientMessage.ReportRequest, of database: String
-    ) async throws(ServerReports.Refusal) -> JSONText {
+    ) async throws(RequestRefusal) -> JSONText {
         switch request.topic {
         case .sessions: return await sessions.sessions(ofDatabase: tellsAll ? nil : database)
         case .endSession:
@@ -77,7 +72,7 @@ extension ServerReports.Sources {
 
     private func member(
         _ name: String, of request: ClientMessage.ReportRequest
-    ) throws(ServerReports.Refusal) -> JSONValue {
+    ) throws(RequestRefusal) -> JSONValue {
         guard let json = try? JSONParser.parse(request.argument), let value = json[name] else {
             throw .init(code: .invalidQuery, message: "the argument is an object with a member '\(name)'")
         }

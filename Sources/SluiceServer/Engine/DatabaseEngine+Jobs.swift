@@ -39,27 +39,27 @@ extension DatabaseEngine {
                 }
             case .apply(let writes):
                 guard !session.isReadOnly else {
-                    throw JobRefusal(.permissionDenied, "a read-only session cannot run jobs")
+                    throw RequestRefusal(code: .permissionDenied, message: "a read-only session cannot run jobs")
                 }
                 try apply(writes, for: call, subscriber, now: now)
             case .wait(let moment):
-                guard jobs.wait(session.id, request: call.request, after: moment) else { throw JobRefusal.tooMany }
+                guard jobs.wait(session.id, request: call.request, after: moment) else { throw RequestRefusal.tooMany }
             }
         }
     }
 
     /// Tells a job why its question has no answer, where that is no fault of the session.
     private func refusing(_ call: ClientMessage.JobCall, in session: SessionID, _ body: () throws -> Void) throws {
-        let refusal: JobRefusal
-        do { return try body() } catch let thrown as JobRefusal {
+        let refusal: RequestRefusal
+        do { return try body() } catch let thrown as RequestRefusal {
             refusal = thrown
         } catch let conflict as JobConflict {
-            refusal = JobRefusal(conflict.code, conflict.message)
+            refusal = RequestRefusal(code: conflict.code, message: conflict.message)
         } catch let error as StorageError where error.endsQueryAlone {
             let (code, message) = database.subscriberError(of: error)
-            refusal = JobRefusal(code, message)
+            refusal = RequestRefusal(code: code, message: message)
         }
-        output.send([.reportError(refusal.answer(to: call))], to: session)
+        output.send([refusal.answer(to: call)], to: session)
     }
 
     private func query(_ text: String, of subscriber: Subscriber) throws -> Query {
@@ -67,11 +67,10 @@ extension DatabaseEngine {
             as QueryError
         {
             let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
-            throw JobRefusal(
-                isUnknown ? .unknownName : .invalidQuery, error.message, position: error.position)
+            throw RequestRefusal(
+                code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
         } catch let error as HiddenPropertyError {
-            let refusal = Subscriptions.Refusal(error)
-            throw JobRefusal(refusal.code, refusal.message, position: refusal.position)
+            throw RequestRefusal(error)
         }
     }
 
@@ -139,7 +138,7 @@ extension DatabaseEngine {
                 try budget.charging(subscriber) { _ in try reading.making.read(in: database.storage) }
                 return try answer(reading, now: now)
             }
-            guard jobs.read(reading) else { throw JobRefusal.tooMany }
+            guard jobs.read(reading) else { throw RequestRefusal.tooMany }
         }
     }
 
@@ -239,11 +238,12 @@ extension DatabaseEngine {
         let (made, outcome) = try commitJobs(writes, .client, as: subscriber.access, now: now)
         switch outcome {
         case nil, .committed?: break
-        case .obstructed(let error, _)?: throw JobRefusal(.internalError, "\(error.message); try again later")
+        case .obstructed(let error, _)?:
+            throw RequestRefusal(code: .internalError, message: "\(error.message); try again later")
         case .failed(let error, _)?:
-            throw JobRefusal(
-                .internalError, Consequence.sentence("the server could not store it", of: database.name, because: error)
-            )
+            throw RequestRefusal(
+                code: .internalError,
+                message: Consequence.sentence("the server could not store it", of: database.name, because: error))
         }
         send(to: call, subscriber.session) { writer in writer.array(made) { $0.bool($1) } }
     }
@@ -294,26 +294,10 @@ extension ClientMessage.JobCall.Question {
     }
 }
 
-/// Why a question of a job has no answer.
-private struct JobRefusal: Error {
-    let code: ErrorCode
-    let message: String
-    let position: Int?
-
-    init(_ code: ErrorCode, _ message: String, position: Int? = nil) {
-        self.code = code
-        self.message = message
-        self.position = position
-    }
-
-    static let tooMany = JobRefusal(
-        .limitExceeded, "a session has at most \(JobCalls.countMax) questions of jobs that are not answered")
-
-    func answer(to call: ClientMessage.JobCall) -> ServerMessage.ReportError {
-        .init(
-            session: call.session, request: call.request, code: code, message: message,
-            position: position.map { UInt64($0) })
-    }
+extension RequestRefusal {
+    fileprivate static let tooMany = RequestRefusal(
+        code: .limitExceeded,
+        message: "a session has at most \(JobCalls.countMax) questions of jobs that are not answered")
 }
 
 extension [JobRecord] {

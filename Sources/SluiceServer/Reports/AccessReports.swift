@@ -7,12 +7,6 @@ internal import SluiceWire
 
 /// Answers questions about what users may do. It only reads.
 struct AccessReports {
-    /// Why a question has no answer.
-    struct Refusal: Error {
-        let code: ErrorCode
-        let message: String
-    }
-
     let database: Database
     /// The rules that hold; nil if there are none.
     let rules: AccessRules?
@@ -37,7 +31,7 @@ struct AccessReports {
             default: return request.failure(.unknownReport, "this server has no report \(request.topic.rawValue)")
             }
             return .report(session: request.session, request: request.request, json: Array(json.text.utf8))
-        } catch let refusal as Refusal {
+        } catch let refusal as RequestRefusal {
             return request.failure(refusal.code, refusal.message)
         }
     }
@@ -45,7 +39,7 @@ struct AccessReports {
     private func argument(of request: ClientMessage.ReportRequest) throws -> JSONValue {
         guard !request.argument.isEmpty else { return .object([]) }
         do throws(JSONError) { return try JSONParser.parse(request.argument) } catch {
-            throw Refusal(code: .invalidQuery, message: "the question is not JSON at byte \(error.position)")
+            throw RequestRefusal(code: .invalidQuery, message: "the question is not JSON at byte \(error.position)")
         }
     }
 
@@ -120,10 +114,10 @@ struct AccessReports {
         let (classIndex, key) = try object(argument)
         guard let action = argument["action"]?.string.flatMap({ RuleAction(rawValue: $0) }), action != .updateAfter
         else {
-            throw Refusal(code: .invalidQuery, message: "an action is read, create, update or delete")
+            throw RequestRefusal(code: .invalidQuery, message: "an action is read, create, update or delete")
         }
         guard (key == nil) == (action == .create) else {
-            throw Refusal(
+            throw RequestRefusal(
                 code: .invalidQuery, message: "create is asked of CLASS, and other actions of an object, CLASS/KEY")
         }
         let storage = database.storage
@@ -191,7 +185,7 @@ struct AccessReports {
     ) throws -> Change? {
         guard let proposed = try proposed(argument, classIndex) else { return nil }
         guard action == .create || action == .update else {
-            throw Refusal(code: .invalidQuery, message: "\(action.rawValue) takes no values")
+            throw RequestRefusal(code: .invalidQuery, message: "\(action.rawValue) takes no values")
         }
         if action == .update, row == nil { return nil }
         let after = try refusing { () throws(ProposedValues.Problem) in
@@ -258,11 +252,13 @@ struct AccessReports {
 
     private func user(_ argument: JSONValue) throws -> (RuleUser, JSONText) {
         let claims = argument["claims"] ?? .object([])
-        guard case .object = claims else { throw Refusal(code: .invalidQuery, message: "claims are a JSON object") }
+        guard case .object = claims else {
+            throw RequestRefusal(code: .invalidQuery, message: "claims are a JSON object")
+        }
         switch argument["user"] {
         case .string(let id): return (RuleUser(id: id, claims: claims), .string(id))
         case nil, .null: return (RuleUser(id: nil, claims: claims), .null)
-        default: throw Refusal(code: .invalidQuery, message: "a user is an id, or null for nobody")
+        default: throw RequestRefusal(code: .invalidQuery, message: "a user is an id, or null for nobody")
         }
     }
 
@@ -274,19 +270,19 @@ struct AccessReports {
     }
 
     private func refusing<Result>(_ body: () throws(ProposedValues.Problem) -> Result) throws -> Result {
-        do { return try body() } catch { throw Refusal(code: .invalidQuery, message: error.message) }
+        do { return try body() } catch { throw RequestRefusal(code: .invalidQuery, message: error.message) }
     }
 
     private func object(_ argument: JSONValue) throws -> (Int, ObjectKey?) {
         guard let name = argument["class"]?.string, let classIndex = schema.index(of: name),
             !schema[classIndex].isRetired
         else {
-            throw Refusal(
+            throw RequestRefusal(
                 code: .unknownName, message: "there is no class '\(argument["class"]?.string?.prefix(63) ?? "")'")
         }
         guard let text = argument["key"]?.string else { return (classIndex, nil) }
         guard let key = schema[classIndex].key(text) else {
-            throw Refusal(
+            throw RequestRefusal(
                 code: .invalidQuery, message: "\(name) names its objects by \(schema[classIndex].keyType.rawValue)")
         }
         return (classIndex, key)

@@ -17,11 +17,11 @@ struct SubscriptionStart {
     /// Lets the query read what its reader may read now.
     ///
     /// - Returns: whether that is something else than before.
-    /// - Throws: ``Subscriptions/Refusal`` if the reader may not ask that now.
+    /// - Throws: ``RequestRefusal`` if the reader may not ask that now.
     @discardableResult
-    mutating func bindToReader() throws(Subscriptions.Refusal) -> Bool {
+    mutating func bindToReader() throws(RequestRefusal) -> Bool {
         let bound: Query
-        do { bound = try subscriber.access.query(query) } catch { throw Subscriptions.Refusal(error) }
+        do { bound = try subscriber.access.query(query) } catch { throw RequestRefusal(error) }
         guard bound.context !== query.context, bound.context.id != query.context.id else { return false }
         query = bound
         return true

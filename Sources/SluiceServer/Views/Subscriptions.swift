@@ -5,30 +5,6 @@ internal import SluiceWire
 
 /// Who subscribes to what: the subscriptions of each session.
 final class Subscriptions {
-    /// Why a request for a subscription is refused.
-    struct Refusal: Error {
-        let code: ErrorCode
-        let message: String
-        var position: Int?
-
-        init(code: ErrorCode, message: String, position: Int? = nil) {
-            self.code = code
-            self.message = message
-            self.position = position
-        }
-
-        /// The query names what its reader may not read.
-        init(_ hidden: HiddenPropertyError) { self.init(code: .permissionDenied, message: hidden.message) }
-
-        /// The message that refuses a request.
-        func answer(to request: ClientMessage.Subscribe) -> ServerMessage {
-            .subscriptionError(
-                .init(
-                    session: request.session, subscription: request.subscription, code: code, message: message,
-                    position: position.map(UInt64.init)))
-        }
-    }
-
     private let database: Database
     private var subscribers: [SessionID: Subscriber] = [:]
     /// How often a subscription was refused because of its user's quota.
@@ -95,7 +71,7 @@ final class Subscriptions {
     /// - Parameters:
     ///   - waitingCount: how many of the session's subscriptions have not started yet.
     ///   - userWaitingCount: how many of all sessions of its user have not.
-    /// - Throws: ``SessionEnd``, or ``Refusal`` where only the request is at fault.
+    /// - Throws: ``SessionEnd``, or ``RequestRefusal`` where only the request is at fault.
     func query(
         of request: ClientMessage.Subscribe, by subscriber: Subscriber, waitingCount: Int,
         userWaitingCount: @autoclosure () -> Int
@@ -109,13 +85,13 @@ final class Subscriptions {
         subscriber.lastSubscription = request.subscription
         let countMax = database.limits.server.subscriptionCountMax
         guard subscriber.subscriptions.count + waitingCount < countMax else {
-            throw Refusal(code: .limitExceeded, message: "a session has at most \(countMax) subscriptions")
+            throw RequestRefusal(code: .limitExceeded, message: "a session has at most \(countMax) subscriptions")
         }
         if let countMax = database.limits.userSubscriptionCountMax,
             count(ofUserOf: subscriber) + userWaitingCount() >= countMax
         {
             quotaRefusalCount += 1
-            throw Refusal(
+            throw RequestRefusal(
                 code: .limitExceeded, message: "this user has \(countMax) subscriptions in this database, its quota")
         }
         let query: Query
@@ -123,14 +99,14 @@ final class Subscriptions {
             query = try Query.parse(request.query, schema: database.storage.schema)
         } catch {
             let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
-            throw Refusal(
+            throw RequestRefusal(
                 code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
         }
         guard subscriber.features.contains(.aggregates) || !query.hasTotal && query.aggregates == nil else {
-            throw Refusal(
+            throw RequestRefusal(
                 code: .invalidQuery,
                 message: "a client may ask for TOTAL and AGGREGATE if it has named the feature aggregates in hello")
         }
-        do { return try subscriber.access.query(query) } catch { throw Refusal(error) }
+        do { return try subscriber.access.query(query) } catch { throw RequestRefusal(error) }
     }
 }
