@@ -101,12 +101,13 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
     func rows(
         _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
-        let (query, rows, schema) = try await perform("rows") { node, now in
+        let (rows, classIndex, schema) = try await perform("rows") { node, now in
             let query = try node.engine.jobQuery(readBy: nil, query, now: now)
-            return (query, try node.storage.firstRows(of: query, countMax: count), node.storage.schema)
+            let found = try node.storage.firstRows(of: query, countMax: count)
+            return (found.rows, found.classIndex, node.storage.schema)
         }
         return try await perform("claims") { node, now in
-            try node.storage.queueRows(rows, of: query, schema, name, at: now, withPartitions: withPartitions)
+            try node.storage.queueRows(rows, ofClass: classIndex, schema, name, at: now, withPartitions: withPartitions)
         }
     }
 
@@ -120,8 +121,8 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
     func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {
         try await perform("rows") { node, now in
             let query = try node.engine.jobQuery(readBy: nil, query, now: now)
-            let rows = try keys.compactMap { try node.storage.row(ObjectRef(query.classIndex, $0)) }
-            return JobRows(rows, schema: node.storage.schema, classIndex: query.classIndex)
+            let found = try node.storage.rows(keys, of: query)
+            return JobRows(found.rows, schema: node.storage.schema, classIndex: found.classIndex)
         }
     }
 

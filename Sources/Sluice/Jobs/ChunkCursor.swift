@@ -43,8 +43,8 @@ extension ConsumerChunk {
     /// Whether a part begins anew; see ``ConsumerBatch/isReset``.
     func isReset(in range: Range<Int>) -> Bool { isReset && range.lowerBound == 0 }
 
-    /// The name of the items' class.
-    var className: String { schema[classIndex].name }
+    /// The name of the items' class; it means nothing where there are none.
+    var className: String { schema.classes.indices.contains(classIndex) ? schema[classIndex].name : "" }
 
     /// The rows of a part as values, and what is gone.
     ///
@@ -53,6 +53,7 @@ extension ConsumerChunk {
     func values<Element: ResultElement, Item>(
         in range: Range<Int>, of host: any JobHost, _ make: (Element, Row) -> Item
     ) throws -> (upserts: [Item], removals: [ConsumerBatch<Element>.Removal]) {
+        guard !range.isEmpty else { return ([], []) }
         let binding = try host.binding(of: Element.self, classIndex: classIndex, schema: schema)
         var (upserts, removals): ([Item], [ConsumerBatch<Element>.Removal]) = ([], [])
         for item in items[range] {

@@ -117,8 +117,8 @@ final class ClaimDesk: Sendable {
         var next = found.nextDue
         var busy = Set(found.busyPartitions)
         var free: [(claimed: Claimed, former: JobRecord?, isDead: Bool)] = []
-        let className = found.schema[found.classIndex].name
         for row in found.rows where free.count < count {
+            let className = found.schema[found.classIndex].name
             if let due = row.claim?.due, due > found.now { continue }
             if let dead = row.dead, try dead.decoded(as: DeadLetterRecord.self).version == row.row.version { continue }
             // One that cannot be read as its type fails when it is worked at.

@@ -40,12 +40,13 @@ struct ServerJobHost: JobHost {
     func rows(
         _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
-        let (query, found, schema) = try await access.query(readBy: user, query) { objects, query in
-            (query, try objects.firstRows(of: query, countMax: count), objects.schema)
+        let (found, classIndex, schema) = try await access.query(readBy: user, query) { objects, query in
+            let found = try objects.firstRows(of: query, countMax: count)
+            return (found.rows, found.classIndex, objects.schema)
         }
         let now = access.time
         return try await access.jobs { records, _ in
-            try records.queueRows(found, of: query, schema, name, at: now, withPartitions: withPartitions)
+            try records.queueRows(found, ofClass: classIndex, schema, name, at: now, withPartitions: withPartitions)
         }
     }
 
@@ -57,11 +58,8 @@ struct ServerJobHost: JobHost {
 
     func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {
         try await access.query(readBy: user, query) { objects, query in
-            var classIndex = query.classIndex
-            if let id = query.object { classIndex = try objects.findObject(id)?.classIndex ?? classIndex }
-            let shown = ShownRows(objects, to: query.context)
-            let rows = try keys.compactMap { try shown.row(ObjectRef(classIndex, $0)) }
-            return JobRows(rows, schema: objects.schema, classIndex: classIndex)
+            let found = try objects.rows(keys, of: query)
+            return JobRows(found.rows, schema: objects.schema, classIndex: found.classIndex)
         }
     }
 

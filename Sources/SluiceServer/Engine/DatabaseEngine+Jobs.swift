@@ -221,9 +221,9 @@ extension DatabaseEngine {
                 writer.varint(UInt64(classIndex))
                 writer.array(rows) { $0.data($1.wireBytes()) }
             }
-        case (.queue(let name, let query, _, let withPartitions), .rows(let rows, _)):
+        case (.queue(let name, _, _, let withPartitions), .rows(let rows, let classIndex)):
             let found = try database.storage.queueRows(
-                rows, of: query, database.storage.schema, name, at: now, withPartitions: withPartitions)
+                rows, ofClass: classIndex, database.storage.schema, name, at: now, withPartitions: withPartitions)
             send(to: reading.call, reading.session) { found.encode(into: &$0) }
         default: preconditionFailure("an answer was not read")
         }

@@ -118,25 +118,29 @@ struct ChangedResults {
     /// Finds everything that has changed since a version, or since what was read later.
     ///
     /// - Parameter read: what was read at which version: the changes of those objects since then.
-    /// - Returns: nil if more has changed than can be kept in memory.
-    func differences(after version: UInt64, read: [Checkpoint.Stretch]) throws -> [ConsumerChunk.Item]? {
+    /// - Returns: the items, and the class of one of them; nil if more has changed than can be kept in memory.
+    func differences(
+        after version: UInt64, read: [Checkpoint.Stretch]
+    ) throws -> (items: [ConsumerChunk.Item], classIndex: Int?)? {
         let live = LiveView(query, schema: storage.schema)
         try live.activate(in: storage)
         var items: [ConsumerChunk.Item] = []
+        var classIndex: Int?
         var begin: ObjectKey?
         for stretch in read.isEmpty ? [Checkpoint.Stretch(through: nil, version: version)] : read {
             if let begin, let end = stretch.key, end <= begin { continue }
             guard let found = try differences(of: live, since: stretch.version, from: begin, through: stretch.key)
             else { return nil }
-            items += found
+            items += found.map(\.item)
+            classIndex = classIndex ?? found.first?.classIndex
             begin = stretch.key
         }
-        return items.sorted { $0.key < $1.key }
+        return (items.sorted { $0.key < $1.key }, classIndex)
     }
 
     private func differences(
         of live: LiveView, since version: UInt64, from begin: ObjectKey?, through end: ObjectKey?
-    ) throws -> [ConsumerChunk.Item]? {
+    ) throws -> [(item: ConsumerChunk.Item, classIndex: Int)]? {
         guard let olds = try storage.oldImages(since: version, countMax: sizes.differenceCountMax) else { return nil }
         var changed: Set<ObjectRef> = []
         let deltas = try olds.compactMap { object, old, written -> ObjectDelta? in
@@ -156,9 +160,9 @@ struct ChangedResults {
             if let end, object.key > end { return nil }
             let (was, isNow) = (difference.before?.role == .root, difference.now?.role == .root)
             guard isNow, let row = try storage.row(object) else {
-                return was ? .removal(object.key, difference.reason) : nil
+                return was ? (.removal(object.key, difference.reason), object.classIndex) : nil
             }
-            return was && !changed.contains(object) ? nil : .upsert(row)
+            return was && !changed.contains(object) ? nil : (.upsert(row), object.classIndex)
         }
     }
 }

@@ -25,7 +25,8 @@ enum ConsumerReading {
         case .reading: self = .reading(ResultPage(query, begin, isReset: isReset, in: storage, sizes))
         case .changes(let version, let until, let key, let read):
             guard version < storage.version || !read.isEmpty else {
-                var chunk = Self.chunk(query, begin, until: version, in: storage)
+                var chunk = Self.chunk(
+                    ofClass: try storage.classIndex(of: query), begin, until: version, in: storage)
                 chunk.isLast = true
                 self = .chunk(chunk)
                 return
@@ -57,11 +58,12 @@ enum ConsumerReading {
         return version >= storage.logStart
     }
 
+    /// - Parameter classIndex: nil where there is no item whose class it would be.
     private static func chunk(
-        _ query: Query, _ begin: Checkpoint, until: UInt64, in storage: any ServerStorage
+        ofClass classIndex: Int?, _ begin: Checkpoint, until: UInt64, in storage: any ServerStorage
     ) -> ConsumerChunk {
         ConsumerChunk(
-            begin, schema: storage.schema, classIndex: query.classIndex, version: storage.version, until: until,
+            begin, schema: storage.schema, classIndex: classIndex ?? 0, version: storage.version, until: until,
             epoch: storage.epoch, stretchCountMax: .max)
     }
 
@@ -73,6 +75,7 @@ enum ConsumerReading {
         let results = ChangedResults(query, in: storage, sizes)
         var begin = begin
         let (items, end): ([ConsumerChunk.Item], UInt64)
+        var classIndex = try storage.classIndex(of: query)
         var rest: [Checkpoint.Stretch] = []
         if ChangedResults.isPlain(query) {
             (items, end) = try results.plainChanges(after: version, until: until, beyond: key, read: read)
@@ -82,9 +85,11 @@ enum ConsumerReading {
             let handled = read.handling(through: key, asOf: until, others: version)
             begin.place = .changes(after: version, until: nil, key: nil, read: handled)
             guard let found = try results.differences(after: version, read: handled) else { return nil }
-            (items, end) = (found, storage.version)
+            (items, end) = (found.items, storage.version)
+            // An object that the query names, and that is there no more, had a class.
+            classIndex = found.classIndex ?? classIndex
         }
-        var chunk = chunk(query, begin, until: end, in: storage)
+        var chunk = chunk(ofClass: classIndex, begin, until: end, in: storage)
         chunk.items = items
         chunk.isLast = end >= storage.version
         chunk.end.epoch = storage.epoch
@@ -120,7 +125,8 @@ struct ResultPage: Sendable {
         guard case .reading(var read) = begin.place else { preconditionFailure("changes are not read in pages") }
         let isPlain = ChangedResults.isPlain(query)
         var chunk = ConsumerChunk(
-            begin, schema: source.schema, classIndex: query.classIndex, version: version, until: version, epoch: epoch,
+            begin, schema: source.schema, classIndex: try source.classIndex(of: query) ?? 0, version: version,
+            until: version, epoch: epoch,
             stretchCountMax: isPlain ? sizes.stretchCountMax : .max)
         chunk.isReset = isReset && read.isEmpty
         let rows = try rows(beyond: read.last?.key, in: source)

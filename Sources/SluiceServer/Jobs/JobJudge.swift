@@ -107,13 +107,19 @@ struct JobJudge {
                 return JobConflict(
                     code: .invalidQuery, message: "the query of a queue names what the user may not read")
             }
-            guard let (object, row) = try row(identity), object.classIndex == query.classIndex,
-                try Evaluator(query, schema: schema).matches(row, in: source)
-            else { return nil }
+            guard let (object, row) = try row(identity), try isResult(row, object, identity, of: query) else {
+                return nil
+            }
             return JobConflict(
                 code: .jobUnfinished,
                 message: "an object of \(identity.className) is finished and still matches the query of its queue")
         }
+    }
+
+    /// Whether an object that is there is a result of a query.
+    private func isResult(_ row: Row, _ object: ObjectRef, _ identity: Identity, of query: Query) throws -> Bool {
+        if let id = query.object { return identity.objectID == id }
+        return try object.classIndex == query.classIndex && Evaluator(query, schema: schema).matches(row, in: source)
     }
 
     private func row(_ identity: Identity) throws -> (ObjectRef, Row)? {

@@ -49,14 +49,12 @@ final class JobReading: SnapshotReading {
             outcome = .chunk(try page.read(in: source).shown(to: page.query.context, in: source))
         case .count(let query): outcome = .count(try source.count(matching: query))
         case .queue(_, let query, let countMax, _):
-            outcome = .rows(try source.firstRows(of: query, countMax: countMax), classIndex: query.classIndex)
+            let found = try source.firstRows(of: query, countMax: countMax)
+            outcome = .rows(found.rows, classIndex: found.classIndex)
         case .list(let query): outcome = .keys(query.isListed ? try source.refs(matching: query).map(\.key) : nil)
         case .rows(let query, let keys):
-            var classIndex = query.classIndex
-            if let id = query.object { classIndex = try source.findObject(id)?.classIndex ?? classIndex }
-            let shown = ShownRows(source, to: query.context)
-            let rows = try keys.compactMap { try shown.row(ObjectRef(classIndex, $0)) }
-            outcome = .rows(rows, classIndex: classIndex)
+            let found = try source.rows(keys, of: query)
+            outcome = .rows(found.rows, classIndex: found.classIndex)
         }
     }
 }
@@ -96,15 +94,36 @@ package struct ShownRows {
 }
 
 extension ObjectReading {
+    /// The class of a query's results: where it names an object, that of the object; nil if that is not there.
+    package func classIndex(of query: Query) throws -> Int? {
+        guard let id = query.object else { return query.classIndex }
+        return try findObject(id)?.classIndex
+    }
+
+    /// Results of a query by their keys, as its reader sees them, in that order; without those that are there no more.
+    ///
+    /// - Returns: the rows, and their class; the first class where there are none.
+    package func rows(_ keys: [ObjectKey], of query: Query) throws -> (rows: [Row], classIndex: Int) {
+        guard let classIndex = try classIndex(of: query) else { return ([], 0) }
+        let shown = ShownRows(self, to: query.context)
+        return (try keys.compactMap { try shown.row(ObjectRef(classIndex, $0)) }, classIndex)
+    }
+
     /// The first rows of a query in its order, as its reader sees them.
     ///
     /// - Parameter countMax: at most so many, and about a megabyte of them.
-    package func firstRows(of query: Query, countMax: Int) throws -> [Row] {
+    /// - Returns: the rows, and their class; the first class where there are none.
+    package func firstRows(of query: Query, countMax: Int) throws -> (rows: [Row], classIndex: Int) {
+        guard let classIndex = try classIndex(of: query) else { return ([], 0) }
+        return (try firstRows(of: query, ofClass: classIndex, countMax: countMax), classIndex)
+    }
+
+    private func firstRows(of query: Query, ofClass classIndex: Int, countMax: Int) throws -> [Row] {
         let shown = ShownRows(self, to: query.context)
         var rows: [Row] = []
         var byteCount = 0
         func add(_ row: Row) throws -> Bool {
-            rows.append(try shown.shown(row, ofClass: query.classIndex))
+            rows.append(try shown.shown(row, ofClass: classIndex))
             byteCount += row.byteCount
             return rows.count < countMax && byteCount < 1 << 20
         }

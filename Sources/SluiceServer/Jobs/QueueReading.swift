@@ -1,5 +1,4 @@
 package import SluiceModel
-package import SluiceQuery
 package import SluiceStorage
 internal import SluiceWire
 
@@ -8,14 +7,15 @@ extension JobRecords {
     ///
     /// - Parameters:
     ///   - rows: the rows, in the order of the query.
+    ///   - classIndex: their class.
     ///   - withPartitions: whether to tell of which partitions somebody works at a row. O(partitions that are held).
     package func queueRows(
-        _ rows: [Row], of query: Query, _ schema: Schema, _ name: String, at now: Timestamp, withPartitions: Bool
+        _ rows: [Row], ofClass classIndex: Int, _ schema: Schema, _ name: String, at now: Timestamp,
+        withPartitions: Bool
     ) throws -> QueueRows {
         let (space, deadSpace) = (QueueClaim.space(name), QueueClaim.deadSpace(name))
-        let className = schema[query.classIndex].name
         let found = try rows.map { row in
-            let name = DeadLetterRecord.name(of: className, row.key)
+            let name = DeadLetterRecord.name(of: schema[classIndex].name, row.key)
             return QueueRow(
                 row, claim: try job(.init(space: space, name: name)), dead: try job(.init(space: deadSpace, name: name))
             )
@@ -23,7 +23,7 @@ extension JobRecords {
         let partitions = withPartitions ? QueueClaim.partitionSpace(name) : nil
         let dues = [try nextDue(ofSpace: space), try partitions.flatMap { try nextDue(ofSpace: $0) }]
         return QueueRows(
-            found, schema: schema, classIndex: query.classIndex, at: now, nextDue: dues.compactMap(\.self).min(),
+            found, schema: schema, classIndex: classIndex, at: now, nextDue: dues.compactMap(\.self).min(),
             busyPartitions: try partitions.map { try busyPartitions(of: $0, at: now) } ?? [])
     }
 

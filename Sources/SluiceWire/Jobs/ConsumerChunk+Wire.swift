@@ -48,6 +48,9 @@ extension ConsumerChunk {
             case let code: throw reader.malformed("\(code) is no item of a chunk")
             }
         }
+        guard items.isEmpty || schema.classes.indices.contains(classIndex) else {
+            throw reader.malformed("there is no class \(classIndex)")
+        }
     }
 }
 
