@@ -1,7 +1,7 @@
 /// How long a job waits before it tries again what has failed.
 public struct Backoff: Sendable, Hashable {
-    private let first: Duration
-    private let longest: Duration
+    fileprivate let first: Duration
+    fileprivate let longest: Duration
 
     /// Waits twice as long after each failure, with up to a fifth more or less at random, so that jobs which failed
     /// together do not come together.
@@ -64,7 +64,12 @@ struct Obstruction {
     private let backoff: Backoff
     private var count = 0
 
-    init(_ backoff: Backoff = .exponential(.seconds(1), max: .seconds(30))) { self.backoff = backoff }
+    /// - Parameter backoff: how long to wait, which is at least 10 milliseconds and at most half a minute.
+    init(_ backoff: Backoff) {
+        self.backoff = Backoff(
+            first: max(.milliseconds(10), backoff.first),
+            longest: max(.milliseconds(10), min(.seconds(30), backoff.longest)))
+    }
 
     mutating func noteEnd() { count = 0 }
 

@@ -91,7 +91,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
         guard let arrivals = try await beginPatiently() else { return 0 }
         defer { arrivals.end() }
         var retries = Retries(options.limit, attempts: options.attempts, options.backoff)
-        var obstruction = Obstruction()
+        var obstruction = Obstruction(options.backoff)
         var count = 0
         // What was given out is to be read again.
         var mustRewind = false
@@ -152,7 +152,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
 
     /// - Returns: nil when the task is cancelled while the database cannot be used.
     private func beginPatiently() async throws -> Arrivals? {
-        var obstruction = Obstruction()
+        var obstruction = Obstruction(options.backoff)
         while true {
             do { return try await begin() } catch {
                 let isOutlasted = await obstruction.outlast(error, on: reader.host)

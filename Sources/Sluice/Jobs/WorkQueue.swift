@@ -120,7 +120,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                 return .other
             }
             var (busy, isWaiting) = (0, false)
-            var obstruction = Obstruction()
+            var obstruction = Obstruction(options.backoff)
             var claimed: [[ClaimDesk.Claimed]] = []
             while !Task.isCancelled {
                 // As many as there are workers, also while some of them work: each claim is a transaction.
