@@ -53,10 +53,10 @@ struct ListMergeRow {
             run.merge = try await workbench.seconds {
                 for store in stores { try store.session?.resume() }
                 for store in stores { try await store.uploaded(timeout: .seconds(600)) }
-                for store in stores { _ = try await store.objects(Sheet.self).synced(timeout: .seconds(600)) }
+                // What one uploads last comes to the other a moment after it is confirmed.
+                while try lines(of: stores[0]) != lines(of: stores[1]) { try await Task.sleep(for: .milliseconds(1)) }
             }
             let merged = try lines(of: stores[0])
-            try check(try lines(of: stores[1]), is: merged, "the list of the other")
             // Nothing is erased, so what both have inserted is there.
             try check(merged.count, is: lengths[0] + lengths[1] - count, "the elements of the merged list")
             for token in tokens { token.stop() }
