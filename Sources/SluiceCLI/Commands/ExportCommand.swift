@@ -74,7 +74,7 @@ struct ExportCommand: Command {
         let output = StandardOutput.shared
         var printer = printer
         var writer = try format == .csv ? CSVWriter(store.schema[results.query().classIndex]) : nil
-        let bar = await CountedProgress("exporting", ofClass: className, in: store, timeout: access.timeout)
+        let bar = try await CountedProgress("exporting", of: results, in: store, timeout: access.timeout)
         for try await record in try results.rows(page: Self.pageRowCount) {
             writer?.write(record)
             writer?.flush(to: output)

@@ -9,13 +9,16 @@ final class CountedProgress {
     private var done = 0
 
     /// Asks for the count where it will be seen.
-    init(_ title: String, ofClass className: String, in store: Store, timeout: Duration?) async {
+    ///
+    /// - Parameter results: all objects of a class.
+    init(_ title: String, of results: Results<Record>, in store: Store, timeout: Duration?) async throws {
         guard Terminal.canRedraw, !Terminal.isOutput else {
             (bar, total) = (nil, nil)
             return
         }
-        let count = try? await store.records("\(className) AGGREGATE(@count)").aggregates.synced(timeout: timeout)
-        total = if case .int(let total)? = count?.rows.first?.first { Int(total) } else { nil }
+        let text = try results.canonicalText + " AGGREGATE(@count)"
+        let count = try await store.records(text).aggregates.synced(timeout: timeout)
+        total = if case .int(let total)? = count.rows.first?.first { Int(total) } else { nil }
         bar = ProgressBar(title)
     }
 

@@ -294,7 +294,7 @@ struct EndToEndTests {
     @Test(arguments: [
         (["sluice", "quer"], "query"), (["sluice", "query", "--wa"], "--watch"),
         (["sluice", "query", "--format", "=", "ta"], "table"),
-        (["sluice", "query", "--format", "="], "table jsonl"), (["sluice", "completion", "f"], "fish"),
+        (["sluice", "query", "--format", "="], "table jsonl csv"), (["sluice", "completion", "f"], "fish"),
     ])
     func bashCompletes(words: [String], expected: String) throws {
         let list = words.map { "'\($0)'" }.joined(separator: " ")
