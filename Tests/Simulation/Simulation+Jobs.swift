@@ -130,10 +130,13 @@ extension Simulation {
         guard !jobs.specs.isEmpty else { return }
         jobs.kill { _ in true }
         var generator = SeededGenerator(seed: plan.seed &+ 2)
+        // What was due when the last run of each began; the runs of others let time pass.
+        var begun: [String: Timestamp] = [:]
         for spec in jobs.specs {
             // A schedule has no end, and a queue whose rows somebody held waits for the ends of leases.
             var attemptCount = 0
             while true {
+                begun[spec.name] = now
                 guard let run = begin(spec, isOnce: true, &generator) else { break }
                 try settle(run, &generator)
                 if case .failure(let error)? = run.outcome { throw SimulationFailure("\(spec.name) ended: \(error)") }
@@ -144,7 +147,7 @@ extension Simulation {
             }
         }
         try comeToStandstill(&generator)
-        for spec in jobs.specs { try check(spec) }
+        for spec in jobs.specs { try check(spec, begun: begun[spec.name] ?? now) }
     }
 
     /// Lets the world go on until a run has ended.
@@ -171,13 +174,13 @@ extension Simulation {
         if let failure = jobs.failure { throw failure }
     }
 
-    private func check(_ spec: SimulatedJobs.Spec) throws {
+    private func check(_ spec: SimulatedJobs.Spec, begun: Timestamp) throws {
         let state = server.history.latest
         let rows = state.objects(named: JobWorld.className).values.map { derived($0) }
             .filter { $0["job"] == spec.name }
         switch spec.kind {
         case .consumer(let text): try check(spec.name, text, rows, in: state)
-        case .queue: try checkQueue(spec.name, rows, in: state)
+        case .queue: try checkQueue(spec.name, rows, in: state, dueAt: begun)
         case .schedule: try checkSchedule(spec.name, rows)
         }
     }
@@ -231,14 +234,16 @@ extension Simulation {
         }
     }
 
-    private func checkQueue(_ name: String, _ rows: [[String: String]], in state: ServerState) throws {
+    private func checkQueue(
+        _ name: String, _ rows: [[String: String]], in state: ServerState, dueAt begun: Timestamp
+    ) throws {
         try checkEffects(name, rows, "effect/0/")
         guard let classIndex = state.schema.index(of: "Task"), let done = state.schema[classIndex].index(of: "done")
         else { return }
         let due = state.schema[classIndex].index(of: "due")
         for row in state.objects(named: "Task").values where row.values[done] == .int(0) {
             if let due {
-                guard case .date(let time) = row.values[due], time <= state.now else { continue }
+                guard case .date(let time) = row.values[due], time <= begun else { continue }
             }
             let key = DeadLetterRecord.key(Identity(className: "Task", key: row.key), in: QueueClaim.deadSpace(name))
             let dead = try server.storage.job(key).map { try DeadLetterRecord(wireBytes: $0.value) }
