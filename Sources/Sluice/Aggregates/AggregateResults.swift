@@ -114,10 +114,10 @@ public struct AggregateSnapshot<Output: Sendable>: Sendable {
     /// Whether the server would say the same if it had all writes of this store.
     ///
     /// Counts, sums and averages are exact whatever is written here to objects that are here; an object that is not counts
-    /// as a new one, though the server may have it. It is false before the server has said anything; where
-    /// a write here takes the least or greatest value away, since what follows it is not here; where groups are limited
-    /// and writes of this store wait; and where a condition cannot be evaluated here. A write that the server has confirmed
-    /// makes it exact again.
+    /// as a new one, though the server may have it. It is false before the server has said anything; while nobody observes
+    /// the query; where a write here takes the least or greatest value away, since what follows it is not here; where
+    /// groups are limited and writes of this store wait; and where a condition cannot be evaluated here. A write that
+    /// the server has confirmed makes it exact again.
     public let isExact: Bool
 
     package init(_ value: Output, isExact: Bool) {

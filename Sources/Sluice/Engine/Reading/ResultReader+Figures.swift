@@ -8,7 +8,8 @@ extension ResultReader {
     /// The groups; nil unless the query has AGGREGATE.
     ///
     /// They are what the server has said last, and what pending writes make of that. Where no server answers the query, and
-    /// before it has, they are computed of what is here.
+    /// before it has, they are computed of what is here. Nobody follows what a query computes that is not observed: others
+    /// may have changed it, and writes of this store that were confirmed since.
     ///
     /// - Complexity: O(groups + pending), or O(matches) where they are computed of what is here.
     func groups() throws -> ShownGroups? {
@@ -18,7 +19,7 @@ extension ResultReader {
         }
         return ShownGroups(
             aggregates, said: said, changedBy: try figureEffects().values,
-            isCurrent: !(query.readsTime && state.isTimeOwn))
+            isCurrent: !(query.readsTime && state.isTimeOwn) && subscription?.isDormant == false)
     }
 
     /// What is computed of the objects that are here.
