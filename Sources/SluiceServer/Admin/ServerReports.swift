@@ -34,7 +34,7 @@ final class ServerReports: Sendable {
                 let json = try await sources.answer(request, of: database)
                 answer = .report(session: request.session, request: request.request, json: Array(json.text.utf8))
             } catch {
-                answer = request.failure(error.code, error.message)
+                answer = error.answer(to: request)
             }
             peer.transmit(OutgoingFrame(Frame.encode(answer)), now: sources.now())
         }

@@ -66,9 +66,7 @@ extension DatabaseEngine {
         do { return try subscriber.access.query(Query.parse(text, schema: database.storage.schema)) } catch let error
             as QueryError
         {
-            let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
-            throw RequestRefusal(
-                code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
+            throw RequestRefusal(error)
         } catch let error as HiddenPropertyError {
             throw RequestRefusal(error)
         }

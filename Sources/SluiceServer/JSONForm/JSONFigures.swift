@@ -49,13 +49,6 @@ package struct JSONFigures {
 
     /// One line of JSON for each group, in the query's order.
     var lines: [[UInt8]] {
-        aggregates.shown(change.changed).map { group in
-            var writer = JSONWriter()
-            writer.raw("{")
-            writer.members(aggregates.columnNames, aggregates.columns(of: group), isFirst: true)
-            writer.raw("}")
-            writer.endLine()
-            return writer.bytes
-        }
+        aggregates.shown(change.changed).map { JSONWriter.line(of: aggregates.columnNames, aggregates.columns(of: $0)) }
     }
 }

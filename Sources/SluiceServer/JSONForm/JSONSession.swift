@@ -197,9 +197,9 @@ struct JSONSession: Sendable {
     }
 
     private static func refusal(of request: JSONRequest.Subscribe, _ error: QueryError) -> [UInt8] {
-        let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
+        let refusal = RequestRefusal(error)
         return JSONMessage.error(
-            isUnknown ? .unknownName : .invalidQuery, error.message, subscription: request.id,
-            position: error.position.map(UInt64.init), action: .report)
+            refusal.code, refusal.message, subscription: request.id, position: refusal.position.map(UInt64.init),
+            action: .report)
     }
 }

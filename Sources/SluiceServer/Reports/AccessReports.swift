@@ -32,7 +32,7 @@ struct AccessReports {
             }
             return .report(session: request.session, request: request.request, json: Array(json.text.utf8))
         } catch let refusal as RequestRefusal {
-            return request.failure(refusal.code, refusal.message)
+            return refusal.answer(to: request)
         }
     }
 

@@ -27,11 +27,9 @@ extension Reports {
             let json = Array(try explanation(of: query).json.utf8)
             return .report(session: request.session, request: request.request, json: json)
         } catch let error as QueryError {
-            let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
-            return request.failure(
-                isUnknown ? .unknownName : .invalidQuery, error.message, position: error.position)
+            return RequestRefusal(error).answer(to: request)
         } catch let error as HiddenPropertyError {
-            return request.failure(.permissionDenied, error.message)
+            return RequestRefusal(error).answer(to: request)
         } catch let error as StorageError where error.endsQueryAlone {
             if error.isOfDamage { database.noteFailure("a query could not be explained", error) }
             let (code, message) = database.subscriberError(of: error)

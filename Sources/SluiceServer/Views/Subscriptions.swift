@@ -95,12 +95,8 @@ final class Subscriptions {
                 code: .limitExceeded, message: "this user has \(countMax) subscriptions in this database, its quota")
         }
         let query: Query
-        do {
-            query = try Query.parse(request.query, schema: database.storage.schema)
-        } catch {
-            let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
-            throw RequestRefusal(
-                code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
+        do { query = try Query.parse(request.query, schema: database.storage.schema) } catch {
+            throw RequestRefusal(error)
         }
         guard subscriber.features.contains(.aggregates) || !query.hasTotal && query.aggregates == nil else {
             throw RequestRefusal(

@@ -14,6 +14,13 @@ struct RequestRefusal: Error {
         self.position = position
     }
 
+    /// The query does not parse, or names what is not in the schema.
+    init(_ error: QueryError) {
+        let isUnknown = error.code == .unknownClass || error.code == .unknownProperty
+        self.init(
+            code: isUnknown ? .unknownName : .invalidQuery, message: error.message, position: error.position)
+    }
+
     /// The query names what its reader may not read.
     init(_ hidden: HiddenPropertyError) { self.init(code: .permissionDenied, message: hidden.message) }
 
@@ -26,10 +33,17 @@ struct RequestRefusal: Error {
     }
 
     /// The message that refuses a question of a job.
-    func answer(to call: ClientMessage.JobCall) -> ServerMessage {
+    func answer(to call: ClientMessage.JobCall) -> ServerMessage { reportError(call.session, call.request) }
+
+    /// The message that refuses a report.
+    func answer(to request: ClientMessage.ReportRequest) -> ServerMessage {
+        reportError(request.session, request.request)
+    }
+
+    private func reportError(_ session: UInt64, _ request: UInt64) -> ServerMessage {
         .reportError(
             .init(
-                session: call.session, request: call.request, code: code, message: message,
+                session: session, request: request, code: code, message: message,
                 position: position.map(UInt64.init)))
     }
 }
