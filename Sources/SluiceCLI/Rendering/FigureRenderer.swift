@@ -10,12 +10,7 @@ struct FigureRenderer {
 
     /// Lines of JSON, one for each group, whose members have the names of the columns: `{"carrier":"UA","@count":12}`.
     func lines() -> [[UInt8]] {
-        table.rows.map { row in
-            var writer = JSONWriter()
-            write(row, to: &writer)
-            writer.endLine()
-            return writer.bytes
-        }
+        table.rows.map { JSONWriter.line(of: table.columns, $0) }
     }
 
     /// The line of a change, as `--watch --format=jsonl` prints it, with its line feed.
@@ -26,18 +21,12 @@ struct FigureRenderer {
         writer.raw(",\"state\":")
         writer.string(change.state.rawValue)
         writer.raw(",\"figures\":")
-        writer.array(table.rows) { write($1, to: &$0) }
+        writer.array(table.rows) { $0.object(of: table.columns, $1) }
         writer.raw(",\"exact\":")
         writer.raw(change.isExact ? "true" : "false")
         writer.raw("}")
         writer.endLine()
         return writer.bytes
-    }
-
-    private func write(_ row: [Value], to writer: inout JSONWriter) {
-        writer.raw("{")
-        writer.members(table.columns, row, isFirst: true)
-        writer.raw("}")
     }
 
     /// Comma-separated lines: the names of the columns, then one line for each group.

@@ -24,6 +24,14 @@ package struct JSONWriter {
         return writer.bytes
     }
 
+    /// A line of JSON, with its line feed: an object with these members.
+    package static func line(of names: [String], _ values: [Value]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object(of: names, values)
+        writer.endLine()
+        return writer.bytes
+    }
+
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     package mutating func raw(_ text: StaticString) {
@@ -41,6 +49,13 @@ package struct JSONWriter {
         if !isFirst { raw(",") }
         string(name)
         raw(":")
+    }
+
+    /// Writes an object with these members.
+    package mutating func object(of names: [String], _ values: [Value]) {
+        raw("{")
+        members(names, values, isFirst: true)
+        raw("}")
     }
 
     /// Writes members, as many as there are names.
