@@ -37,12 +37,10 @@ public import Sluice
     /// Begins to observe groups.
     ///
     /// - Throws: as the other initializer.
-    public init<Element: ResultElement, Key: PropertyValue, Values: Sendable, Functions: Sendable>(
+    public convenience init<Element: ResultElement, Key: PropertyValue, Values: Sendable, Functions: Sendable>(
         _ groups: GroupedResults<Element, Key, Values, Functions>
     ) throws where Value == [AggregateGroup<Key, Values>] {
-        token = try groups.observe(
-            isolation: MainActor.shared, { [weak self] change in self?.receive(change) },
-            onError: { [weak self] error in self?.error = error })
+        try self.init(groups.aggregates)
     }
 
     /// Ends the observation; the value stays as it is. See `NotificationToken.stop(stopSyncing:purgeLocal:)`.

@@ -113,9 +113,9 @@ public struct AggregateSnapshot<Output: Sendable>: Sendable {
     public let value: Output
     /// Whether the server would say the same if it had all writes of this store.
     ///
-    /// Counts, sums and averages are exact whatever is written here to objects that are here; an object that is not counts
-    /// as a new one, though the server may have it. It is false before the server has said anything; while nobody observes
-    /// the query; where a write here takes the least or greatest value away, since what follows it is not here; where
+    /// Counts, sums and averages stay exact whatever this store writes to its objects. A written object that the store did
+    /// not have counts as new, though the server may have it. It is false before the server has said anything; while nobody
+    /// observes the query; where a write here takes the least or greatest value away, since what follows it is not here; where
     /// groups are limited and writes of this store wait; and where a condition cannot be evaluated here. A write that
     /// the server has confirmed makes it exact again.
     public let isExact: Bool

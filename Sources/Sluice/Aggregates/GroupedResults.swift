@@ -52,7 +52,8 @@ public struct GroupedResults<Element: ResultElement, Key: PropertyValue, Values:
     /// Keeps at most `count` groups, the first in the order.
     public func limit(_ count: Int) -> GroupedResults { refined(.limit(count)) }
 
-    private var aggregates: AggregateResults<Element, [Group]> { AggregateResults(results, description) }
+    /// The same as one value.
+    package var aggregates: AggregateResults<Element, [Group]> { AggregateResults(results, description) }
 
     /// The query in its canonical form.
     ///

@@ -8,8 +8,8 @@ extension ResultReader {
     /// The groups; nil unless the query has AGGREGATE.
     ///
     /// They are what the server has said last, and what pending writes make of that. Where no server answers the query, and
-    /// before it has, they are computed of what is here. Nobody follows what a query computes that is not observed: others
-    /// may have changed it, and writes of this store that were confirmed since.
+    /// before it has, they are computed of what is here. The figures of a query that nobody observes are not exact: others
+    /// may have changed them since, and so may writes of this store that the server has confirmed.
     ///
     /// - Complexity: O(groups + pending), or O(matches) where they are computed of what is here.
     func groups() throws -> ShownGroups? {
