@@ -179,10 +179,7 @@ package final class Simulation {
 
     /// Carries out the actions that a client wants, and checks the client.
     func carryOutActions(of client: SimulatedClient) throws {
-        // What a frame made complete may have a timer that is due: what that changes, the server has not caused.
-        let step = client.step
-        passTime(of: client)
-        client.step = step
+        client.engine.passTime()
         client.readyObservers()
         for action in client.engine.takeActions() { carryOut(action, of: client) }
         client.step = .other
