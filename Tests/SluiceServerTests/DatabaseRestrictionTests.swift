@@ -107,6 +107,45 @@ struct DatabaseRestrictionTests {
         await harness.server.stop()
     }
 
+    /// A database in memory that nobody uses is closed; it is no new one when somebody comes back.
+    @Test func databasesInMemoryThatWereThereStayAllowedUntilTheyAreDeleted() throws {
+        let gate = try DatabaseGate(nil, log: nil)
+        try gate.restrict(to: DatabaseRestriction(allowsNew: false), existing: ["app"])
+        #expect(gate.refusal(of: "app", isOpen: { false }) == nil)
+        #expect(gate.refusal(of: "new", isOpen: { false })?.isPassing == false)
+        try gate.restrict(to: DatabaseRestriction(allowsNew: false), existing: [])
+        #expect(gate.refusal(of: "app", isOpen: { false }) == nil)
+        gate.forget("app")
+        #expect(gate.refusal(of: "app", isOpen: { false }) != nil)
+        try gate.restrict(to: DatabaseRestriction(), existing: ["app"])
+        try gate.restrict(to: DatabaseRestriction(allowsNew: false), existing: [])
+        #expect(gate.refusal(of: "app", isOpen: { false }) != nil)
+    }
+
+    /// A client may come again as soon as it was told that the database is open, and the gate asks the same record.
+    @Test func aDatabaseIsKnownToBeOpenBeforeTheFirstSessionIsToldSo() async throws {
+        let (answers, answered) = AsyncStream<HealthRecord.State>.makeStream()
+        let health = Mutex<HealthRecord?>(nil)
+        let worker = DatabaseWorker(
+            "app", now: { Timestamp(microseconds: 1) }, log: nil,
+            makeEngine: { _ in
+                let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
+                return DatabaseEngine(name: "app", storage: storage) { 7 }
+            },
+            makeRoom: { $0() },
+            carryOut: { _, _ in
+                guard let state = health.withLock({ $0?.state }) else { return }
+                answered.yield(state)
+            })
+        health.withLock { $0 = worker.health }
+        let open = ClientMessage.Open(session: 1, path: "app", schema: Schema())
+        #expect(worker.post(.open(SessionID(connection: 1, session: 1), open, User(id: nil, mayExtendSchema: true))))
+        guard case .open? = await answers.first(where: { _ in true }) else {
+            Issue.record("the session was told before the database was known to be open")
+            return
+        }
+    }
+
     @Test func whatACommandWritesHoldsWhileTheServerRunsAndAfterIt() async throws {
         let harness = try Harness()
         let folder = try #require(harness.folder)

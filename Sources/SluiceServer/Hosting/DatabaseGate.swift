@@ -12,6 +12,9 @@ final class DatabaseGate: Sendable {
         var restriction = DatabaseRestriction()
         /// The databases that this process deletes.
         var closing: Set<String> = []
+        /// The databases in memory that were there when the restriction was made: one of them that nobody uses is closed,
+        /// and opens again.
+        var kept: Set<String> = []
         var mark = ""
         /// What somebody was told last of the restriction.
         var told = DatabaseRestriction().summary
@@ -54,7 +57,7 @@ final class DatabaseGate: Sendable {
     ///
     /// - Parameter isOpen: whether the database is open; asked where databases have no files.
     func refusal(of name: String, isOpen: () -> Bool) -> (message: String, isPassing: Bool)? {
-        let (restriction, closing) = state.withLock { ($0.restriction, $0.closing) }
+        let (restriction, closing, kept) = state.withLock { ($0.restriction, $0.closing, $0.kept) }
         if closing.contains(name) || restriction.closed.contains(name) {
             return ("the database '\(name)' is closed at the moment; try again later", true)
         }
@@ -62,12 +65,14 @@ final class DatabaseGate: Sendable {
             return ("the server has no database '\(name)' for clients", false)
         }
         guard !restriction.allowsNew else { return nil }
-        let isThere = folder.map { SQLiteServerStorage.isTaken("\($0)/\(DatabaseFile.name(of: name))") } ?? isOpen()
-        return isThere ? nil : ("the server has no database '\(name)', and makes none", false)
+        let hasFile = folder.map { SQLiteServerStorage.isTaken("\($0)/\(DatabaseFile.name(of: name))") }
+        return hasFile ?? (kept.contains(name) || isOpen()) ? nil : ("the server has no database '\(name)', and makes none", false)
     }
 
     /// Stores which databases clients may open.
-    func restrict(to restriction: DatabaseRestriction) throws(ServerError) {
+    ///
+    /// - Parameter names: the databases that are there; needed where databases have no files.
+    func restrict(to restriction: DatabaseRestriction, existing names: [String]) throws(ServerError) {
         let stored = try file?.change(isAnew: true) { former in
             var restriction = restriction
             restriction.closed = former.closed
@@ -76,6 +81,7 @@ final class DatabaseGate: Sendable {
         state.withLock { state in
             state.restriction = stored ?? restriction
             state.mark = file?.mark ?? ""
+            if folder == nil { state.kept = restriction.allowsNew ? [] : state.kept.union(names) }
         }
     }
 
@@ -83,6 +89,9 @@ final class DatabaseGate: Sendable {
     ///
     /// - Returns: false if somebody does so already.
     func close(_ name: String) -> Bool { state.withLock { $0.closing.insert(name).inserted } }
+
+    /// Forgets a database in memory that was deleted.
+    func forget(_ name: String) { state.withLock { _ = $0.kept.remove(name) } }
 
     func reopen(_ name: String) { state.withLock { _ = $0.closing.remove(name) } }
 

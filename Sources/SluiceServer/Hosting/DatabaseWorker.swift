@@ -419,6 +419,8 @@ final class DatabaseWorker: Sendable {
         confined.engine = engine
         confined.toldVersion = engine.version
         confined.openingFailure = ""
+        // Before the first session is told that the database is open.
+        noteHealth()
         return engine
     }
 

@@ -58,7 +58,7 @@ extension SyncServer {
                 "the databases of a cluster are made at any of its nodes, so this one cannot know which are new; name "
                     + "those that clients may open")
         }
-        try gate.restrict(to: restriction)
+        try gate.restrict(to: restriction, existing: databaseNames)
         heedRestriction(of: User.serverID)
     }
 
@@ -117,6 +117,7 @@ extension SyncServer {
             }
         }
         guard isThere else { throw ServerError(.database, "there is no database '\(name)'") }
+        gate.forget(name)
         log?(.info, "a database was deleted", [("database", name)])
         audit?.note(.databaseDeleted, user: User.serverID, database: name)
     }
