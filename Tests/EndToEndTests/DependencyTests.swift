@@ -54,4 +54,21 @@ import Testing
         let newest = try #require(changes.firstMatch(of: #/\n## ([0-9]+\.[0-9]+\.[0-9]+)/#)?.1)
         #expect(try await Tool.run("--version").lines == ["sluice \(newest)"])
     }
+
+    /// One `import Foundation` puts 40 MB of Unicode data into the program of `make dist`.
+    @Test func noSourceImportsMoreThanTheEssentialsOfFoundation() throws {
+        let sources = URL(fileURLWithPath: root + "/Sources")
+        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        var imports = 0
+        for case let file as URL in files where file.pathExtension == "swift" {
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+                guard let module = line.wholeMatch(of: #/\s*(?:\w+ )?import ([A-Za-z.]+)\s*/#)?.1 else { continue }
+                imports += 1
+                #expect(
+                    !["Foundation", "FoundationInternationalization", "FoundationNetworking"].contains(module),
+                    "\(file.lastPathComponent) imports \(module)")
+            }
+        }
+        #expect(imports > 500)
+    }
 }

@@ -82,14 +82,16 @@ import Testing
                     mailer.signal(SIGKILL)
                 }
                 let end = try await mailer.finish()
-                for line in end.lines where line.hasPrefix("sent ") {
+                // A mailer sends as soon as it can, perhaps before it says at which port it serves.
+                for line in end.allLines where line.hasPrefix("sent ") {
                     attempts += 1
                     sent.insert(line)
                 }
                 if round == 4 { #expect(end.code == 0, "\(end.diagnostics)") }
             }
             // Each mail went out; those that a kill interrupted went out again, under the same id.
-            #expect(sent.count == 199 && attempts >= 199 && attempts <= 199 + 4 * 4)
+            #expect(sent.count == 199)
+            #expect(199...199 + 4 * 4 ~= attempts)
         }
     }
 

@@ -91,4 +91,49 @@ struct JobRightsTests {
         running.cancel()
         try await running.value
     }
+
+    /// What a job has written to a row that its user has lost meanwhile has no effect. The server has taken the
+    /// transaction all the same, so the job is not told that it failed, and does not do its work again.
+    @Test(arguments: [false, true]) func aRowThatIsLostBeforeTheServerTakesTheWriteIsDone(isQueue: Bool) async throws {
+        let nyc = try await flights()
+        let store = try await server.open(models, user: "ada")
+        let own = store.objects(Flight.self)
+        let observation = try own.observe { _ in }
+        #expect(try await own.synced().count == 2)
+        let calls = Guarded(0)
+        let lose = { @Sendable [server] in
+            calls.withLock { $0 += 1 }
+            server.cut(store)
+            try await nyc.write { try $0.update(Flight(id: "F1")) { $0.gate = "bob" } }
+        }
+        let change = { @Sendable [server] (transaction: borrowing WriteTransaction) in
+            var flight = Flight(id: "F1", delay: 60, gate: "ada")
+            flight.delay = 61
+            try transaction.upsert(flight)
+            server.restore(store)
+        }
+        let first = own.where { $0.delay == 60 && $0.id == "F1" }
+        if isQueue {
+            let queue = store.queue("ada's", of: first)
+            #expect(
+                try await queue.runOnce { _, _ in
+                    try await lose()
+                    return change
+                } == 1)
+            #expect(try await queue.dead().isEmpty)
+            #expect(try await store.queues().isEmpty)
+        } else {
+            let consumer = store.consumer("ada's", of: first)
+            try await consumer.runOnce { batch in
+                guard !batch.upserts.isEmpty else { return try await batch.commit() }
+                try await lose()
+                try await batch.commit(change)
+            }
+            #expect(try await store.deadLetters(ofConsumer: "ada's").isEmpty)
+        }
+        #expect(calls.withLock { $0 } == 1)
+        let flight = try #require(try await nyc.object(Flight.self, key: "F1"))
+        #expect(flight.delay == 60 && flight.gate == "bob")
+        withExtendedLifetime(observation) {}
+    }
 }

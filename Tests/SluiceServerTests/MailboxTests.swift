@@ -44,6 +44,24 @@ import Testing
         #expect(!mailbox.isEmpty)
     }
 
+    /// The lag of events counts the time that they wait, which grows while a database is busy.
+    @Test func aTurnKnowsWhenTheOldestOfItsEventsCame() {
+        var mailbox = Mailbox()
+        #expect(mailbox.takeTurn().isEmpty && mailbox.oldestTaken == nil)
+        mailbox.add(Self.subscribe(1, of: 2), byteCount: 1, at: 9)
+        mailbox.add(Self.uploads(1..<30_001, of: 1), byteCount: 1_000, at: 5)
+        _ = mailbox.takeTurn()
+        #expect(mailbox.oldestTaken == 5)
+        mailbox.add(Self.subscribe(2, of: 2), byteCount: 1, at: 12)
+        // The rest of what was taken in part came when all of it did.
+        _ = mailbox.takeTurn()
+        #expect(mailbox.oldestTaken == 5)
+        while !mailbox.isEmpty { _ = mailbox.takeTurn() }
+        mailbox.add(Self.subscribe(3, of: 2), byteCount: 1, at: 20)
+        _ = mailbox.takeTurn()
+        #expect(mailbox.oldestTaken == 20)
+    }
+
     @Test func aBacklogIsTakenInOrderAndWholeOverItsTurns() {
         var mailbox = Mailbox()
         mailbox.add(Self.uploads(1..<70_001, of: 1), byteCount: 1_000)

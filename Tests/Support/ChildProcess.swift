@@ -2,13 +2,16 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A running program, with its lines, its diagnostics and its end. Every wait has a deadline.
+/// A running program, with its lines, its diagnostics and its end. A wait fails once the program has hardly computed for
+/// ``waitMax``: on a busy machine it may have to compute for long.
 package final class ChildProcess: Sendable {
     package struct Exit: Sendable {
         /// The exit code, or 128 plus the number of the signal.
         package var code: Int32
         /// The lines of output that were not read.
         package var lines: [String]
+        /// All lines of output, also those that were read or passed over.
+        package var allLines: [String]
         package var diagnostics: String
     }
 
@@ -176,16 +179,32 @@ package final class ChildProcess: Sendable {
     }
 
     private func waitBlocking<Result>(for what: String, _ body: (inout State) -> Result?) throws -> Result {
-        let deadline = Date(timeIntervalSinceNow: waitMax / .seconds(1))
+        var deadline = Date(timeIntervalSinceNow: waitMax / .seconds(1))
+        var computed = computedTime
         condition.lock()
         defer { condition.unlock() }
         while true {
             if let result = state.withLock({ body(&$0) }) { return result }
             let isOver = state.withLock { $0.exitCode != nil && $0.openStreamCount == 0 }
-            guard !isOver, condition.wait(until: deadline) else {
+            if !isOver, condition.wait(until: deadline) { continue }
+            let now = computedTime
+            guard !isOver, now - computed > waitMax / 100 else {
                 throw Failure("\(name): no \(what); it said \(state.withLock { $0.lines })")
             }
+            deadline = Date(timeIntervalSinceNow: waitMax / .seconds(1))
+            computed = now
         }
+    }
+
+    /// The processor time that the program has taken so far; zero once it has ended.
+    private var computedTime: Duration {
+        let line = (try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)) ?? ""
+        // The name of the program is in parentheses, and may have any characters; the times are the 14th and 15th field.
+        let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
+        guard fields.count > 13, let user = Int64(fields[12]), let system = Int64(fields[13]) else {
+            return .zero
+        }
+        return .milliseconds((user + system) * 1_000 / Int64(sysconf(Int32(_SC_CLK_TCK))))
     }
 
     /// Waits for the next unread line of a stream that contains all of some words.
@@ -234,7 +253,7 @@ package final class ChildProcess: Sendable {
     private static func exit(_ state: inout State) -> Exit? {
         guard let code = state.exitCode, state.openStreamCount == 0 else { return nil }
         return Exit(
-            code: code, lines: Array(state.lines[0][state.taken[0]...]),
+            code: code, lines: Array(state.lines[0][state.taken[0]...]), allLines: state.lines[0],
             diagnostics: state.lines[1].joined(separator: "\n"))
     }
 

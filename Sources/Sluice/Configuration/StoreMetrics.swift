@@ -19,6 +19,9 @@ public protocol StoreMetrics: Sendable {
     func received(byteCount: Int)
     /// The server has rejected a write.
     func writeRejected(code: SyncError.Code)
+    /// What a subscription holds differs from the server's digest of it, so it is fetched anew. That is a fault of the
+    /// store, its file, or the server.
+    func subscriptionDiffered()
     /// A write transaction has ended.
     ///
     /// - Parameters:
@@ -33,6 +36,7 @@ extension StoreMetrics {
     public func sent(byteCount: Int) {}
     public func received(byteCount: Int) {}
     public func writeRejected(code: SyncError.Code) {}
+    public func subscriptionDiffered() {}
     public func wrote(took duration: Duration, isStored: Bool) {}
 }
 
@@ -52,6 +56,10 @@ extension MetricsText: StoreMetrics {
     public func writeRejected(code: SyncError.Code) {
         count(
             "sluice_store_rejected_writes_total", "Writes that the server rejected.", label: ("code", code.description))
+    }
+
+    public func subscriptionDiffered() {
+        count("sluice_store_digest_differences_total", "Subscriptions that differed from the server's digest.")
     }
 
     public func wrote(took duration: Duration, isStored: Bool) {

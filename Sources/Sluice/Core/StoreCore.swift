@@ -99,6 +99,7 @@ package final class StoreCore: Sendable {
             functions.metrics?.writeRejected(code: rejection.reason.code)
             rejections.report(rejection)
         }
+        confined.engine.onMismatch = { [functions] in functions.metrics?.subscriptionDiffered() }
         confined.engine.onStatus = { [sessions] in sessions.publish($0) }
         confined.engine.onResetBegin = { [functions] in functions.beforeReset?($0) }
         let gate = gates.makeGate()

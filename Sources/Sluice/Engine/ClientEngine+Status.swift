@@ -84,6 +84,12 @@ extension ClientEngine {
     /// How many times a subscription differed from the server's digest and was fetched anew.
     package var mismatchCount: Int { checks.mismatchCount }
 
+    /// Called when a subscription differs from the server's digest.
+    package var onMismatch: (() -> Void)? {
+        get { checks.onMismatch }
+        set { checks.onMismatch = newValue }
+    }
+
     /// How many pending operations were read to compute visible rows. Tests use it to see how this work grows.
     package var pendingReadCount: Int { images.readCount }
 

@@ -21,7 +21,8 @@ package protocol JobLine: Sendable {
     /// - Throws: ``SyncError``; with ``SyncError/Code/unreachable`` when the connection was lost before the answer.
     func ask(_ question: ClientMessage.JobCall.Question) async throws -> (bytes: [UInt8], schema: Schema)
 
-    /// Runs a transaction that carries changes of records of jobs, and waits until the server has taken it.
+    /// Runs a transaction that carries changes of records of jobs, and waits until the server has taken it. What it
+    /// writes to an object that others have deleted meanwhile, or that the user may not read any more, has no effect.
     ///
     /// - Throws: what `body` throws; ``SyncError`` when the server rejects it, or is not reached any more.
     func write<Result: Sendable>(
@@ -66,7 +67,11 @@ struct StoreLine: JobLine {
             transaction.writer.jobs = jobs
             return (try body(transaction), transaction.receipt)
         }
-        try await core.uploaded(receipt, timeout: nil)
+        do { try await core.uploaded(receipt, timeout: nil) } catch let error as SyncError where error == .withoutEffect
+        {
+            // The server has taken the transaction, and with it what it does to the job's records.
+            note(.warning, "a job has written to an object that is not there any more", [("error", error.message)])
+        }
         return result
     }
 

@@ -11,8 +11,8 @@ struct ServerAccess: Sendable {
                 "ca-file", "FILE", "certificate authorities to trust instead of the system's (wss)", completion: .files),
         ] + CredentialOptions.options
 
-    /// How long to retry the first connection.
-    private static let connectTimeout: Duration = .seconds(10)
+    /// How long to retry the first connection once an attempt has failed. A server that is busy has the whole timeout.
+    private static let retryTimeout: Duration = .seconds(10)
 
     let url: ServerURL
     let timeout: Duration
@@ -46,16 +46,25 @@ struct ServerAccess: Sendable {
         sync.reconnectDelay = .milliseconds(200)
         sync.reconnectDelayMax = .seconds(2)
         let store = try await Store.open(StoreConfiguration(sync: sync))
-        let limit = min(Self.connectTimeout, timeout)
-        do {
-            try await store.connected(timeout: limit)
-        } catch let error as SyncError where error.code == .timedOut {
-            let problem = try? await store.core.perform { $0.lastProblem }
-            throw CommandError.failure(
-                "\(url.text): no connection within \(limit / .seconds(1)) s"
-                    + (problem.map { ": \($0)" } ?? "; is the server running?"))
+        var waited = Duration.zero
+        for limit in [min(Self.retryTimeout, timeout), timeout] where waited < limit {
+            if try await isConnected(store, within: limit - waited) { return store }
+            waited = limit
+            guard let problem = try? await store.core.perform({ $0.lastProblem }) else { continue }
+            throw CommandError.failure("\(url.text): no connection within \(waited / .seconds(1)) s: \(problem)")
         }
-        return store
+        throw CommandError.failure(
+            "\(url.text): no connection within \(waited / .seconds(1)) s; is the server running?")
+    }
+
+    /// Waits for the store's session.
+    private func isConnected(_ store: Store, within time: Duration) async throws -> Bool {
+        do {
+            try await store.connected(timeout: time)
+            return true
+        } catch let error as SyncError where error.code == .timedOut {
+            return false
+        }
     }
 }
 

@@ -119,7 +119,8 @@ enum ServerFamilies {
         return [
             commits,
             histogram(
-                "event_lag_seconds", "From the turn that took a transaction to the connections having its events.",
+                "event_lag_seconds",
+                "From the arrival of a turn's oldest message to the connections having the events of its transactions.",
                 reading.databases.eventLag),
             histogram(
                 "bootstrap_seconds", "From the request for a subscription to its last page.",

@@ -65,8 +65,13 @@ final class DatabaseGate: Sendable {
             return ("the server has no database '\(name)' for clients", false)
         }
         guard !restriction.allowsNew else { return nil }
-        let hasFile = folder.map { SQLiteServerStorage.isTaken("\($0)/\(DatabaseFile.name(of: name))") }
-        return hasFile ?? (kept.contains(name) || isOpen()) ? nil : ("the server has no database '\(name)', and makes none", false)
+        let isThere =
+            if let folder {
+                SQLiteServerStorage.isTaken("\(folder)/\(DatabaseFile.name(of: name))")
+            } else {
+                kept.contains(name) || isOpen()
+            }
+        return isThere ? nil : ("the server has no database '\(name)', and makes none", false)
     }
 
     /// Stores which databases clients may open.

@@ -14,7 +14,8 @@ struct DatabaseSample: Sendable {
     var consumerLag: UInt64 = 0
     /// What the worker's databases have done: the open one, and those that were closed before.
     var statistics = DatabaseStatistics()
-    /// From the beginning of a turn that has committed something to when its events were with their connections.
+    /// From the arrival of the oldest message of a turn that has committed something to when the events were with their
+    /// connections.
     var eventLag = DurationHistogram()
 
     init() {}

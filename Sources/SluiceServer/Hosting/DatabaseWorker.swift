@@ -139,6 +139,7 @@ final class DatabaseWorker: Sendable {
         _ event: DatabaseEvent, byteCount: Int = 0, of holder: Holder? = nil,
         from connection: (any MessageConnection)? = nil
     ) -> Bool {
+        let time = uptime()
         let mustSchedule = waiting.withLock { waiting -> Bool? in
             switch waiting.phase {
             case .open, .kept: break
@@ -146,7 +147,7 @@ final class DatabaseWorker: Sendable {
             // The clients keep what is not acknowledged, and send it again.
             case .stopping: return false
             }
-            waiting.mailbox.add(event, byteCount: byteCount, of: holder)
+            waiting.mailbox.add(event, byteCount: byteCount, of: holder, at: time)
             if let holder, let connection, waiting.mailbox.isFull(for: holder) {
                 connection.pauseReceiving()
                 waiting.heldBack[holder, default: []].append(connection)
@@ -188,11 +189,14 @@ final class DatabaseWorker: Sendable {
     }
 
     private func drain() {
-        let (taken, heldBack, hasGrown, relayed) = waiting.withLock {
-            waiting -> ([DatabaseEvent], [any MessageConnection], Bool, [[UInt8]]) in
+        let (taken, since, heldBack, hasGrown, relayed) = waiting.withLock {
+            waiting -> ([DatabaseEvent], Int64?, [any MessageConnection], Bool, [[UInt8]]) in
             let events = waiting.mailbox.takeTurn()
             defer { waiting.journalHasGrown = false }
-            return (events, waiting.takeReleased(), waiting.journalHasGrown, waiting.relayed.take())
+            return (
+                events, waiting.mailbox.oldestTaken, waiting.takeReleased(), waiting.journalHasGrown,
+                waiting.relayed.take()
+            )
         }
         for connection in heldBack { connection.resumeReceiving() }
         let events = confined.postponed + taken
@@ -209,9 +213,9 @@ final class DatabaseWorker: Sendable {
                 let actions = engine.handle(events, now: now())
                 audit(of: engine)
                 carryOut(actions)
-                let time = uptime() - start
-                if engine.groupCount != groupCount { confined.eventLag.note(time) }
-                metrics?.databaseTurn(eventCount: events.count, of: name, took: .nanoseconds(time))
+                let end = uptime()
+                if engine.groupCount != groupCount { confined.eventLag.note(end - (since ?? start)) }
+                metrics?.databaseTurn(eventCount: events.count, of: name, took: .nanoseconds(end - start))
                 let messages = engine.takeMessages()
                 if !messages.isEmpty { relay(messages) }
             }

@@ -21,6 +21,8 @@ package struct Mailbox: Sendable {
     private struct Letter {
         var event: DatabaseEvent
         var byteCount: Int
+        /// When it came, in nanoseconds of a monotonic clock.
+        var time: Int64
     }
 
     /// The letters of one session, oldest first.
@@ -71,6 +73,8 @@ package struct Mailbox: Sendable {
     private var nextOrder: [Holder] = []
     /// The approximate memory that all events take.
     package private(set) var byteCount = 0
+    /// When the oldest event of the last turn came, in nanoseconds of a monotonic clock; nil if the turn was empty.
+    package private(set) var oldestTaken: Int64?
 
     package init() {}
 
@@ -89,12 +93,13 @@ package struct Mailbox: Sendable {
     /// - Parameters:
     ///   - byteCount: the approximate memory that the event takes.
     ///   - holder: whose event it is; nil for the server's own, or for that of a session of which no more is known.
-    package mutating func add(_ event: DatabaseEvent, byteCount: Int, of holder: Holder? = nil) {
+    ///   - time: when it came, in nanoseconds of a monotonic clock.
+    package mutating func add(_ event: DatabaseEvent, byteCount: Int, of holder: Holder? = nil, at time: Int64 = 0) {
         let session = event.session
         let holder = holder ?? event.ownHolder
         if lines[holder] == nil { nextOrder.append(holder) }
         if queues[session] == nil { lines[holder, default: Line()].sessions.append(session) }
-        queues[session, default: Queue()].append(Letter(event: event, byteCount: byteCount))
+        queues[session, default: Queue()].append(Letter(event: event, byteCount: byteCount, time: time))
         lines[holder]?.eventCount += 1
         lines[holder]?.byteCount += byteCount
         self.byteCount += byteCount
@@ -107,6 +112,7 @@ package struct Mailbox: Sendable {
 
     /// Takes the events of one turn: a share of each waiting user, and more of each while there is room.
     package mutating func takeTurn() -> [DatabaseEvent] {
+        oldestTaken = nil
         var events: [DatabaseEvent] = []
         var room = Self.turnOperationCountMax
         while room > 0 {
@@ -141,6 +147,7 @@ package struct Mailbox: Sendable {
     /// Takes the first event of a session, or as many of its uploads as fit.
     private mutating func takeFirst(of queue: inout Queue, _ line: inout Line, room: inout Int) -> DatabaseEvent {
         let letter = queue.removeFirst()
+        oldestTaken = min(oldestTaken ?? letter.time, letter.time)
         guard case .messages(let session, let messages) = letter.event, let cut = messages.cut(after: room) else {
             line.eventCount -= 1
             line.byteCount -= letter.byteCount
@@ -153,7 +160,7 @@ package struct Mailbox: Sendable {
         let share = letter.byteCount / (first.cost + rest.cost) * first.cost
         line.byteCount -= share
         byteCount -= share
-        queue.putBack(Letter(event: rest, byteCount: letter.byteCount - share))
+        queue.putBack(Letter(event: rest, byteCount: letter.byteCount - share, time: letter.time))
         room -= first.cost
         return first
     }

@@ -61,6 +61,86 @@ struct ServerFamiliesTests {
         #expect(text["sluice_build_info{version=\"\(SluiceRelease.version)\"}"] == 1)
     }
 
+    /// Each number has a value of its own here, and is where its family is.
+    @Test func everyFamilyShowsItsOwnNumber() throws {
+        var reading = ServerReading()
+        reading.health = ServerHealth(phase: .serving)
+        (reading.health.openCount, reading.health.writableCount) = (11, 12)
+        (reading.health.damagedCount, reading.health.failedCount) = (13, 14)
+        (reading.connectionCount, reading.waitingByteCount) = (15, 16)
+        (reading.mailboxEventCount, reading.mailboxByteCount) = (17, 18)
+        (reading.databaseByteCount, reading.walByteCount) = (19, 20)
+        reading.lostAuditEventCount = 21
+        reading.databases.sessionCount = 22
+        reading.databases.subscriptionCount = 23
+        reading.databases.viewCount = 24
+        reading.databases.logVersionCount = 25
+        (reading.databases.consumerCount, reading.databases.consumerLag) = (26, 27)
+        reading.databases.eventLag.note(28_000_000_000)
+        reading.databases.statistics.sentPageCount = 29
+        reading.databases.statistics.sentDigestCount = 30
+        reading.databases.statistics.refusedSubscriptionCount = 31
+        reading.databases.statistics.bootstraps.note(32_000_000_000)
+        reading.databases.statistics.commits.commitCount = 33
+        reading.databases.statistics.commits.groupCount = 34
+        reading.databases.statistics.commits.changedObjectCount = 35
+        reading.databases.statistics.commits.rejectedChangesetCount = 36
+        reading.databases.statistics.commits.heldBackCount = 37
+        reading.databases.statistics.commits.failedCount = 38
+        for (number, path) in StartCounts.Path.allCases.enumerated() {
+            reading.databases.statistics.starts[path] = 39 + UInt64(number)
+        }
+        reading.databases.statistics.times.prepare.note(44_000_000_000)
+        reading.databases.statistics.times.sync.note(45_000_000_000)
+        reading.databases.statistics.times.publish.note(46_000_000_000)
+        reading.databases.statistics.times.append.note(47_000_000_000)
+        reading.databases.statistics.times.appendedCount = 48
+        reading.databases.statistics.times.conflictCount = 49
+        reading.databases.statistics.times.failedAppendCount = 50
+        reading.databases.statistics.times.turnCount = 51
+        reading.databases.statistics.times.epochCount = 52
+        reading.counts.connectionCount = 53
+        (reading.counts.receivedByteCount, reading.counts.sentByteCount) = (54, 55)
+        (reading.counts.receivedMessageCount, reading.counts.sentMessageCount) = (56, 57)
+        (reading.counts.slowCount, reading.counts.eventCount) = (58, 59)
+        reading.counts.turns.note(60_000_000_000)
+        (reading.backups.backups.madeCount, reading.backups.backups.failedCount) = (61, 62)
+        reading.backups.backups.latest = Timestamp(microseconds: 63_000_000)
+        (reading.backups.archivedGroupCount, reading.backups.failedArchivingCount) = (64, 65)
+        (reading.backups.archiveLagPositions, reading.backups.archiveLag) = (66, 67_000_000)
+        reading.health.journals = .init(
+            silenceMilliseconds: 68_000, lagMilliseconds: 69_000, lagPositions: 70, answeringCount: 1, silentCount: 71)
+        let text = try parsed(reading)
+        let names = [
+            "open_databases", "writable_databases", "damaged_databases", "failed_databases", "connections",
+            "waiting_bytes", "mailbox_events", "mailbox_bytes", "database_bytes", "wal_bytes",
+            "lost_audit_events_total", "sessions", "subscriptions", "views", "log_versions", "consumers",
+            "consumer_lag_versions", "event_lag_seconds_sum", "sent_pages_total", "sent_digests_total",
+            "quota_refusals_total{quota=\"subscriptions\"}", "bootstrap_seconds_sum",
+            "transactions_total{outcome=\"stored\"}", "commits_total", "changed_objects_total",
+            "transactions_total{outcome=\"rejected\"}", "transactions_total{outcome=\"held_back\"}",
+            "transactions_total{outcome=\"failed\"}", "subscription_starts_total{kind=\"current\"}",
+            "subscription_starts_total{kind=\"replayed\"}", "subscription_starts_total{kind=\"equal\"}",
+            "subscription_starts_total{kind=\"compared\"}", "subscription_starts_total{kind=\"anew\"}",
+            "commit_seconds_sum{step=\"prepare\"}", "commit_seconds_sum{step=\"sync\"}",
+            "commit_seconds_sum{step=\"publish\"}", "journal_append_seconds_sum",
+            "journal_appends_total{outcome=\"appended\"}", "journal_appends_total{outcome=\"conflict\"}",
+            "journal_appends_total{outcome=\"failed\"}", "journal_turns_total", "journal_epochs_total",
+            "connections_total", "received_bytes_total", "sent_bytes_total", "received_messages_total",
+            "sent_messages_total", "slow_connections_closed_total", "events_total", "turn_seconds_sum",
+            "backups_total{outcome=\"made\"}", "backups_total{outcome=\"failed\"}", "last_backup_timestamp_seconds",
+            "archived_groups_total", "archive_failures_total", "archive_lag_positions", "archive_lag_seconds",
+            "journal_silence_seconds", "journal_lag_seconds", "journal_lag_positions", "silent_journals",
+        ]
+        for (number, name) in names.enumerated() {
+            #expect(text["sluice_server_\(name)"] == Double(number + 11), "\(name)")
+        }
+        // Those with labels of a closed list, and `ready`, are tested above.
+        let tested = Set(names.map { "sluice_server_" + $0.split(separator: "{")[0].replacing("_sum", with: "") })
+        let others = text.families.keys.filter { $0.hasPrefix("sluice_server_") && !tested.contains($0) }
+        #expect(Set(others) == ["sluice_server_ready", "sluice_server_logins_total"])
+    }
+
     @Test func guideListsEveryFamilyAndNoOther() throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let page = try String(contentsOfFile: "\(root)/docs/monitoring.md", encoding: .utf8)

@@ -133,8 +133,11 @@ struct LiveDigestTests {
             case .strangeMember: _ = try pair.storage.addMember(pair.row(41), role: .root, to: id)
             }
         }
+        let metrics = MetricsText()
+        pair.client.onMismatch = { metrics.subscriptionDiffered() }
         try pair.pass()
         #expect(pair.client.mismatchCount == 1)
+        #expect(metrics.text.contains("\nsluice_store_digest_differences_total 1\n"))
         #expect(try pair.ages(query) == right)
         let checks = pair.client.checkCount
         try pair.pass()

@@ -97,7 +97,9 @@
             server.rejectWrites(to: Vehicle.self)
             try await store.write { try $0.insert(Vehicle(vin: "c", plate: "P")) }
             try await store.uploaded()
+            try await store.core.perform { $0.onMismatch?() }
             let lines = metrics.text.split(separator: "\n").map(String.init)
+            #expect(lines.contains("sluice_store_digest_differences_total 1"))
             #expect(lines.contains("# TYPE sluice_store_connections_total counter"))
             #expect(lines.contains("sluice_store_connections_total 2"))
             #expect(lines.contains("sluice_store_disconnections_total 1"))

@@ -13,6 +13,8 @@ final class DigestChecks {
     private(set) var count = 0
     /// How many times a subscription differed from the server's digest and was fetched anew.
     private(set) var mismatchCount = 0
+    /// Called when a subscription differs from the server's digest.
+    var onMismatch: (() -> Void)?
 
     init(
         _ storage: SQLiteClientStorage, _ requests: SubscriptionRequests, _ digests: SubscriptionDigests,
@@ -49,6 +51,7 @@ final class DigestChecks {
         count += 1
         guard actual != expected else { return }
         mismatchCount += 1
+        onMismatch?()
         log?(
             .warning, "a subscription differs from the server's and is fetched anew",
             [("query", subscription.query.hash.description), ("version", "\(version)")])
