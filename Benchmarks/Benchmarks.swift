@@ -57,6 +57,7 @@ enum Row: String, CaseIterable {
     case backlog = "B1"
     case overlap = "B2"
     case committers = "B3"
+    case backups = "B4"
     case observers = "O1"
     case observedQueries = "O2"
     case evaluation = "E1"
@@ -124,6 +125,7 @@ enum Row: String, CaseIterable {
         case .observedQueries: "many observers of different queries"
         case .overlap: "commits beside bootstraps"
         case .committers: "durable commits of several writers"
+        case .backups: "durable commits beside backups"
         case .evaluation: "a predicate on a row"
         case .sharedRule: "many sessions under one rule"
         case .ownRows: "many users who read what is theirs"
@@ -178,6 +180,7 @@ enum Row: String, CaseIterable {
         case .observedQueries: try await ObservedQueriesRow(workbench).measure()
         case .overlap: try OverlapRow(workbench).measure()
         case .committers: try CommittersRow(workbench).measure()
+        case .backups: try await BackupsRow(workbench).measure()
         case .evaluation: try EvaluationRow(workbench).measure()
         case .sharedRule: try SharedRuleRow(workbench).measure()
         case .ownRows: try OwnRowsRow(workbench).measure()

@@ -247,6 +247,64 @@ struct BackupTests {
         }
     }
 
+    /// `SLUICE_BACKUP_ROUNDS` says how often.
+    @Test func `a restoration that is killed leaves all or nothing under its name, and the next one succeeds`()
+        async throws
+    {
+        var generator = SeededGenerator(seed: 12)
+        try await withFolder { root in
+            let (data, file, new) = (root + "/data", root + "/x.backup", root + "/new")
+            try await withServer(folder: data, options: ["--archive=\(root)/archive"]) { server in
+                try await Fixture.withStore(server.url()) { store in
+                    let payload = Value.string(String(repeating: "x", count: 1_000))
+                    for part in 0..<4 {
+                        try await store.write { transaction in
+                            for number in 0..<2_000 as Range<Int64> {
+                                try transaction.insert(
+                                    Record(Fixture.entry.get(), ["number": .int(number), "payload": payload]))
+                            }
+                        }
+                        try await store.uploaded(timeout: waitMax)
+                        guard part == 1 else { continue }
+                        #expect(try await Tool.run("backup", "--data=\(data)", "--to=\(file)").code == 0)
+                    }
+                }
+            }
+            // Half of what is restored is from the backup, and half from the archive.
+            func checkRestored() throws {
+                let storage = try SQLiteServerStorage.open(
+                    .file(new + "/test.sluicedb"), databaseID: ObjectID(high: 0, low: 0))
+                defer { storage.close() }
+                var count = 0
+                try storage.forEachRow(ofClass: #require(storage.schema.index(of: "Entry"))) { _ in
+                    count += 1
+                    return true
+                }
+                #expect(count == 8_000)
+            }
+            let arguments = ["restore", file, "--archive=\(root)/archive", "--data=\(new)"]
+            var killedCount = 0
+            for _ in 0..<Self.roundCount {
+                let process = try ChildProcess(Tool.path, arguments)
+                // It dies at a random moment of its work; no outcome depends on which.
+                usleep(UInt32.random(in: 5_000...400_000, using: &generator))
+                process.signal(SIGKILL)
+                let exit = try await process.finish()
+                if exit.code != 0 { killedCount += 1 }
+                if access(new, F_OK) == 0 {
+                    try checkRestored()
+                    try FileManager.default.removeItem(atPath: new)
+                }
+            }
+            #expect(killedCount > 0)
+            let last = try await Tool.run(arguments)
+            #expect(last.code == 0, "\(last.diagnostics)")
+            try checkRestored()
+            let left = Set(try FileManager.default.contentsOfDirectory(atPath: root))
+            #expect(left == ["archive", "data", "new", "x.backup"])
+        }
+    }
+
     @Test func aFullDiskRefusesABackupAndARestorationAndNothingIsLeft() async throws {
         guard let disk = SmallDisk() else { return }
         try await withFolder { root in

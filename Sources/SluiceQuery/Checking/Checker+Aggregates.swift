@@ -46,12 +46,12 @@ extension Checker {
             scope: whole.scope, steps: Array(prefix),
             leafClass: whole.steps.count > split ? whole.steps[split].sourceClass : whole.leafClass,
             leaf: .aggregate(operation, elements), type: .scalar(result), canBeNull: true,
-            text: try aggregateText(operation, syntax, collectionEnd, index, whole))
+            text: try aggregateText(operation, syntax, collectionEnd, whole))
     }
 
     /// The canonical text of an aggregate, which has the operation right after the collection.
     private func aggregateText(
-        _ operation: AggregateOperation, _ syntax: PathSyntax, _ collectionEnd: Int, _ index: Int, _ whole: Query.Path
+        _ operation: AggregateOperation, _ syntax: PathSyntax, _ collectionEnd: Int, _ whole: Query.Path
     ) throws(QueryError) -> String {
         let head = Array(syntax.components[..<collectionEnd])
         let text = try plainPath(PathSyntax(head)).path.text

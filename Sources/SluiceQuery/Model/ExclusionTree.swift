@@ -49,9 +49,6 @@ package struct ExclusionTree: Hashable, Sendable {
     /// The position from which on nothing is excluded; the root in an empty tree.
     package var free: Int { nodes.count - 1 }
 
-    /// The number of positions, which are numbered from 0.
-    package var positionCount: Int { nodes.count }
-
     /// Whether objects at `position` come without the property.
     ///
     /// - Parameters:

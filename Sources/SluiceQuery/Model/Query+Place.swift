@@ -45,26 +45,4 @@ extension Query {
 
     /// The query of the condition alone, for the same reader: its results are all matches.
     package var condition: Query { Query(predicate, onClass: classIndex, className).read(in: context) }
-
-    /// A condition on the first key of the order that everything in the section meets; nil if there is none, or the key
-    /// is no property of the object itself.
-    var sectionCondition: RootCondition? {
-        guard let key = sort.first, key.path.steps.isEmpty, case .value(let property) = key.path.leaf else {
-            return nil
-        }
-        return sectionRange.map { RootCondition(property: property, .range($0)) }
-    }
-
-    /// The values of the first key of the order that the section can have; nil for all.
-    package var sectionRange: ValueRange? {
-        guard let key = sort.first else { return nil }
-        func bound(_ place: Place?) -> ValueRange.Bound? {
-            // Null precedes every value, and only a range without a lower end has it.
-            guard let value = place?.values.first, !value.isNull else { return nil }
-            return ValueRange.Bound(value, isIncluded: true)
-        }
-        let (after, before) = (bound(section.after), bound(section.before))
-        let range = key.isAscending ? ValueRange(from: after, to: before) : ValueRange(from: before, to: after)
-        return range.lower == nil && range.upper == nil ? nil : range
-    }
 }

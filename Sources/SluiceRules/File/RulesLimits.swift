@@ -13,6 +13,4 @@ package enum RulesLimits {
     package static let problemCountMax = 100
     /// How many sets and roles may each depend on the one before.
     package static let dependencyDepthMax = 16
-    /// Elements of a derived set above which the server warns; the set is kept whole.
-    package static let setSizeWarned = 1_000
 }

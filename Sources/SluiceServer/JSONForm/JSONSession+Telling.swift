@@ -178,10 +178,9 @@ extension JSONSession {
 
     private mutating func commit(_ commit: ServerMessage.Commit, at position: Int, _ told: inout Told) {
         let header = commit.header
-        let start = told.pieces.count
         for (number, block) in commit.blocks.enumerated() {
             for (audience, ids) in receivers(block.subscriptions) {
-                var change = changed(ids, header, showsLinks: audience.showsLinks, start, &told)
+                var change = changed(ids, header, showsLinks: audience.showsLinks, &told)
                 change.parts.append(JSONChange.Part(message: position, block: number))
                 if let client = client?.identity.clientID, client != 0,
                     block.content.authors.contains(where: { $0.clientID == client })
@@ -193,7 +192,7 @@ extension JSONSession {
         }
         for (number, figures) in commit.figures.enumerated() {
             for (audience, ids) in receivers(figures.subscriptions) {
-                var change = changed(ids, header, showsLinks: audience.showsLinks, start, &told)
+                var change = changed(ids, header, showsLinks: audience.showsLinks, &told)
                 change.add(figures.values, of: audience, message: position, place: number)
                 told.pieces.append(.change(change))
             }
@@ -223,10 +222,8 @@ extension JSONSession {
     }
 
     /// Removes the change of some subscriptions that a commit has begun among the pieces, or begins one.
-    ///
-    /// - Parameter start: where the pieces of the version begin.
     private func changed(
-        _ ids: [UInt64], _ header: CommitHeader, showsLinks: Bool, _ start: Int, _ told: inout Told
+        _ ids: [UInt64], _ header: CommitHeader, showsLinks: Bool, _ told: inout Told
     ) -> JSONChange {
         for place in told.pieces.indices {
             guard case .change(let change) = told.pieces[place], change.isComplete, change.version == header.version,

@@ -90,9 +90,6 @@ final class Permissions {
     /// Whether writes have to be judged.
     var judgesWrites: Bool { hasRules }
 
-    /// The number of queries that are kept current for bindings.
-    var factCount: Int { facts.count }
-
     /// What holds for the user of a session; nothing is allowed in one that is not open, and everything in the server's
     /// own process.
     func binding(of session: SessionID) -> AccessBinding {

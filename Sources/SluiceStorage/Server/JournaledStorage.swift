@@ -10,7 +10,7 @@ package protocol JournaledStorage: KeyPaging, JobRecords {
     /// Chosen at random when the database was created.
     var databaseID: ObjectID { get }
 
-    /// The epoch that the next version belongs to. A new one begins each time the database is opened, so that a version
+    /// The epoch that the next version belongs to. A new one begins with each start of a server and each change of history, so that a version
     /// that was undone by restoring a backup can be told from the later version of the same number.
     var epoch: UInt64 { get }
 

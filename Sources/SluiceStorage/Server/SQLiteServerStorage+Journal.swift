@@ -16,7 +16,7 @@ extension SQLiteServerStorage {
 
     package func apply(_ record: JournalRecord) throws -> AppliedGroup {
         let expected = log.head.following(record.bytes)
-        guard record.head == expected else { throw mismatch(record.head, expected) }
+        guard record.head == expected else { throw mismatch(record.head) }
         return try apply(record, JournalGroup.decode(record.bytes), known: nil)
     }
 
@@ -34,7 +34,7 @@ extension SQLiteServerStorage {
         guard pendingSteps.isEmpty else {
             throw StorageError(.misuse, "\(connection.name): a group cannot share its transaction with other steps")
         }
-        guard record.head.position == log.head.position + 1 else { throw mismatch(record.head, log.head) }
+        guard record.head.position == log.head.position + 1 else { throw mismatch(record.head) }
         guard group.baseVersion == version else {
             throw StorageError(
                 .journal,
@@ -70,7 +70,7 @@ extension SQLiteServerStorage {
     }
 
     /// Why a record cannot be the next one.
-    private func mismatch(_ found: JournalHead, _ expected: JournalHead) -> StorageError {
+    private func mismatch(_ found: JournalHead) -> StorageError {
         let place = "\(connection.name): group \(found.position) of a journal"
         if found.position <= log.head.position {
             return StorageError(.journal, "\(place) is applied already; the next is \(log.head.position + 1)")

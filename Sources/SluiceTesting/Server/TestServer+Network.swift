@@ -10,9 +10,9 @@ extension TestServer {
     /// What a test holds (``hold(_:before:)``) or what waits for the clock stays where it is. Tasks and queues of the
     /// test itself, and observers of a `ServerDatabase`, do not count.
     ///
-    /// - Parameter timeout: the longest wait without progress, in real time. It is spent in looking whether work is left.
-    ///   A look that a busy machine holds up counts as one second, and time in which messages travel counts a quarter, so
-    ///   that the machine's other work does not use the wait up, while messages without end do.
+    /// - Parameter timeout: the longest wait in which no message travels, in real time. A look that a busy machine holds
+    ///   up counts as one second, so that the machine's other work does not use the wait up. Messages without end do: ten
+    ///   times the timeout is the longest wait of all.
     /// - Throws: ``NotSettled`` when work goes on; the error says where, and what each store waits for.
     public func settled(timeout: Duration = .seconds(120)) async throws { try await world.settled(timeout: timeout) }
 

@@ -67,7 +67,7 @@ struct Admission {
         if waiting[address] == nil {
             if hasPlace(for: address) { return [begin(id, address, now: now)] }
             if let oldest = longestWithoutProgress(for: address, now: now) {
-                return [dismiss(oldest, now: now), begin(id, address, now: now)]
+                return [dismiss(oldest), begin(id, address, now: now)]
             }
         }
         guard waitingCount < limits.waitingMax else { return [.refuse(id, reason: reason)] }
@@ -104,7 +104,7 @@ struct Admission {
         for address in waiting.keys {
             steps += fill(first: address, now: now)
             while waiting[address] != nil, let oldest = longestWithoutProgress(for: address, now: now) {
-                steps.append(dismiss(oldest, now: now))
+                steps.append(dismiss(oldest))
                 steps += fill(first: address, lastComesFirst: true, now: now)
             }
         }
@@ -130,7 +130,7 @@ extension Admission {
         return .begin(id)
     }
 
-    private mutating func dismiss(_ id: ConnectionID, now: Int64) -> Step {
+    private mutating func dismiss(_ id: ConnectionID) -> Step {
         _ = forget(id)
         return .dismiss(id, reason: reason)
     }

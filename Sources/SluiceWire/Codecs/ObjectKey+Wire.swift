@@ -29,9 +29,6 @@ extension ObjectKey: WireCodable {
         case let kind: throw reader.malformed("\(kind) is no kind of key")
         }
     }
-
-    /// Room for the smallest key, in bytes.
-    static var sizeMin: Int { 2 }
 }
 
 extension ObjectID: WireCodable {
