@@ -39,8 +39,13 @@ let standaloneLinking: [LinkerSetting] =
     existing("_static/linux", "/libFoundationEssentials.a") == nil
     ? []
     : [
+        // The toolchain has static programs export all their symbols, which keeps what nobody calls.
         .unsafeFlags(
-            ["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-Xlinker", "--gc-sections"],
+            [
+                "-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-Xlinker", "--gc-sections",
+                "-Xlinker",
+                "--no-export-dynamic",
+            ],
             .when(platforms: [.linux], configuration: .release))
     ]
 /// Whether `Tools/fuzz` builds for the fuzzer: its driver, and nothing that runs in the compiler.

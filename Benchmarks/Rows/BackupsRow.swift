@@ -31,7 +31,7 @@ struct BackupsRow {
         return [Way.backups, .archive].map { way in
             Measurement(
                 .backups, "durable commits of 64 writers beside \(way == .backups ? "backups" : "an archive")",
-                ours: rates[way] ?? [], floor: rates[.alone], unit: "commits/s", goal: .ratioAtLeast(0.6))
+                ours: rates[way] ?? [], floor: rates[.alone] ?? [], unit: "commits/s", goal: .ratioAtLeast(0.6))
         }
     }
 

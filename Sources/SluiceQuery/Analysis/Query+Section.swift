@@ -1,4 +1,4 @@
-package import SluiceModel
+internal import SluiceModel
 
 /// What the section of a query says of the objects in it.
 extension Query {
