@@ -1,12 +1,11 @@
 import Dispatch
 import Foundation
-import SluiceBackend
 import SluiceModel
 import SluiceServer
 import Synchronization
 
-/// B4: durable commits of one property each that a server takes from many writers, while backups are made one after the
-/// other, and while it has an archive. The floor is the same server without.
+/// B4: the commits of R4, while backups are made one after the other, and while the server has an archive. The floor is
+/// the same server without.
 struct BackupsRow {
     private let workbench: Workbench
 
@@ -30,56 +29,36 @@ struct BackupsRow {
         workbench.say("  \(backupCount) backups, \((backupTime / max(backupCount, 1)) / .milliseconds(1)) ms each")
         return [Way.backups, .archive].map { way in
             Measurement(
-                .backups, "durable commits of 64 writers beside \(way == .backups ? "backups" : "an archive")",
+                .backups, "one-property commits beside \(way == .backups ? "backups" : "an archive")",
                 ours: rates[way] ?? [], floor: rates[.alone] ?? [], unit: "commits/s", goal: .ratioAtLeast(0.6))
         }
     }
 
     private func run(_ way: Way) async throws -> (rate: Double, backupCount: Int, backupTime: Duration) {
-        let count = workbench.options.size(64_000, quick: 640)
-        let folder = workbench.freshPath("backups")
-        var configuration = ServerConfiguration(dataFolder: folder, port: 0, isDevelopment: true)
-        if way == .archive { configuration.archive = workbench.freshPath("archive") }
-        let server = try SyncServer(configuration)
-        let cars = try await server.database("bench", models: [Car.self])
-        let carCount = workbench.options.size(100_000, quick: 1_000)
-        for start in stride(from: 0, to: carCount, by: 10_000) {
-            let some = Car.numbered(start..<min(start + 10_000, carCount))
-            try await cars.write { for car in some { try $0.insert(car) } }
-        }
-        let backups = Backups()
-        let over = DispatchGroup()
-        if way == .backups {
-            let maker = try BackupMaker(folder) { Timestamp(Date()) }
-            let place = workbench.freshPath("backup")
-            over.enter()
-            Thread.detachNewThread {
-                backups.make(with: maker, at: place)
-                over.leave()
-            }
-        }
-        let before = try await views(of: cars)
-        let seconds = try await workbench.seconds {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for writer in 0..<64 {
-                    group.addTask {
-                        for number in stride(from: writer, to: count, by: 64) {
-                            let vin = Car.numbered(number % carCount).vin
-                            try await cars.write { try $0.update(Car(vin: vin)) { $0.views += 1 } }
-                        }
-                    }
+        let count = workbench.options.size(20_000, quick: 500)
+        let folder = workbench.freshPath("server")
+        let archive = way == .archive ? workbench.freshPath("archive") : nil
+        return try await workbench.withServer(folder: folder, archive: archive) { url in
+            let pair = try await Pair(
+                workbench, url: url, carCount: workbench.options.size(100_000, quick: 1_000), durability: .process)
+            let backups = Backups()
+            let over = DispatchGroup()
+            if way == .backups {
+                let maker = try BackupMaker(folder) { Timestamp(Date()) }
+                let place = workbench.freshPath("backup")
+                over.enter()
+                Thread.detachNewThread {
+                    backups.make(with: maker, at: place)
+                    over.leave()
                 }
-                try await group.waitForAll()
             }
+            let start = ContinuousClock.now
+            for number in 1...count { try await pair.write(number) }
+            let seen = try await pair.seen.wait(for: count)
+            let (backupCount, backupTime) = try await Task.detached { try backups.stop(over) }.value
+            await pair.close()
+            return (Double(count) / ((seen - start) / .seconds(1)), backupCount, backupTime)
         }
-        let (backupCount, backupTime) = try await Task.detached { try backups.stop(over) }.value
-        try check(try await views(of: cars), is: before + count, "the sum of the views")
-        await server.stop()
-        return (Double(count) / seconds, backupCount, backupTime)
-    }
-
-    private func views(of cars: ServerDatabase) async throws -> Int {
-        try await cars.objects(Car.self).fetch().reduce(0) { $0 + $1.views }
     }
 
     /// Makes one backup after the other on a thread of its own, until it is stopped.

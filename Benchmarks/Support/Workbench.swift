@@ -25,8 +25,11 @@ struct Workbench {
     }
 
     /// Starts a server with durable, empty databases and calls `body` with the URL of one of them.
-    func withServer<Result>(_ body: (_ url: String) async throws -> Result) async throws -> Result {
-        var configuration = ServerConfiguration(dataFolder: freshPath("server"), port: 0, isDevelopment: true)
+    func withServer<Result>(
+        folder: String? = nil, archive: String? = nil, _ body: (_ url: String) async throws -> Result
+    ) async throws -> Result {
+        var configuration = ServerConfiguration(dataFolder: folder ?? freshPath("server"), port: 0, isDevelopment: true)
+        configuration.archive = archive
         // All connections come from this machine.
         configuration.quotas.connectionCountMaxPerAddress = nil
         configuration.quotas.sessionCountMaxPerUser = nil
