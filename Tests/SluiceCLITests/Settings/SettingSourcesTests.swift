@@ -127,8 +127,7 @@ struct SettingSourcesTests {
         }
         let printed = try TemporaryFile(settings.text, suffix: ".conf")
         let again = try sources(["--config=\(printed.path)"]).read()
-        #expect(settings.differences(from: again) == [])
-        #expect(again.differences(from: try sources([]).read()).count == 7)
+        #expect(settings.valuesByName == again.valuesByName && again.valuesByName.count == 7)
         let secret = try sources(["--journal=postgres://ada:s3cret@db.example/x"]).read().text
         #expect(!secret.contains("s3cret") && secret.contains("journal = postgres://ada:…@db.example/x"))
     }
