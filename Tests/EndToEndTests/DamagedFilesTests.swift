@@ -68,6 +68,8 @@ struct DamagedFilesTests {
                     #expect(
                         status.lines.contains { $0.contains("\"damage\":\"the server's database file test.sluicedb") })
                     #expect(status.diagnostics.contains("damaged"))
+                    let list = try await Tool.run("databases", "list", "--data=\(folder)", "--format=table")
+                    #expect(list.lines.contains { $0.hasPrefix("test\tdamaged") }, "\(list)")
                     // Nothing is written.
                     for command in [
                         ["write", url, "--timeout=5m"], ["import", url, "Plane", rows, "--timeout=5m"],

@@ -46,9 +46,11 @@ struct OperatorTests {
                 for name in ["app", "old"] { #expect(try await importPlanes(server, name, in: folder) == 0) }
                 let list = try await databases("list", "--format=table")
                 #expect(list.code == 0 && list.lines.count == 2, "\(list)")
-                #expect(list.lines[0].hasPrefix("app\t") && list.lines[0].hasSuffix("\tno rules\t1 class\t2 objects"))
+                #expect(list.lines[0].hasPrefix("app\topen\t"))
+                #expect(list.lines[0].hasSuffix("\tno rules\t1 class\t2 objects"))
                 let json = try await databases("list", "--format=jsonl").lines
-                #expect(json[1].hasPrefix(#"{"name":"old","bytes":"#) && json[1].contains(#""objects":2}"#))
+                #expect(
+                    json[1].hasPrefix(#"{"name":"old","state":"open","bytes":"#) && json[1].contains(#""objects":2}"#))
                 // A closed list.
                 #expect(try await databases("restrict", "--only=app").code == 0)
                 try await wait(for: "the restriction") { try await importPlanes(server, "old", in: folder) == 1 }
@@ -72,6 +74,8 @@ struct OperatorTests {
                 }
             }
             // No server runs.
+            #expect(try await databases("list", "--format=jsonl").lines[0].contains(#""state":null"#))
+            #expect(try await databases("list", "--format=table").lines[0].contains("\tnot served\t"))
             #expect(try await databases("restrict", "--existing").code == 0)
             try await withServer(folder: data) { server in
                 let (known, new) = (
@@ -86,6 +90,31 @@ struct OperatorTests {
                 #expect(try await Tool.run(["databases"] + wrong + ["--data=\(data)"]).code == 64, "\(wrong)")
             }
             #expect(try await Tool.run("databases", "list", "--data=\(folder)/none").code == 1)
+        }
+    }
+
+    @Test func aDatabaseThatCannotBeOpenedHasFailed() async throws {
+        try await withFolder { folder in
+            try await withServer(folder: folder) { server in
+                try "nothing of the kind".write(
+                    toFile: folder + "/bad.sluicedb", atomically: true, encoding: .utf8)
+                func list(_ format: String) async throws -> ChildProcess.Exit {
+                    try await Tool.run("databases", "list", "--data=\(folder)", "--format=\(format)")
+                }
+                // Nobody has asked for it yet.
+                #expect(try await list("table").lines == ["bad\tclosed"])
+                #expect(try await Tool.run("schema", server.url("bad")).code == 1)
+                let listed = try await list("table")
+                #expect(listed.lines == ["bad\tfailed"] && listed.code == 1, "\(listed)")
+                #expect(listed.diagnostics.contains("bad: "), "\(listed)")
+                #expect(try await list("jsonl").lines == [#"{"name":"bad","state":"failed"}"#])
+                // A server that does not answer hides nothing but the states.
+                server.process.signal(SIGSTOP)
+                let unknown = try await list("table")
+                #expect(unknown.lines == ["bad\tunknown"], "\(unknown)")
+                #expect(unknown.diagnostics.contains("the states of the databases are unknown"), "\(unknown)")
+                server.process.signal(SIGCONT)
+            }
         }
     }
 

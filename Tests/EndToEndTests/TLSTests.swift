@@ -105,7 +105,8 @@ struct TLSTests {
                     try bytes.write(to: URL(filePath: "\(folder)/shown.\(suffix)"))
                 }
                 server.process.signal(1)
-                try await server.process.line(.diagnostics, with: "the settings were read again")
+                try await server.process.line(
+                    .diagnostics, with: "the settings were read again", "tls-certificate, tls-key")
                 try await expectFailure([server.url(), "Plane", old], "unknown authority")
                 let insert = #"{"op":"insert","class":"Plane","key":"N2","set":{"seats":6}}"# + "\n"
                 #expect(try await Tool.run("write", server.url(), new, input: insert).code == 0)

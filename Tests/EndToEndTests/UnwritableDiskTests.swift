@@ -38,6 +38,9 @@ struct UnwritableDiskTests {
                 try await insert(10..<1_000, into: store)
                 try await expectRefusal(of: store, "no space is left on its disk")
                 try await expectEntries(10, at: server.url())
+                let list = ["databases", "list", "--data=\(disk.path)/data", "--format=table"]
+                let states = try await Tool.run(list)
+                #expect(states.lines.contains { $0.hasPrefix("test\tunwritable\t") }, "\(states)")
                 disk.clear()
                 try await store.uploaded(timeout: waitMax)
                 try await expectEntries(1_000, at: server.url())

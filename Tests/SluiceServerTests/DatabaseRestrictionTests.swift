@@ -87,7 +87,7 @@ struct DatabaseRestrictionTests {
         #expect(try await harness.open("app").failure == nil)
         #expect(harness.server.databaseNames == ["app", "next", "old"])
         #expect(harness.events.actions.contains(.databasesRestricted(to: "app, next")))
-        #expect(harness.events.actions.contains(.sessionEnded(.administrator)))
+        #expect(harness.events.actions.contains(.sessionEnded(.administrator, by: "server")))
         try harness.server.restrictDatabases(to: DatabaseRestriction())
         #expect(try await harness.open("old").failure == nil)
         withExtendedLifetime(app) {}
@@ -200,7 +200,7 @@ struct DatabaseRestrictionTests {
         #expect(try await harness.end(of: client).code == .unknownDatabase)
         #expect(harness.server.databaseNames == [])
         if hasFolder { #expect(try harness.files() == ["app.sluicedb-lock"]) }
-        #expect(harness.events.actions.suffix(2) == [.sessionEnded(.administrator), .databaseDeleted])
+        #expect(harness.events.actions.suffix(2) == [.sessionEnded(.administrator, by: "server"), .databaseDeleted])
         await #expect(throws: ServerError.self) { try await harness.server.deleteDatabase("app") }
         await #expect(throws: ServerError.self) { try await harness.server.deleteDatabase("../app") }
         // Another one of the name begins anew.

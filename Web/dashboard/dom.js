@@ -30,7 +30,7 @@ export const empty = (text) => h(".empty", text);
 
 /** Columns of a table: `[title, value of a row, class]` */
 export const plain = (title, name = title.toLowerCase()) => [title, (row) => row[name]];
-export const figure = (title, name, words = count) => [title, (row) => words(row[name]), "right"];
+export const figure = (title, name, words = count) => [title, (row) => row[name] === null ? "?" : words(row[name]), "right"];
 
 export const table = (label, columns, rows) => h(".scroll", { tabindex: 0, role: "region", label: label }, h("table",
 	h("thead", h("tr", columns.map(([title, , kind = ""]) => h(`th.${kind}`, { scope: "col" }, title)))),

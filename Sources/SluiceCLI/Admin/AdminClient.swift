@@ -20,6 +20,22 @@ struct AdminClient: Sendable {
     let folder: String
     private let timeout: Duration
 
+    /// - Parameters:
+    ///   - folder: the data folder of the server.
+    ///   - timeout: how long to wait for the server's answer.
+    init(_ folder: String, timeout: Duration) {
+        self.folder = folder
+        self.timeout = timeout
+    }
+
+    /// Whether a server listens at the socket, or may do so: not everybody may ask.
+    var isServed: Bool {
+        do throws(TransportError) {
+            close(try LocalSocket.connect(inFolder: folder, name: AdminSocket.name))
+            return true
+        } catch { return error.code == .permissionDenied }
+    }
+
     init(_ arguments: ParsedArguments) throws(CommandError) {
         guard let folder = arguments.value("data") else {
             throw .usage("--data=DIR is missing: the data folder of a server that runs on this machine")

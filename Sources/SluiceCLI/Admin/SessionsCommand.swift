@@ -11,7 +11,7 @@ struct SessionsCommand: Command {
             OutputFormat.option,
         ],
         notes: [
-            "Whatever is committed is sent to every session at once. So a client lacks what is in waitingBytes, and in the subscriptions that are incomplete. versionLag: how many versions the database has made since the one of which everything has left for the client. Sessions that share a connection share what waits."
+            "Whatever is committed is sent to every session at once. So a client lacks what is in waitingBytes, and in the subscriptions that are incomplete. versionLag: how many versions the database has made since the one of which everything has left for the client. Sessions that share a connection share what waits. What a database does not say that is busy for a second is null, and stderr names it."
         ],
         examples: ["sluice sessions --data=./data", "sluice sessions --data=./data --end=7.1"])
 
@@ -28,10 +28,21 @@ struct SessionsCommand: Command {
     func run() async throws {
         Signals.exitQuietly()
         guard let ended else {
-            return try ReportPrinter.print(try await client.ask("GET", "/sessions"), format: format)
+            let answer = try await client.ask("GET", "/sessions")
+            try ReportPrinter.print(answer, format: format)
+            for database in Self.silentDatabases(in: answer) {
+                Diagnostics.report("the database '\(database)' is too busy to say how its sessions are")
+            }
+            return
         }
         let request = JSONValue.object([.init(name: "session", value: .string(ended))])
         _ = try await client.ask("POST", "/sessions/end", request.text)
         StandardOutput.shared.write(line: "ended the session \(ended)")
+    }
+
+    /// The databases that have not said what their sessions have, sorted.
+    static func silentDatabases(in answer: String) -> [String] {
+        let sessions = (try? JSONParser.parse(answer))?.array ?? []
+        return Set(sessions.filter { $0["subscriptions"] == .null }.compactMap { $0["database"]?.string }).sorted()
     }
 }

@@ -61,19 +61,22 @@ struct TopCommand: Command {
         }
     }
 
-    private func show(_ ask: () async throws -> [JSONValue]) async throws {
-        let first = try await ask()
-        var sample = try TopSample(first)
-        guard !isOnce else { return print(first, sample) }
-        var time = ContinuousClock.now
-        show(sample.since(TopSample()), seconds: nil)
-        while true {
-            try await Task.sleep(for: interval)
-            let next = try TopSample(try await ask())
-            let now = ContinuousClock.now
-            show(next.since(sample), seconds: (now - time) / .seconds(1))
-            (sample, time) = (next, now)
+    private func show(_ ask: @escaping () async throws -> [JSONValue]) async throws {
+        guard !isOnce else {
+            let reports = try await ask()
+            return print(reports, try TopSample(reports))
         }
+        let begin = ContinuousClock.now
+        let screen = TopScreen(
+            ask: ask,
+            pause: {
+                try await Task.sleep(for: interval)
+                return true
+            }, seconds: { (.now - begin) / .seconds(1) },
+            show: { lines in
+                StandardOutput.shared.write(text: "\u{1B}[H\u{1B}[J" + lines.map { $0 + "\n" }.joined())
+            })
+        try await screen.run()
     }
 
     private func print(_ reports: [JSONValue], _ sample: TopSample) {
@@ -93,11 +96,5 @@ struct TopCommand: Command {
                 return JSONValue.object([database] + members).text
             }
         }
-    }
-
-    /// Shows a table in the place of the one before.
-    private func show(_ sample: TopSample, seconds: Double?) {
-        let lines = TopTable().lines(sample, seconds: seconds)
-        StandardOutput.shared.write(text: "\u{1B}[H\u{1B}[J" + lines.map { $0 + "\n" }.joined())
     }
 }

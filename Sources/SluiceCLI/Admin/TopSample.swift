@@ -23,6 +23,8 @@ struct TopSample: Sendable {
     var costs: [Cost] = []
     /// How many live queries the server has, including those that it did not name.
     var viewCount: Int64 = 0
+    /// The databases that were too busy to answer.
+    var silent: [String] = []
 
     init() {}
 
@@ -31,6 +33,10 @@ struct TopSample: Sendable {
     /// - Throws: ``CommandError`` when a report is none of costs.
     init(_ reports: [JSONValue]) throws(CommandError) {
         for report in reports {
+            if let database = report["database"]?.string, report["answers"] == .bool(false) {
+                silent.append(database)
+                continue
+            }
             guard let database = report["database"]?.string, let queries = report["queries"]?.array else {
                 throw .failure("the server's answer is no report of costs")
             }
@@ -41,6 +47,14 @@ struct TopSample: Sendable {
 
     fileprivate static func number(_ value: JSONValue?) -> Int64 {
         if case .integer(let number)? = value { number } else { 0 }
+    }
+
+    /// The sample with what an earlier one says of the databases that have not answered: nothing has been added there as
+    /// far as is known.
+    func completed(by earlier: TopSample) -> TopSample {
+        var sample = self
+        sample.costs += earlier.costs.filter { silent.contains($0.database) }
+        return sample
     }
 
     /// What has been added since an earlier sample, the costliest query first. A query whose view was made meanwhile

@@ -31,6 +31,7 @@ struct TopTable {
         let shown = min(sample.costs.count, rowCountMax)
         return TableRenderer(columns: columns, width: width).lines(rows)
             + ["\(shown) of \(GroupedNumber.text(Int(sample.viewCount))) live queries, the costliest first"]
+            + sample.silent.map { "the database '\($0)' is too busy to say what its queries cost" }
     }
 
     private func number(_ value: Int64) -> String { GroupedNumber.text(Int(value)) }

@@ -15,7 +15,7 @@ enum DatabasesAction: Sendable {
     func run(in folder: DatabaseFolder, _ audit: AuditFile?) async throws {
         do {
             switch self {
-            case .list(let format): try Self.list(folder, format)
+            case .list(let format): try await Self.list(folder, format)
             case .restrict(let restriction): try Self.restrict(folder, to: restriction, audit)
             case .delete(let name, let isForced): try await Self.delete(name, in: folder, isForced, audit)
             }
@@ -24,15 +24,26 @@ enum DatabasesAction: Sendable {
 
     // MARK: Listing
 
-    private static func list(_ folder: DatabaseFolder, _ format: OutputFormat) throws {
+    /// How long a server is waited for that is to say how its databases are. It waits for nothing.
+    private static let statePatience = Duration.seconds(5)
+
+    private static func list(_ folder: DatabaseFolder, _ format: OutputFormat) async throws {
+        let states = await DatabaseStates.ask(serverAt: folder.path, patience: statePatience)
+        let names = Set(folder.names)
         var failureCount = 0
-        for name in folder.names {
+        // One whose files are gone is none of the folder, and the server knows that it could not be opened.
+        for name in names.union(states.failedNames).sorted() {
+            let state = states.state(of: name)
             do {
-                let glance = try folder.glance(name)
+                let glance = try names.contains(name) ? folder.glance(name) : nil
                 StandardOutput.shared.write(
-                    line: format == .jsonl ? Self.json(name, glance) : Self.line(name, glance))
+                    line: format == .jsonl ? Self.json(name, state, glance) : Self.line(name, state, glance))
             } catch let error as StorageError {
                 failureCount += 1
+                if state != nil {
+                    StandardOutput.shared.write(
+                        line: format == .jsonl ? Self.json(name, state, nil) : Self.line(name, state, nil))
+                }
                 Diagnostics.report("\(name): \(error.message)")
             }
         }
@@ -43,23 +54,32 @@ enum DatabasesAction: Sendable {
         if failureCount > 0 { throw CommandError.failure("\(failureCount) databases cannot be read") }
     }
 
-    private static func line(_ name: String, _ glance: DatabaseGlance) -> String {
+    /// - Parameters:
+    ///   - state: as the server says it; nil if none was asked.
+    ///   - glance: nil if the file could not be read.
+    static func line(_ name: String, _ state: String?, _ glance: DatabaseGlance?) -> String {
         func count(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
+        guard let glance else { return "\(name)\t\(state ?? "not served")" }
         return [
-            name, "\((glance.byteCount + 1023) / 1024) KiB", "version \(glance.version)",
+            name, state ?? "not served", "\((glance.byteCount + 1023) / 1024) KiB", "version \(glance.version)",
             glance.rulesVersion == 0 ? "no rules" : "rules \(glance.rulesVersion)",
             count(glance.classCount, "class", "classes"), count(glance.objectCount, "object", "objects"),
         ].joined(separator: "\t")
     }
 
-    private static func json(_ name: String, _ glance: DatabaseGlance) -> String {
-        JSONValue.object([
-            .init(name: "name", value: .string(name)), .init(name: "bytes", value: .integer(Int64(glance.byteCount))),
-            .init(name: "version", value: .integer(Int64(clamping: glance.version))),
-            .init(name: "rules", value: .integer(Int64(glance.rulesVersion))),
-            .init(name: "classes", value: .integer(Int64(glance.classCount))),
-            .init(name: "objects", value: .integer(Int64(glance.objectCount))),
-        ]).text
+    static func json(_ name: String, _ state: String?, _ glance: DatabaseGlance?) -> String {
+        var members = [JSONValue.Member(name: "name", value: .string(name))]
+        members.append(.init(name: "state", value: state.map { .string($0) } ?? .null))
+        if let glance {
+            members += [
+                .init(name: "bytes", value: .integer(Int64(glance.byteCount))),
+                .init(name: "version", value: .integer(Int64(clamping: glance.version))),
+                .init(name: "rules", value: .integer(Int64(glance.rulesVersion))),
+                .init(name: "classes", value: .integer(Int64(glance.classCount))),
+                .init(name: "objects", value: .integer(Int64(glance.objectCount))),
+            ]
+        }
+        return JSONValue.object(members).text
     }
 
     // MARK: Restricting

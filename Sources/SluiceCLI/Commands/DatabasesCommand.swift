@@ -18,7 +18,7 @@ struct DatabasesCommand: Command {
             OutputFormat.option,
         ] + AuditOptions.options,
         notes: [
-            "The server may run meanwhile. list says how many transactions, rules, classes and objects each database has, and its size on disk. restrict holds at once and after the next start; sessions of databases that clients may no longer open are ended.",
+            "The server may run meanwhile. list says how each database is, how many transactions, rules, classes and objects it has, and its size on disk. A server that runs says how it is: open, closed (nobody uses it), damaged (takes no writes), unwritable (its disk is full or cannot be written), silent (its journal does not answer) or failed (it could not be opened; the log has the reason). restrict holds at once and after the next start; sessions of databases that clients may no longer open are ended.",
             "delete removes all of a database, or nothing. Without --force it refuses one that the server has open, which is one that somebody has used within a minute. Stores that come back find a new database of the name, unless restrict keeps them out.",
         ],
         examples: [

@@ -2,13 +2,24 @@ extension CompletionScript {
     var zsh: String {
         """
         #compdef sluice
-        # sluice completion for zsh; save it as _sluice in a folder of $fpath.
+        # sluice completion for zsh; save it as _sluice in a folder of $fpath, or load it with:
+        # source <(sluice completion zsh)
+        # Completes what follows `--`, which is a command line of its own.
+        _sluice_program() {
+            local index=${words[(ie)--]}
+            ((index < CURRENT)) || return 1
+            shift $index words
+            ((CURRENT -= index))
+            if ((CURRENT == 1)); then _command_names -e; else _normal; fi
+            return 0
+        }
         _sluice() {
-            local -a commands=(
+            # A list called `commands` would hide the shell's own of that name.
+            local -a programs=(
         \(commands.map { "        \(quoted("\($0.name):\($0.summary)"))" }.joined(separator: "\n"))
             )
             if ((CURRENT == 2)); then
-                _describe command commands
+                _describe command programs
                 _arguments '--help[print help]' '--version[print the version]'
                 return
             fi
@@ -19,7 +30,8 @@ extension CompletionScript {
         \(commands.map(zshArguments).joined(separator: "\n"))
             esac
         }
-        compdef _sluice sluice
+        # From $fpath the whole file is what the first completion calls; sourced it says that it completes.
+        if [[ "$funcstack[1]" == _sluice ]]; then _sluice "$@"; else compdef _sluice sluice; fi
         """
     }
 
@@ -33,9 +45,12 @@ extension CompletionScript {
             )
         }
         let arguments = command.arguments.enumerated().map { index, argument in
-            quoted("\(index + 1):\(argument.name):\(zshAction(argument.completion))")
+            quoted(
+                "\(index + 1):\(argument.isOptional ? ":" : "")\(escaped(argument.name)):\(zshAction(argument.completion))"
+            )
         }
-        return "    \(command.name)) _arguments \((options + arguments).joined(separator: " ")) ;;"
+        let program = command.program == nil ? "" : "_sluice_program && return; "
+        return "    \(command.name)) \(program)_arguments \((options + arguments).joined(separator: " ")) ;;"
     }
 
     private func zshAction(_ completion: OptionDescription.Completion) -> String {

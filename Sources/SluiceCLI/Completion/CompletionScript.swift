@@ -15,4 +15,12 @@ struct CompletionScript {
     }
 
     var commandNames: String { commands.map(\.name).joined(separator: " ") }
+
+    /// The commands that run a program which follows `--`.
+    var programCommandNames: [String] { commands.filter { $0.program != nil }.map(\.name) }
+}
+
+extension CommandDescription {
+    /// The options that have values, with their dashes.
+    var valueOptions: [String] { options.filter { $0.valueName != nil }.map { "--\($0.name)" } }
 }

@@ -52,7 +52,8 @@ struct ArgumentParser {
         guard option.isRepeatable || !parsed.has(name) else { throw .usage("--\(name) was given twice") }
         guard let valueName = option.valueName else {
             guard let isOn = parts.count == 1 ? true : description.takesSettings ? Bool(String(parts[1])) : nil else {
-                throw .usage("--\(name) takes no value\(description.takesSettings ? " but true or false" : "")")
+                guard description.takesSettings else { throw .usage("--\(name) takes no value") }
+                throw .usage("--\(name) is true or false, and not '\(DisplayText.shortened(String(parts[1])))'")
             }
             parsed.add(flag: name, isOn)
             return

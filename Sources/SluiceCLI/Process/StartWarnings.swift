@@ -8,39 +8,82 @@ internal import SluiceStorage
 struct StartWarnings {
     let log: LogSink?
 
+    /// A file or folder to which others than its owner should have less access than they may have.
+    private struct Exposure {
+        let path: String
+        let what: String
+        /// The permissions that nobody else should have.
+        let mask: mode_t
+        /// What takes them away.
+        let advice: String
+
+        /// Of the owner alone.
+        static func folder(_ path: String, _ what: String) -> Exposure {
+            Exposure(path: path, what: what, mask: 0o077, advice: "chmod 700")
+        }
+
+        /// A group may read it.
+        static func secret(_ path: String, _ what: String) -> Exposure {
+            Exposure(path: path, what: what, mask: 0o037, advice: "chmod 640 or 600")
+        }
+    }
+
     /// Notes all that is amiss.
-    ///
-    /// - Parameter secretFiles: the files with secrets that the options name.
-    func note(_ configuration: ServerConfiguration, secretFiles: [String]) {
+    func note(_ settings: ServeSettings) {
+        let configuration = settings.configuration
         raiseDescriptors(for: configuration.connectionCountMax)
         if let data = configuration.dataFolder {
             notePlace(of: configuration.backups?.folder, "the folder of backups", beside: data)
             notePlace(of: configuration.archive, "the archive", beside: data)
         }
+        for exposure in Self.exposures(ofPasswordsIn: settings.settings) { note(exposure) }
         // Whoever can reach a server for development may do everything.
         guard !configuration.isDevelopment else { return }
-        if let folder = configuration.dataFolder {
-            noteExposure(of: folder, "the data folder", to: 0o077, advice: "chmod 700")
-            noteExposure(of: folder + "/" + UserFile.name, "the file of users", to: 0o077, advice: "chmod 600")
-        }
-        // A group may have the keys of a machine's certificates.
-        if let key = configuration.certificate?.keyFile {
-            noteExposure(of: key, "the certificate's key", to: 0o027, advice: "chmod 640 or 600")
-        }
-        for file in secretFiles { noteExposure(of: file, "a secret", to: 0o037, advice: "chmod 640 or 600") }
+        for exposure in Self.exposures(of: configuration) { note(exposure) }
+        for file in settings.secretFiles { note(.secret(file, "a secret")) }
     }
 
-    /// Notes a file to which others than its owner have access.
-    ///
-    /// - Parameter mask: the permissions that nobody else should have.
-    private func noteExposure(of path: String, _ what: String, to mask: mode_t, advice: String) {
+    private static func exposures(of configuration: ServerConfiguration) -> [Exposure] {
+        var exposures: [Exposure] = []
+        if let folder = configuration.dataFolder {
+            exposures.append(.folder(folder, "the data folder"))
+            exposures.append(
+                Exposure(
+                    path: folder + "/" + UserFile.name, what: "the file of users", mask: 0o077, advice: "chmod 600"))
+        }
+        if let folder = configuration.backups?.folder { exposures.append(.folder(folder, "the folder of backups")) }
+        if let folder = configuration.archive { exposures.append(.folder(folder, "the archive")) }
+        // A group may have the keys of a machine's certificates.
+        if let key = configuration.certificate?.keyFile {
+            exposures.append(
+                Exposure(path: key, what: "the certificate's key", mask: 0o027, advice: "chmod 640 or 600"))
+        }
+        if let file = configuration.auditLog as? AuditFile { exposures.append(.secret(file.path, "the audit log")) }
+        return exposures
+    }
+
+    /// The files that have the password of a journal: those that its settings name, and the file of settings that has
+    /// the URL itself.
+    private static func exposures(ofPasswordsIn settings: Settings) -> [Exposure] {
+        ["journal", "journal-listen"].flatMap { name -> [Exposure] in
+            guard let value = settings.values.value(name) else { return [] }
+            if value.hasPrefix("file:") { return [.secret(String(value.dropFirst(5)), "the file of --\(name)")] }
+            guard case .file(let path, _)? = settings.origin(of: name), Settings.withoutPassword(value) != value else {
+                return []
+            }
+            return [.secret(path, "the password of '\(name)' in the file of settings")]
+        }
+    }
+
+    /// Notes a file to which others have access.
+    private func note(_ exposure: Exposure) {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & mask != 0 else { return }
+        guard stat(exposure.path, &status) == 0, status.st_mode & exposure.mask != 0 else { return }
         log?.about(.login)(
             .warning, "others can read or change what is secret",
             [
-                ("what", what), ("file", path), ("mode", String(status.st_mode & 0o777, radix: 8)),
-                ("advice", "\(advice) \(path)"),
+                ("what", exposure.what), ("file", exposure.path), ("mode", String(status.st_mode & 0o777, radix: 8)),
+                ("advice", "\(exposure.advice) \(exposure.path)"),
             ])
     }
 

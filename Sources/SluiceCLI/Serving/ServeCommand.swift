@@ -52,18 +52,9 @@ struct ServeCommand: Command {
                 .warning, "a variable of the environment sets nothing",
                 [("variable", variable.name), ("nearest", variable.nearest)])
         }
-        let server: SyncServer
-        let port: UInt16
-        do {
-            server = try SyncServer(configuration)
-            await reload.begin(for: server)
-            port = try server.start()
-        } catch let error as ServerError {
-            let message = found.located(message: error.message)
-            guard error.code == .invalidConfiguration else { throw CommandError.failure(message) }
-            throw CommandError.usage("\(message)\(configuration.isDevelopment ? "" : Self.hint)")
-        }
-        StartWarnings(log: configuration.log).note(configuration, secretFiles: settings.secretFiles)
+        let (server, port) = try await Self.start(configuration, as: found)
+        await reload.begin(for: server)
+        StartWarnings(log: configuration.log).note(settings)
         let scheme = configuration.certificate == nil ? "ws" : "wss"
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
         let url = "\(scheme)://\(host):\(port)"
@@ -85,6 +76,25 @@ struct ServeCommand: Command {
         await server.stop()
         writing?.cancel()
         await metricsFile?.write()
+    }
+
+    /// Makes a server that listens.
+    ///
+    /// - Throws: ``CommandError``, with the place of the setting whose value is to blame.
+    static func start(
+        _ configuration: ServerConfiguration, as settings: Settings
+    ) async throws(CommandError) -> (server: SyncServer, port: UInt16) {
+        do {
+            let server = try SyncServer(configuration)
+            do { return (server, try server.start()) } catch {
+                await server.stop()
+                throw error
+            }
+        } catch {
+            let message = settings.located(message: (error as? ServerError)?.message ?? "\(error)")
+            guard (error as? ServerError)?.code == .invalidConfiguration else { throw .failure(message) }
+            throw .usage("\(message)\(configuration.isDevelopment ? "" : hint)")
+        }
     }
 
     private static let hint =

@@ -4,12 +4,16 @@ internal import SluiceModel
 internal import SluiceServer
 
 /// Reads the settings of a running server again, one reading after the other.
+///
+/// Whether the server shows a certificate, and whether it has rules of its own, is settled when it starts; so is every
+/// setting that is none of ``ServeSettings/changeable``. Each reading is compared with the start for what waits for a
+/// restart, and with what holds for what has changed.
 actor SettingsReload {
     /// What a reading has changed.
     struct Outcome: Hashable, Sendable {
         /// The names of the settings that hold from now on.
         var changed: [String]
-        /// The names of those that were changed and hold after the next start.
+        /// The names of those that are others than at the start and hold after the next one.
         var waiting: [String]
 
         /// As the admin socket tells it.
@@ -23,44 +27,68 @@ actor SettingsReload {
 
     private let sources: SettingSources
     private var server: SyncServer?
+    /// Readings that were asked for before the server had started.
+    private var early: [CheckedContinuation<Void, Never>] = []
     private let log: LogSink?
     private let levels: LogLevels
-    private var current: ServeSettings
+    /// What the server was started with.
+    private let started: ServeSettings
+    /// The values that hold, of the settings that can change.
+    private var held: [String: [String]]
+    /// What the files of settings had at the start, and what those had that hold.
+    private let firstContents: SettingContents
+    private var contents: SettingContents
+    /// How long the server is to serve on once it is told to stop.
+    private(set) var drainTime: Duration
 
-    /// - Parameter current: what the server was started with.
-    init(_ sources: SettingSources, _ current: ServeSettings) {
+    /// - Parameter started: what the server is started with.
+    init(_ sources: SettingSources, _ started: ServeSettings) {
         self.sources = sources
-        self.current = current
-        log = current.configuration.log?.about(.network)
-        levels = current.levels
+        self.started = started
+        held = started.settings.valuesByName.filter { ServeSettings.changeable.contains($0.key) }
+        firstContents = SettingContents(started.configuration)
+        contents = firstContents
+        drainTime = started.drainTime
+        log = started.configuration.log?.about(.network)
+        levels = started.levels
     }
 
-    /// Says which server takes over what has changed.
-    func begin(for server: SyncServer) { self.server = server }
+    /// Says which server takes over what has changed, once it has started.
+    func begin(for server: SyncServer) {
+        self.server = server
+        for reading in early { reading.resume() }
+        early = []
+    }
 
-    /// How long the server is to serve on once it is told to stop.
-    var drainTime: Duration { current.drainTime }
-
-    /// Reads the settings, their files, and the certificate.
+    /// Reads the settings, their files, and the certificate. Waits for the server's start.
     ///
-    /// - Throws: ``CommandError`` or ``ServerError`` when something is wrong with them; then nothing changes.
-    func run() throws -> Outcome {
+    /// - Throws: ``CommandError`` when something is wrong with them; then nothing changes.
+    func run() async throws -> Outcome {
+        if server == nil { await withCheckedContinuation { early.append($0) } }
         // Whatever is wrong with the settings, a log that was moved away is begun anew.
         server?.reopenAuditLog()
         do {
             let new = try ServeSettings(try sources.read(), isReadingAgain: true)
-            let outcome = outcome(of: new)
+            let settled = settled(by: new)
             var configuration = new.configuration
-            // Whether there is a certificate, or rules, is settled at the start.
-            if current.configuration.certificate == nil { configuration.certificate = nil }
-            if current.configuration.rules == nil { configuration.rules = nil }
-            try server?.reload(configuration)
+            if settled.contains("tls-certificate") { configuration.certificate = nil }
+            if settled.contains("rules") { configuration.rules = nil }
+            let found = SettingContents(new.configuration)
+            do { try server?.reload(configuration) } catch let error as ServerError {
+                throw CommandError.failure(new.settings.located(message: error.message))
+            }
             levels.set(new.logLevel, domains: new.logDomains)
+            drainTime = new.drainTime
+            let outcome = outcome(of: new, settled, found)
+            let values = new.settings.valuesByName
+            for name in ServeSettings.changeable.subtracting(settled) {
+                held[name] = values[name]
+                contents.replace(name, with: found)
+            }
             log?(.info, "the settings were read again", [("changed", Self.list(outcome.changed))])
             if !outcome.waiting.isEmpty {
                 log?(.warning, "settings that have changed need a restart", [("settings", Self.list(outcome.waiting))])
             }
-            current = new
             return outcome
         } catch {
             log?(.error, "the settings could not be read again; those before hold", [("error", "\(error)")])
@@ -68,17 +96,26 @@ actor SettingsReload {
         }
     }
 
-    private func outcome(of new: ServeSettings) -> Outcome {
-        var changed = new.settings.differences(from: current.settings)
-        let (old, configuration) = (current.configuration, new.configuration)
-        // The text may have changed in the file.
-        if old.rules != configuration.rules, !changed.contains("rules") { changed.append("rules") }
-        let settled =
-            ((old.certificate == nil) != (configuration.certificate == nil) ? ["tls-certificate", "tls-key"] : [])
-            + ((old.rules == nil) != (configuration.rules == nil) ? ["rules"] : [])
-        let changeable = ServeSettings.changeable.subtracting(settled)
-        return Outcome(
-            changed: changed.filter(changeable.contains), waiting: changed.filter { !changeable.contains($0) })
+    /// The changeable settings that wait for a restart all the same.
+    private func settled(by new: ServeSettings) -> Set<String> {
+        let (old, new) = (started.configuration, new.configuration)
+        var names: Set<String> = []
+        if (old.certificate == nil) != (new.certificate == nil) { names = ["tls-certificate", "tls-key"] }
+        if (old.rules == nil) != (new.rules == nil) { names.insert("rules") }
+        return names
+    }
+
+    private func outcome(of new: ServeSettings, _ settled: Set<String>, _ found: SettingContents) -> Outcome {
+        let (first, values) = (started.settings.valuesByName, new.settings.valuesByName)
+        var outcome = Outcome(changed: [], waiting: [])
+        for name in new.settings.options.map(\.name) {
+            if ServeSettings.changeable.contains(name), !settled.contains(name) {
+                if values[name] != held[name] || contents.isOther(name, in: found) { outcome.changed.append(name) }
+            } else if values[name] != first[name] || firstContents.isOther(name, in: found) {
+                outcome.waiting.append(name)
+            }
+        }
+        return outcome
     }
 
     private static func list(_ names: [String]) -> String {

@@ -20,7 +20,7 @@ enum AuditOptions {
     static func file(_ arguments: ParsedArguments, log: LogSink? = nil) throws(CommandError) -> AuditFile? {
         guard let path = arguments.value("audit-log") else { return nil }
         do { return try AuditFile(path, log: log) } catch {
-            throw .usage((error as? ServerError)?.message ?? "\(error)")
+            throw .usage("--audit-log: \((error as? ServerError)?.message ?? "\(error)")")
         }
     }
 }
@@ -32,14 +32,8 @@ extension AuditFile {
     ) {
         receive(
             AuditEvent(
-                action, at: Timestamp(Date()), user: "operator \(Self.accountName)", database: database,
+                action, at: Timestamp(Date()), user: OperatorName.text(of: getuid()), database: database,
                 outcome: outcome, reason: reason))
         flush()
-    }
-
-    /// The name of the account that this process runs as; its number where it has none.
-    private static var accountName: String {
-        guard let entry = getpwuid(getuid()) else { return "\(getuid())" }
-        return String(cString: entry.pointee.pw_name)
     }
 }

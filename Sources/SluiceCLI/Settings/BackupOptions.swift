@@ -25,7 +25,10 @@ enum BackupOptions {
         }
         var plan = ScheduledBackups(folder: folder)
         if let interval = try arguments.duration("backup-every") {
-            guard interval >= .seconds(1) else { throw .usage("--backup-every is a second or more") }
+            guard interval >= .seconds(1) else {
+                let text = arguments.value("backup-every") ?? ""
+                throw .usage("--backup-every is a second or more, such as 30m, 6h or 1d, and '\(text)' is less")
+            }
             plan.interval = interval
         }
         if let text = arguments.value("backup-keep") {

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import SluiceAccess
+internal import SluiceRules
 internal import SluiceServer
 
 /// The options of `serve` that say who may log in.
@@ -36,18 +37,52 @@ enum LoginOptions {
                     + "try rules and logins: --rules=FILE --allow-anonymous for clients without credentials, or "
                     + "--rules=FILE --users with those of 'sluice users add', needs no TLS at a loopback address")
         }
+        if arguments.flag("allow-everything"), arguments.has("rules") {
+            throw .usage("--allow-everything and --rules contradict each other; leave out one of them")
+        }
         configuration.logins.hasUsers = arguments.flag("users")
         configuration.logins.allowsAnonymous = arguments.flag("allow-anonymous")
         configuration.allowsEverything = arguments.flag("allow-everything")
-        if let path = arguments.value("rules") {
-            configuration.rules = try SmallFile.text(path, of: "--rules", byteCountMax: 16 << 20)
-        }
+        if let path = arguments.value("rules") { configuration.rules = try rules(path) }
         configuration.isBehindTLSProxy = arguments.flag("behind-tls-proxy")
-        configuration.issuerAuthorities = arguments.value("jwt-ca-file")
+        if let path = arguments.value("jwt-ca-file") {
+            configuration.issuerAuthorities = path
+            try checkAuthorities(path)
+        }
         if let path = arguments.value("shared-secret-file") {
-            configuration.logins.sharedSecret = try SecretSource.file(path, of: "shared-secret-file")
+            configuration.logins.sharedSecret = try secret(path, of: "shared-secret-file")
         }
         configuration.logins.issuers = try issuers(arguments)
+    }
+
+    /// The text of a rules file.
+    ///
+    /// - Throws: ``CommandError`` with all that is wrong in it.
+    private static func rules(_ path: String) throws(CommandError) -> String {
+        let text = try SmallFile.text(path, of: "--rules", byteCountMax: 16 << 20)
+        do throws(RulesError) { _ = try RulesFile(text) } catch {
+            let lines = error.problems.map { $0.line(inFile: path) }
+            throw .usage("--rules: the rules are refused: \(lines.joined(separator: "\n"))")
+        }
+        return text
+    }
+
+    /// A secret that is long enough.
+    private static func secret(_ path: String, of option: String) throws(CommandError) -> [UInt8] {
+        let secret = try SecretSource.file(path, of: option)
+        guard secret.count >= SharedSecret.byteCountMin else {
+            throw .usage(
+                "--\(option): the secret in '\(path)' has \(secret.count) bytes; it needs "
+                    + "\(SharedSecret.byteCountMin) or more")
+        }
+        return secret
+    }
+
+    private static func checkAuthorities(_ path: String) throws(CommandError) {
+        let bytes = try SmallFile.bytes(path, of: "--jwt-ca-file", byteCountMax: 16 << 20)
+        guard String(decoding: bytes, as: UTF8.self).contains("CERTIFICATE-----") else {
+            throw .usage("--jwt-ca-file: '\(path)' has no certificate; name a file with authorities in PEM form")
+        }
     }
 
     /// The files with secrets that the options name.
@@ -61,15 +96,19 @@ enum LoginOptions {
 
     private static func issuers(_ arguments: ParsedArguments) throws(CommandError) -> [TokenIssuer] {
         var issuers: [TokenIssuer] = []
-        for text in arguments.values("jwt-issuer") {
-            let (name, value) = split(text) { !$0.contains("/") }
-            let issuer = Discovery.preset(value) ?? value
-            guard issuer.contains("://") || issuer.contains(".") else {
-                throw .usage(
-                    "--jwt-issuer is a URL or one of "
-                        + "\(Discovery.presets.map(\.0).joined(separator: ", ")), and '\(value)' is none")
+        let texts = arguments.values("jwt-issuer")
+        for text in texts {
+            let issuer = try issuer(text)
+            guard !issuers.contains(where: { $0.issuer == issuer.issuer }) else {
+                throw .usage("--jwt-issuer: the issuer of '\(text)' is named twice; leave it out once")
             }
-            issuers.append(TokenIssuer(issuer: issuer, audiences: [], name: name))
+            let others = issuers.map { $0.name ?? "" } + (arguments.flag("users") ? [""] : [])
+            guard !others.contains(issuer.name ?? "") else {
+                throw .usage(
+                    "--jwt-issuer: '\(text)' needs a name of its own, as NAME=URL, with which the ids of its users begin: "
+                        + "else two ways to log in could give one user id to different people")
+            }
+            issuers.append(issuer)
         }
         func assign(
             _ option: String, _ body: (inout TokenIssuer, String) throws(CommandError) -> Void
@@ -82,17 +121,52 @@ enum LoginOptions {
                     try body(&issuers[index], value)
                     isUsed = true
                 }
-                guard isUsed else { throw .usage("--\(option) needs --jwt-issuer") }
+                guard isUsed else {
+                    throw .usage("--\(option)=\(text) is about an issuer of tokens; name it with --jwt-issuer=URL")
+                }
             }
         }
         try assign("jwt-audience") { (issuer, value) throws(CommandError) in issuer.audiences.append(value) }
-        try assign("jwks") { (issuer, value) throws(CommandError) in
-            issuer.keys = value.hasPrefix("https://") ? .url(value) : .file(value)
-        }
+        try assign("jwks") { (issuer, value) throws(CommandError) in issuer.keys = try keys(value) }
         try assign("jwt-secret-file") { (issuer, value) throws(CommandError) in
-            issuer.keys = .secret(try SecretSource.file(value, of: "jwt-secret-file"))
+            issuer.keys = .secret(try secret(value, of: "jwt-secret-file"))
+        }
+        if let index = issuers.firstIndex(where: { $0.audiences.isEmpty }) {
+            throw .usage(
+                "--jwt-issuer: '\(texts[index])' needs an audience, the name that its tokens have for this server: "
+                    + "--jwt-audience=[NAME=]TEXT")
         }
         return issuers
+    }
+
+    /// The issuer that a value names, without audiences.
+    private static func issuer(_ text: String) throws(CommandError) -> TokenIssuer {
+        let (name, value) = split(text) { !$0.contains("/") }
+        let issuer = Discovery.preset(value) ?? value
+        guard issuer.contains("://") || issuer.contains(".") else {
+            throw .usage(
+                "--jwt-issuer is a URL or one of "
+                    + "\(Discovery.presets.map(\.0).joined(separator: ", ")), and '\(value)' is none")
+        }
+        if let name, !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }) {
+            throw .usage(
+                "--jwt-issuer: a name has no blanks, colons and characters beyond ASCII, unlike that of "
+                    + "'\(DisplayText.shortened(text))'")
+        }
+        return TokenIssuer(issuer: issuer, audiences: [], name: name)
+    }
+
+    /// Where keys are that a value names.
+    private static func keys(_ value: String) throws(CommandError) -> TokenIssuer.Keys {
+        if value.hasPrefix("https://") { return .url(value) }
+        guard !value.contains("://") else {
+            throw .usage("--jwks is a file or a URL with https, and '\(DisplayText.shortened(value))' is neither")
+        }
+        let bytes = try SmallFile.bytes(value, of: "--jwks", byteCountMax: KeySet.byteCountMax)
+        do { _ = try KeySet(bytes) } catch {
+            throw .usage("--jwks: the key set '\(DisplayText.shortened(value))' cannot be used: \(error.message)")
+        }
+        return .file(value)
     }
 
     /// The parts of `NAME=VALUE`, if what is before the sign is a name; else no name, and everything.

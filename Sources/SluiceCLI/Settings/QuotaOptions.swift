@@ -24,7 +24,7 @@ enum QuotaOptions {
         quotas.operationRateMaxPerUser = try count(arguments, "max-operations-per-second")
         quotas.queueByteCountMaxPerUser = try size(arguments, "max-waiting-bytes-per-user")
         if let count = try count(arguments, "max-databases") { quotas.databaseCountMax = count }
-        quotas.databaseByteCountMax = try size(arguments, "max-database-size")
+        quotas.databaseByteCountMax = try size(arguments, "max-database-size", min: Quotas.databaseByteCountMin, "1M")
         quotas.classCountMax = try count(arguments, "max-classes")
         quotas.propertyCountMax = try count(arguments, "max-properties")
     }
@@ -37,13 +37,19 @@ enum QuotaOptions {
         return count
     }
 
-    private static func size(_ arguments: ParsedArguments, _ name: String) throws(CommandError) -> Int? {
+    /// - Parameters:
+    ///   - min: the least size, in bytes.
+    ///   - minText: the same as it is written.
+    private static func size(
+        _ arguments: ParsedArguments, _ name: String, min: Int = 1, _ minText: String = ""
+    ) throws(CommandError) -> Int? {
         guard let text = arguments.value(name) else { return nil }
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let shifts = ["": 0, "K": 10, "M": 20, "G": 30, "T": 40]
         guard let number = Int(digits), number > 0, let shift = shifts[text.dropFirst(digits.count).uppercased()],
             case let (bytes, isOver) = number.multipliedReportingOverflow(by: 1 << shift), !isOver
         else { throw .usage("--\(name) is a size such as 64K, 16M, 10G or 1T, and '\(text)' is none") }
+        guard bytes >= min else { throw .usage("--\(name) is \(minText) or more, and '\(text)' is less") }
         return bytes
     }
 }

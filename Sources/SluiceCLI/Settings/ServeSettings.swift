@@ -1,6 +1,7 @@
 internal import Sluice
 internal import SluiceModel
 internal import SluiceServer
+internal import SluiceTransport
 
 /// What the settings of `sluice serve` mean.
 struct ServeSettings: Sendable {
@@ -93,9 +94,9 @@ struct ServeSettings: Sendable {
         try BackupOptions.apply(values, to: &configuration)
         configuration.workerID = values.value("worker-id")
         if let url = values.value("hand-over-to") {
-            guard ["ws://", "wss://"].contains(where: url.hasPrefix) else {
+            guard let endpoint = try? Endpoint(url), endpoint.target == "/" else {
                 throw .usage(
-                    "--hand-over-to is the address of a server, such as wss://b.example, and not "
+                    "--hand-over-to is the address of a server without a database, such as wss://b.example, and not "
                         + "'\(DisplayText.shortened(url))'")
             }
             configuration.handsOverTo = url

@@ -42,44 +42,65 @@ struct Settings: Sendable {
         }
     }
 
-    /// An error about an option, with the place where the option was set if that is not the command line.
+    /// An error about an option, with the place where the option was set if that is not the command line. Of several
+    /// options that it names, the one whose value it quotes counts.
     func located(_ error: CommandError) -> CommandError {
         let named = options.filter { error.message.contains(mention: "--\($0.name)") }
         for option in named {
+            guard let origin = quotedOrigin(of: option, in: error.message) else { continue }
+            return Self.located(error, at: origin, of: option)
+        }
+        for option in named {
             switch origin(of: option.name) {
             case .commandLine?, nil: continue
-            case .file?, .environment?: return Self.located(error, at: place(of: error, in: option), of: option)
+            case .file?, .environment?: return Self.located(error, at: origin(of: option.name), of: option)
             }
         }
         return error
     }
 
     /// The message of a server that could not be started, with the place of the setting whose value it names, if that is
-    /// not the command line. Of several that fit, the longest value counts, and then the one whose option it names too.
+    /// not the command line. Of several that fit, one that it quotes counts, then the longest value, and then the one whose
+    /// option it names too.
     func located(message: String) -> String {
-        var best: (rank: (length: Int, isNamed: Int), place: String)?
+        var best: (rank: (isQuoted: Int, length: Int, isNamed: Int), place: String)?
         for option in options {
-            let words = option.name.split(separator: "-").map(String.init)
-            let isNamed = words.contains { message.contains($0) } ? 1 : 0
+            let words = option.name.split(separator: "-").map(String.init).filter { $0.count > 3 }
+            let isNamed = words.contains { message.contains(word: $0) }
             for (value, origin) in zip(values.values(option.name), places[option.name] ?? []) {
-                // A short value may be any word.
-                guard value.count > 3, message.contains(value) else { continue }
-                let rank = (value.count, isNamed)
-                if let best, best.rank >= rank { continue }
-                best = (rank, origin == .commandLine ? "" : origin.place(of: option.name))
+                for form in Self.forms(of: value, option) {
+                    let isQuoted = message.contains("'\(form)'") || message.contains("\"\(form)\"")
+                    // A short value may be any word.
+                    let isMeant =
+                        isQuoted || (form.count > 3 ? message.contains(form) : isNamed && message.contains(word: form))
+                    let rank = (isQuoted ? 1 : 0, form.count, isNamed ? 1 : 0)
+                    guard isMeant, best.map({ $0.rank < rank }) ?? true else { continue }
+                    best = (rank, origin == .commandLine ? "" : origin.place(of: option.name))
+                }
             }
         }
         guard let best, !best.place.isEmpty else { return message }
         return "\(best.place): \(message)"
     }
 
-    /// The value of an option that an error is about: the one that it quotes, or the first.
-    private func place(of error: CommandError, in option: OptionDescription) -> SettingOrigin? {
-        let places = places[option.name] ?? []
-        let quoted = zip(values.values(option.name), places).first { value, _ in
-            error.message.contains("'\(DisplayText.shortened(value))'")
+    /// Where the value of an option is from that a message quotes; nil if it quotes none.
+    private func quotedOrigin(of option: OptionDescription, in message: String) -> SettingOrigin? {
+        zip(values.values(option.name), places[option.name] ?? []).first { value, _ in
+            Self.forms(of: value, option).contains { message.contains("'\(DisplayText.shortened($0))'") }
+        }?.1
+    }
+
+    /// What messages may call a value: itself, the part that is not the name of what it is for, and the host of an
+    /// address.
+    private static func forms(of value: String, _ option: OptionDescription) -> [String] {
+        var forms = [value]
+        if option.isRepeatable, let sign = value.firstIndex(of: "=") {
+            forms.append(String(value[value.index(after: sign)...]))
         }
-        return quoted?.1 ?? places.first
+        if option.valueName == "HOST:PORT", let colon = value.lastIndex(of: ":") {
+            forms.append(String(value[..<colon].filter { !"[]".contains($0) }))
+        }
+        return forms.filter { !$0.isEmpty }
     }
 
     private static func located(
@@ -117,31 +138,51 @@ struct Settings: Sendable {
         }.joined()
     }
 
-    /// A URL without the password that it may have.
+    /// A URL without the password that it may have, before the host or among the parameters.
     static func withoutPassword(_ value: String) -> String {
+        for mark in ["?password=", "&password="] {
+            guard value.contains("://"), let range = value.firstRange(of: mark) else { continue }
+            let rest = value[range.upperBound...].drop { $0 != "&" }
+            return withoutPassword(String(value[..<range.lowerBound]))
+                + value[range.lowerBound..<range.upperBound] + "…" + rest
+        }
         guard let scheme = value.firstRange(of: "://"), let at = value[scheme.upperBound...].lastIndex(of: "@"),
             let colon = value[scheme.upperBound..<at].firstIndex(of: ":")
         else { return value }
         return value[...colon] + "…" + value[at...]
     }
 
-    /// The names of options that another reading of the same places sets otherwise.
-    func differences(from other: Settings) -> [String] {
-        options.map(\.name).filter {
-            values.values($0) != other.values.values($0) || values.flag($0) != other.values.flag($0)
+    /// The values of the options that something sets. A flag that is off counts as not set.
+    var valuesByName: [String: [String]] {
+        var found: [String: [String]] = [:]
+        for option in options where values.flag(option.name) || !values.values(option.name).isEmpty {
+            found[option.name] = option.valueName == nil ? ["true"] : values.values(option.name)
         }
+        return found
     }
 }
 
 extension String {
     /// Whether an option is named, and not one that begins with its name.
-    fileprivate func contains(mention name: String) -> Bool {
+    fileprivate func contains(mention name: String) -> Bool { contains(name) { _, next in !next.isPartOfName } }
+
+    /// Whether there is a text, and not as a part of a longer word.
+    fileprivate func contains(word: String) -> Bool {
+        contains(word) { before, next in !before.isPartOfName && !next.isPartOfName }
+    }
+
+    /// Whether there is a text between two characters that fit; a blank stands for the ends.
+    private func contains(_ text: String, where fits: (_ before: Character, _ next: Character) -> Bool) -> Bool {
         var rest = self[...]
-        while let range = rest.firstRange(of: name) {
-            let next = range.upperBound < endIndex ? self[range.upperBound] : " "
-            if !next.isLetter, !next.isNumber, next != "-" { return true }
+        while let range = rest.firstRange(of: text) {
+            let before = range.lowerBound > startIndex ? self[index(before: range.lowerBound)] : " "
+            if fits(before, range.upperBound < endIndex ? self[range.upperBound] : " ") { return true }
             rest = rest[range.upperBound...]
         }
         return false
     }
+}
+
+extension Character {
+    fileprivate var isPartOfName: Bool { isLetter || isNumber || self == "-" }
 }

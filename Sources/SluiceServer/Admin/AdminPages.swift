@@ -9,28 +9,31 @@ struct AdminPages: Sendable {
 
     let administration: Administration
     let sessions: @Sendable () async -> JSONText
-    /// Ends a session; false if there is none of that name.
-    let endSession: @Sendable (String) -> Bool
+    /// Ends a session for somebody, whom the audit log names so; false if there is none of that name.
+    let endSession: @Sendable (_ name: String, _ asker: String) -> Bool
     let top: @Sendable () async -> JSONText
+    /// The state of each database.
+    let databases: @Sendable () -> JSONText
     let drain: @Sendable () -> Void
 
     /// Adds the pages.
     func add(to routes: inout WebRoutes) {
-        add("GET", "/sessions", to: &routes) { _ in .ok(await sessions()) }
-        add("GET", "/top", to: &routes) { _ in .ok(await top()) }
-        add("POST", "/sessions/end", to: &routes) { body in
+        add("GET", "/sessions", to: &routes) { _, _ in .ok(await sessions()) }
+        add("GET", "/top", to: &routes) { _, _ in .ok(await top()) }
+        add("GET", "/databases", to: &routes) { _, _ in .ok(databases()) }
+        add("POST", "/sessions/end", to: &routes) { body, asker in
             guard case .string(let id)? = body["session"] else {
                 return .refused(400, "name a session: {\"session\":\"7.1\"}")
             }
-            guard endSession(id) else { return .refused(404, "there is no session '\(id)'; it may have ended") }
+            guard endSession(id, asker) else { return .refused(404, "there is no session '\(id)'; it may have ended") }
             return .ok(.object([("ended", .string(id))]))
         }
-        add("GET", "/log-level", to: &routes) { _ in .ok(levels) }
-        add("POST", "/log-level", to: &routes) { body in setLevels(body) }
-        add("POST", "/reload", to: &routes) { _ in
+        add("GET", "/log-level", to: &routes) { _, _ in .ok(levels) }
+        add("POST", "/log-level", to: &routes) { body, _ in setLevels(body) }
+        add("POST", "/reload", to: &routes) { _, _ in
             do { return Answer(text: try await administration.reload()) } catch { return .refused(409, "\(error)") }
         }
-        add("POST", "/drain", to: &routes) { _ in
+        add("POST", "/drain", to: &routes) { _, _ in
             drain()
             return .ok(.object([("state", .string("draining"))]))
         }
@@ -50,12 +53,14 @@ struct AdminPages: Sendable {
 
     private func add(
         _ method: String, _ path: String, to routes: inout WebRoutes,
-        _ answer: @escaping @Sendable ([String: JSONValue]) async -> Answer
+        _ answer: @escaping @Sendable (_ body: [String: JSONValue], _ asker: String) async -> Answer
     ) {
         routes.add(method, path, bodyByteCountMax: method == "GET" ? 0 : Self.bodyByteCountMax) { exchange in
             Task {
                 let result =
-                    if let body = Self.members(exchange.body) { await answer(body) } else {
+                    if let body = Self.members(exchange.body) {
+                        await answer(body, OperatorName.text(of: exchange.peerUser))
+                    } else {
                         Answer.refused(400, "the body is no JSON object")
                     }
                 exchange.respond(

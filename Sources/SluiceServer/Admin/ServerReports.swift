@@ -31,7 +31,7 @@ final class ServerReports: Sendable {
         Task {
             let answer: ServerMessage
             do throws(RequestRefusal) {
-                let json = try await sources.answer(request, of: database)
+                let json = try await sources.answer(request, of: database, to: peer)
                 answer = .report(session: request.session, request: request.request, json: Array(json.text.utf8))
             } catch {
                 answer = error.answer(to: request)
@@ -43,7 +43,7 @@ final class ServerReports: Sendable {
 
 extension ServerReports.Sources {
     fileprivate func answer(
-        _ request: ClientMessage.ReportRequest, of database: String
+        _ request: ClientMessage.ReportRequest, of database: String, to peer: PeerConnection
     ) async throws(RequestRefusal) -> JSONText {
         switch request.topic {
         case .sessions: return await sessions.sessions(ofDatabase: tellsAll ? nil : database)
@@ -51,7 +51,8 @@ extension ServerReports.Sources {
             guard let name = (try? JSONParser.parse(request.argument))?["session"]?.string else {
                 throw .init(code: .invalidQuery, message: "the argument is {\"session\":NAME}")
             }
-            guard sessions.end(name, ofDatabase: tellsAll ? nil : database) else {
+            let asker = peer.openSessions[request.session]?.user.id
+            guard sessions.end(name, ofDatabase: tellsAll ? nil : database, by: asker) else {
                 throw .init(code: .unknownName, message: "there is no such session; it may have ended")
             }
             return .object([("ended", .string(name))])

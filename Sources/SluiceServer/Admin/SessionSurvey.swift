@@ -7,17 +7,13 @@ struct SessionSurvey: Sendable {
     let databases: DatabaseDirectory
     let now: @Sendable () -> Timestamp
 
-    /// All sessions, the oldest first, each with its subscriptions. It waits for databases that are busy.
+    /// All sessions, the oldest first, each with its subscriptions. What a database knows that is too busy to say it is
+    /// null.
     ///
     /// - Parameter name: of which database; nil for all.
     func sessions(ofDatabase name: String? = nil) async -> JSONText {
-        var subscriptions: [SessionID: SubscriptionCounts] = [:]
-        var versions: [String: UInt64] = [:]
-        for worker in databases.workers {
-            guard let answer = await worker.ask({ ($0.subscriptionCounts, $0.version) }) else { continue }
-            subscriptions.merge(answer.0) { _, new in new }
-            versions[worker.name] = answer.1
-        }
+        let found = await databases.ask { ($0.subscriptionCounts, $0.version) }
+        let silent = Set(found.silent)
         let open = connections.all.flatMap { peer in
             peer.openSessions.filter { name == nil || $0.value.database == name }
                 .map { (peer: peer, id: peer.id(of: $0.key), session: $0.value) }
@@ -26,11 +22,13 @@ struct SessionSurvey: Sendable {
         return .array(
             ordered.map { entry in
                 let database = entry.session.database
+                let answer = found.answers[database]
+                let known = silent.contains(database) ? nil : answer?.0[entry.id] ?? SubscriptionCounts()
                 let sent = entry.peer.sentVersion(of: database)
-                let version = versions[database] ?? 0
+                let version = silent.contains(database) ? nil : answer?.1 ?? 0
                 return entry.session.json(
-                    entry.id, at: entry.peer.name, subscriptions[entry.id] ?? SubscriptionCounts(),
-                    versionLag: sent.map { version > $0 ? version - $0 : 0 } ?? 0,
+                    entry.id, at: entry.peer.name, known,
+                    versionLag: sent.map { sent in version.map { $0 > sent ? $0 - sent : 0 } } ?? 0,
                     waitingByteCount: entry.peer.connection.queuedBytes, now: now())
             })
     }
@@ -40,12 +38,13 @@ struct SessionSurvey: Sendable {
     /// - Parameters:
     ///   - name: as ``sessions(ofDatabase:)`` calls it.
     ///   - database: of which database; nil for any.
+    ///   - asker: who wants it, as the audit log names somebody; nil for somebody without an id.
     /// - Returns: false if there is none.
-    func end(_ name: String, ofDatabase database: String? = nil) -> Bool {
+    func end(_ name: String, ofDatabase database: String? = nil, by asker: String?) -> Bool {
         guard let id = SessionID(name: name), let peer = connections[id.connection],
             let session = peer.openSessions[id.session], database == nil || session.database == database
         else { return false }
-        peer.perform { $0.endForOperator(id.session) }
+        peer.perform { $0.endForOperator(id.session, by: asker) }
         return true
     }
 }
@@ -70,7 +69,7 @@ extension SessionID {
 
 extension OpenSession {
     fileprivate func json(
-        _ id: SessionID, at address: String, _ subscriptions: SubscriptionCounts, versionLag: UInt64,
+        _ id: SessionID, at address: String, _ subscriptions: SubscriptionCounts?, versionLag: UInt64?,
         waitingByteCount: Int, now: Timestamp
     ) -> JSONText {
         .object([
@@ -79,9 +78,10 @@ extension OpenSession {
             ("address", .string(address)), ("mode", .string(isReadOnly ? "read" : "read and write")),
             ("since", .string(openedAt.description)),
             ("seconds", .number(UInt64(max(0, now.microseconds - openedAt.microseconds) / 1_000_000))),
-            ("subscriptions", .number(UInt64(subscriptions.all))),
-            ("incomplete", .number(UInt64(subscriptions.incomplete))),
-            ("versionLag", .number(versionLag)), ("waitingBytes", .number(UInt64(waitingByteCount))),
+            ("subscriptions", subscriptions.map { .number(UInt64($0.all)) } ?? .null),
+            ("incomplete", subscriptions.map { .number(UInt64($0.incomplete)) } ?? .null),
+            ("versionLag", versionLag.map { .number($0) } ?? .null),
+            ("waitingBytes", .number(UInt64(waitingByteCount))),
         ])
     }
 }

@@ -41,8 +41,9 @@ public struct AuditEvent: Sendable, Hashable {
         case loginRefused(method: ServerLoginMethod)
         /// A client has logged in, and opened a session.
         case sessionOpened(method: ServerLoginMethod, isReadOnly: Bool)
-        /// The server has ended a session.
-        case sessionEnded(SessionEnd)
+        /// The server has ended a session of ``AuditEvent/user``. Where somebody wanted it: who that was, written as
+        /// ``AuditEvent/user`` is; nil for somebody without an id, and where it is not known.
+        case sessionEnded(SessionEnd, by: String?)
         /// Writes were rejected: an error code, a class, and how many objects of it.
         case writesRejected(code: String, className: String?, keyCount: Int)
         /// Something was done to a user of the server.
@@ -134,7 +135,8 @@ extension AuditEvent {
         case .loginRefused(let method): members.append(("login", .string(method.rawValue)))
         case .sessionOpened(let method, let isReadOnly):
             members += [("login", .string(method.rawValue)), ("mode", .string(isReadOnly ? "read" : "read and write"))]
-        case .sessionEnded(let end): members.append(("cause", .string(end.rawValue)))
+        case .sessionEnded(let end, let asker):
+            members += [("cause", .string(end.rawValue)), ("by", text(asker))]
         case .writesRejected(let code, let className, let keyCount):
             members += [("code", .string(code)), ("class", text(className)), ("keys", number(keyCount))]
         case .userChanged(let change, let user):

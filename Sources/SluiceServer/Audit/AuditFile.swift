@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import Glibc
 public import SluiceModel
+internal import SluiceStorage
 internal import Synchronization
 
 /// A file of events, one JSON object on each line, to which only its owner has access.
@@ -35,7 +36,7 @@ public final class AuditFile: AuditReceiver {
     private let lost = Atomic<UInt64>(0)
     private let isFailing = Atomic(false)
 
-    /// Opens the file, and makes it if it is missing.
+    /// Opens the file, and makes it if it is missing. What root makes in a folder of another user is that user's.
     ///
     /// - Parameters:
     ///   - path: the file's path; its folder must exist.
@@ -92,7 +93,7 @@ public final class AuditFile: AuditReceiver {
             ServerError(.auditLog, "the audit log '\(path)' cannot be written: \(reason)")
         }
         // A pipe that nobody reads would be waited for.
-        let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o600)
+        let descriptor = FileOwner.open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard descriptor >= 0 else {
             let reason =
                 switch errno {

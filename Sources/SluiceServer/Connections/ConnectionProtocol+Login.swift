@@ -126,22 +126,24 @@ extension ConnectionProtocol {
     }
 
     /// Ends a session because the server's operator wants it. Its client may open another one a second later.
-    mutating func endForOperator(_ session: UInt64) -> [Action] {
+    ///
+    /// - Parameter asker: who wants it, as the audit log names somebody.
+    mutating func endForOperator(_ session: UInt64, by asker: String?) -> [Action] {
         end(
-            session, .overloaded, "the server's operator has ended the session", because: .administrator,
-            action: .retry,
-            retryAfter: 1_000)
+            session, .overloaded, "the server's operator has ended the session", because: .administrator, by: asker,
+            action: .retry, retryAfter: 1_000)
     }
 
     private mutating func end(
         _ session: UInt64, _ code: ErrorCode, _ message: String, because cause: AuditEvent.SessionEnd? = nil,
-        action: ErrorAction = .stop, retryAfter: UInt64 = 0
+        by asker: String? = nil, action: ErrorAction = .stop, retryAfter: UInt64 = 0
     ) -> [Action] {
         guard let current = sessionLogins.removeValue(forKey: session), let user = current.user else { return [] }
         let failure = ServerMessage.Failure(
             session: session, code: code, message: message, action: action, retryAfter: retryAfter)
         return [
-            .forget(session: session, database: current.database, user, reason: SessionEnding(message, cause)),
+            .forget(
+                session: session, database: current.database, user, reason: SessionEnding(message, cause, by: asker)),
             .send(Frame.encode(ServerMessage.error(failure))),
         ]
     }

@@ -7,10 +7,13 @@ package struct SessionEnding: Sendable {
     package let text: String
     /// What the audit log says of it; nil for an end that somebody else has brought about, such as the client.
     let cause: AuditEvent.SessionEnd?
+    /// Who wanted it, as the audit log names somebody; nil for nobody, and for somebody without a name.
+    let asker: String?
 
-    init(_ text: String, _ cause: AuditEvent.SessionEnd? = nil) {
+    init(_ text: String, _ cause: AuditEvent.SessionEnd? = nil, by asker: String? = nil) {
         self.text = text
         self.cause = cause
+        self.asker = asker
     }
 }
 

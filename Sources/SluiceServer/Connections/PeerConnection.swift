@@ -138,8 +138,8 @@ final class PeerConnection: Sendable {
         ended.noteEnd(by: name, because: reason.text, now: now, in: log)
         guard let cause = reason.cause else { return }
         audit?.note(
-            .sessionEnded(cause), user: ended.user.id, database: ended.database, address: login.address,
-            reason: reason.text)
+            .sessionEnded(cause, by: reason.asker), user: ended.user.id, database: ended.database,
+            address: login.address, reason: reason.text)
     }
 
     /// Gives back what a session counted as.

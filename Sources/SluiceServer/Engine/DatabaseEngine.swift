@@ -326,9 +326,12 @@ package final class DatabaseEngine {
     func endAll(_ reason: SessionEnd) { for id in sessions.ids { end(id, reason) } }
 
     /// Ends every session, since somebody who runs the server closes the database.
-    func endSessions(because reason: SessionEnd) -> [DatabaseAction] {
+    ///
+    /// - Parameter asker: who does, as the audit log names somebody; nil if that is not known.
+    func endSessions(because reason: SessionEnd, by asker: String?) -> [DatabaseAction] {
         for id in sessions.ids {
-            note(.sessionEnded(.administrator), in: id, user: sessions[id]?.user.id, because: reason.message)
+            note(
+                .sessionEnded(.administrator, by: asker), in: id, user: sessions[id]?.user.id, because: reason.message)
         }
         endAll(reason)
         return takeOutput()

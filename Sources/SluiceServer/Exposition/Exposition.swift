@@ -2,9 +2,6 @@ internal import SluiceModel
 
 /// Reads the numbers of a server and shows them, the one way for the listener, the file and a program.
 final class Exposition: Sendable {
-    /// How long a busy database is waited for; what it last said counts then.
-    private static let patience = Duration.seconds(1)
-
     private let databases: DatabaseDirectory
     private let connections: OpenConnections
     private let readiness: Readiness
@@ -35,7 +32,7 @@ final class Exposition: Sendable {
     /// The numbers.
     func families() async -> [MetricFamily] {
         var reading = ServerReading()
-        reading.databases = await databases.sample(within: Self.patience)
+        reading.databases = await databases.sample()
         reading.health = readiness.health
         reading.counts = meter.counts
         reading.backups = backups()

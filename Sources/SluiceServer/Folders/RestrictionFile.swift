@@ -38,7 +38,6 @@ package struct RestrictionFile: Sendable {
                     ? "another program changes it at the moment; try again" : String(cString: strerror(error.code)))
         }
         defer { withExtendedLifetime(lock) {} }
-        FileOwner.adopt(path + "-lock")
         var restriction = isAnew ? (try? read()) ?? DatabaseRestriction() : try read()
         body(&restriction)
         try write(restriction.text)

@@ -7,6 +7,8 @@ internal import Synchronization
 /// The databases of a server, by name. A database is opened when a session first asks for it, and closed when it has
 /// been unused for a while.
 final class DatabaseDirectory: Sendable {
+    /// How long a busy database is waited for by who asks about all.
+    private static let patience = Duration.seconds(1)
     /// How often unused databases are looked for.
     private static let sweepInterval = DispatchTimeInterval.seconds(15)
     /// How often databases to which nobody writes check that their files are still there.
@@ -202,13 +204,14 @@ final class DatabaseDirectory: Sendable {
     /// Ends the sessions of a database, and closes it.
     ///
     /// - Parameters:
+    ///   - asker: who wants it, as the audit log names somebody; nil if that is not known.
     ///   - isForced: whether it is closed also if somebody uses it.
     ///   - completion: called on any thread, with whether it is closed.
     func shut(
-        _ worker: DatabaseWorker, because reason: SessionEnd, isForced: Bool = true,
+        _ worker: DatabaseWorker, because reason: SessionEnd, by asker: String?, isForced: Bool = true,
         then completion: @escaping @Sendable (Bool) -> Void
     ) {
-        worker.shut(because: reason, isForced: isForced) { [weak self] isShut, past in
+        worker.shut(because: reason, by: asker, isForced: isForced) { [weak self] isShut, past in
             if let past { self?.forget(worker, past) }
             completion(isShut)
         }
@@ -228,17 +231,28 @@ final class DatabaseDirectory: Sendable {
     /// The databases that sessions or this process have asked for.
     var workers: [DatabaseWorker] { workersByName.withLock { Array($0.values) } }
 
-    /// What all databases are and have done.
-    ///
-    /// - Parameter time: so long a database is waited for that is busy; after that what it last said counts.
-    func sample(within time: Duration) async -> DatabaseSample {
-        let (asked, past) = workersByName.withLock { workers -> ([DatabaseWorker], DatabaseSample) in
-            (Array(workers.values), self.past.withLock { $0 })
-        }
-        return await withCheckedContinuation { continuation in
-            let survey = DatabaseSurvey(of: asked, past) { continuation.resume(returning: $0) }
-            survey.begin()
-            schedule(time) { survey.end() }
+    /// What all databases are and have done. One that is too busy to say counts as it last was.
+    func sample() async -> DatabaseSample {
+        let past = past.withLock { $0 }
+        let asked = workers
+        let found = await ask(asked) { worker, answer in worker.sample { answer($0) } }
+        return asked.reduce(into: past) { $0 += found.answers[$1.name] ?? $1.latestSample }
+    }
+
+    /// Asks all databases that are open, between their turns.
+    func ask<Answer: Sendable>(
+        _ question: @escaping @Sendable (DatabaseEngine) throws -> Answer
+    ) async -> DatabaseAnswers<Answer> {
+        await ask(workers) { worker, answer in worker.ask(question, then: answer) }
+    }
+
+    private func ask<Answer: Sendable>(
+        _ workers: [DatabaseWorker], _ ask: (DatabaseWorker, @escaping @Sendable (Answer?) -> Void) -> Void
+    ) async -> DatabaseAnswers<Answer> {
+        await withCheckedContinuation { continuation in
+            let survey = DatabaseSurvey(of: workers) { continuation.resume(returning: $0) }
+            survey.begin(ask)
+            schedule(Self.patience) { survey.end() }
         }
     }
 
@@ -251,14 +265,22 @@ final class DatabaseDirectory: Sendable {
         for worker in workers { worker.performLater { $0.takeOver(rules, limits, isFile: isFile) } }
     }
 
-    /// The costliest queries of each open database, by name. It waits for databases that are busy.
+    /// The costliest queries of each open database, by name. Of one that is too busy to say only that is said.
     func top() async -> JSONText {
-        var reports: [JSONText] = []
-        for worker in workers.sorted(by: { $0.name < $1.name }) {
-            guard let report = await worker.ask({ try $0.topReport() }) else { continue }
-            reports.append(.raw(String(decoding: report, as: UTF8.self)))
+        let found = await ask { try $0.topReport() }
+        let silent = found.silent.map { name in
+            (name, JSONText.object([("database", .string(name)), ("answers", .bool(false))]))
         }
-        return .array(reports)
+        let reports = found.answers.map { ($0, JSONText.raw(String(decoding: $1, as: UTF8.self))) } + silent
+        return .array(reports.sorted { $0.0 < $1.0 }.map(\.1))
+    }
+
+    /// The state of each database that sessions or this process have asked for, by name. It waits for nothing.
+    var states: JSONText {
+        .array(
+            workers.sorted { $0.name < $1.name }.map { worker in
+                .object([("name", .string(worker.name)), ("state", .string(worker.health.state.word))])
+            })
     }
 
     /// The last group of each database that is open, as it was after its last turn.

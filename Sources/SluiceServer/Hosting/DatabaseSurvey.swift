@@ -1,35 +1,37 @@
 internal import Synchronization
 
-/// Asks several databases at once what they are and have done. One that is too busy to say counts as it last was.
-final class DatabaseSurvey: Sendable {
+/// What several databases have answered that were asked at once.
+struct DatabaseAnswers<Answer: Sendable>: Sendable {
+    /// The answers by the names of the databases. One that is not open, or cannot answer, has none.
+    var answers: [String: Answer] = [:]
+    /// The databases that were too busy to answer in time, sorted.
+    var silent: [String] = []
+}
+
+/// Asks several databases at once, and waits for those that are busy only as long as it may.
+final class DatabaseSurvey<Answer: Sendable>: Sendable {
     private struct State {
-        var samples: [String: DatabaseSample] = [:]
-        var completion: (@Sendable (DatabaseSample) -> Void)?
+        var answers: [String: Answer?] = [:]
+        var completion: (@Sendable (DatabaseAnswers<Answer>) -> Void)?
     }
 
     private let workers: [DatabaseWorker]
-    private let past: DatabaseSample
     private let state: Mutex<State>
 
-    /// - Parameters:
-    ///   - past: what is added to what the databases say.
-    ///   - completion: called once, on any thread, with all of it together.
-    init(
-        of workers: [DatabaseWorker], _ past: DatabaseSample,
-        completion: @escaping @Sendable (DatabaseSample) -> Void
-    ) {
+    /// - Parameter completion: called once, on any thread.
+    init(of workers: [DatabaseWorker], completion: @escaping @Sendable (DatabaseAnswers<Answer>) -> Void) {
         self.workers = workers
-        self.past = past
         state = Mutex(State(completion: completion))
     }
 
-    func begin() {
+    /// - Parameter ask: asks a database, which calls back with its answer; nil for none.
+    func begin(_ ask: (DatabaseWorker, @escaping @Sendable (Answer?) -> Void) -> Void) {
         guard !workers.isEmpty else { return end() }
         for worker in workers {
-            worker.sample { [self] sample in
+            ask(worker) { [self] answer in
                 let isLast = state.withLock { state in
-                    state.samples[worker.name] = sample
-                    return state.samples.count == workers.count
+                    state.answers.updateValue(answer, forKey: worker.name)
+                    return state.answers.count == workers.count
                 }
                 if isLast { end() }
             }
@@ -38,11 +40,13 @@ final class DatabaseSurvey: Sendable {
 
     /// Waits no longer. A second call does nothing.
     func end() {
-        let (samples, completion) = state.withLock { state in
+        let (answers, completion) = state.withLock { state in
             defer { state.completion = nil }
-            return (state.samples, state.completion)
+            return (state.answers, state.completion)
         }
-        guard let completion else { return }
-        completion(workers.reduce(into: past) { $0 += samples[$1.name] ?? $1.latestSample })
+        completion?(
+            DatabaseAnswers(
+                answers: answers.compactMapValues { $0 },
+                silent: workers.map(\.name).filter { answers[$0] == nil }.sorted()))
     }
 }

@@ -355,11 +355,12 @@ final class DatabaseWorker: Sendable {
 
     /// Asks about the database between its turns.
     ///
-    /// - Returns: nil if it is not open, or cannot answer.
-    func ask<Answer: Sendable>(_ question: @escaping @Sendable (DatabaseEngine) throws -> Answer) async -> Answer? {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in continuation.resume(returning: try? confined.engine.map(question)) }
-        }
+    /// - Parameter completion: called on the queue; with nil if it is not open, or cannot answer.
+    func ask<Answer: Sendable>(
+        _ question: @escaping @Sendable (DatabaseEngine) throws -> Answer,
+        then completion: @escaping @Sendable (Answer?) -> Void
+    ) {
+        queue.async { [self] in completion(try? confined.engine.map(question)) }
     }
 
     /// What the queue said when it was last asked.
@@ -535,16 +536,17 @@ final class DatabaseWorker: Sendable {
     /// Ends the sessions of the database, and closes it. The next session opens it again.
     ///
     /// - Parameters:
+    ///   - asker: who wants it, as the audit log names somebody; nil if that is not known.
     ///   - isForced: whether it is closed also if it has sessions or observers.
     ///   - completion: called on the queue with whether it is closed and, if the worker has retired, what it has done.
     func shut(
-        because reason: SessionEnd, isForced: Bool,
+        because reason: SessionEnd, by asker: String?, isForced: Bool,
         then completion: @escaping @Sendable (_ isShut: Bool, _ retired: DatabaseSample?) -> Void
     ) {
         queue.async { [self] in
             if let engine = confined.engine {
                 guard isForced || engine.isIdle else { return completion(false, nil) }
-                let actions = engine.endSessions(because: reason)
+                let actions = engine.endSessions(because: reason, by: asker)
                 audit(of: engine)
                 carryOut(actions)
                 engine.close(now: now())

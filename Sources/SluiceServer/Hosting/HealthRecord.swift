@@ -12,6 +12,18 @@ final class HealthRecord: Sendable {
         /// The last attempt to open it failed.
         case failed
         case open(DatabaseHealth)
+
+        /// The state as an operator is told it.
+        var word: String {
+            switch self {
+            case .closed: "closed"
+            case .failed: "failed"
+            case .open(let health) where health.isDamaged: "damaged"
+            case .open(let health) where !health.isWritable: "unwritable"
+            case .open(let health) where health.isSilent: "silent"
+            case .open: "open"
+            }
+        }
     }
 
     private struct Known {

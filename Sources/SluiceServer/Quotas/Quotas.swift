@@ -34,7 +34,7 @@ public struct Quotas: Hashable, Sendable {
 
 extension Quotas {
     /// The smallest size that a database may be limited to, in bytes.
-    static let databaseByteCountMin = 1 << 20
+    package static let databaseByteCountMin = 1 << 20
 
     /// The counts, by name, without the size of a database.
     private var counts: [(name: String, value: Int?)] {

@@ -74,7 +74,8 @@ extension SyncServer {
             guard let refusal = gate.refusal(of: worker.name, isOpen: { true }) else { continue }
             databases.shut(
                 worker,
-                because: SessionEnd(.unknownDatabase, refusal.message, action: refusal.isPassing ? .retry : .stop)
+                because: SessionEnd(.unknownDatabase, refusal.message, action: refusal.isPassing ? .retry : .stop),
+                by: user
             ) { _ in }
         }
     }
@@ -102,7 +103,9 @@ extension SyncServer {
         let wasOpen = databases.known(name)?.isOpen ?? false
         if let worker = databases.known(name) {
             let isShut = await withCheckedContinuation { continuation in
-                databases.shut(worker, because: end, isForced: endsSessions) { continuation.resume(returning: $0) }
+                databases.shut(worker, because: end, by: User.serverID, isForced: endsSessions) {
+                    continuation.resume(returning: $0)
+                }
             }
             guard isShut else {
                 throw ServerError(.inUse, "the database '\(name)' has sessions; end them, or delete it all the same")

@@ -210,8 +210,10 @@ public final class SyncServer: Sendable {
     private func adminPages(_ administration: Administration) -> AdminPages {
         let survey = SessionSurvey(connections: connections, databases: databases, now: configuration.now)
         return AdminPages(
-            administration: administration, sessions: { await survey.sessions() }, endSession: { survey.end($0) },
-            top: { [databases] in await databases.top() }, drain: { [weak self] in self?.drain() })
+            administration: administration, sessions: { await survey.sessions() },
+            endSession: { survey.end($0, by: $1) },
+            top: { [databases] in await databases.top() }, databases: { [databases] in databases.states },
+            drain: { [weak self] in self?.drain() })
     }
 
     private func noteStart(at address: String, tls: Bool) {

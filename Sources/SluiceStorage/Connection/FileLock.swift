@@ -17,7 +17,8 @@ package final class FileLock: Sendable {
     /// - Parameter isReadOnly: whether the file must be there, and need not be writable; it may be a folder.
     package init(at path: String, isReadOnly: Bool = false) throws(Failure) {
         self.path = path
-        let file = open(path, (isReadOnly ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0o600)
+        let file =
+            isReadOnly ? open(path, O_RDONLY | O_CLOEXEC) : FileOwner.open(path, O_RDWR | O_CLOEXEC)
         guard file >= 0 else { throw Failure(code: errno, step: "opening the lock file") }
         guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno

@@ -21,14 +21,13 @@ package final class UserFile: UserStore {
     /// - Throws: ``StorageError`` when it cannot be opened, or is no file of users.
     package init(_ path: String?) throws {
         if let path {
-            let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            let file = FileOwner.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
             guard file >= 0 else {
                 throw StorageError(
                     .io,
                     "the file of users '\(path)' cannot be opened: \(String(cString: strerror(errno)))")
             }
             Glibc.close(file)
-            FileOwner.adopt(path)
         }
         tables = Mutex(try UserTables(path))
     }

@@ -71,7 +71,7 @@ extension WebSocketConnection {
         guard case .server(let acceptor) = role, let answer else { return }
         self.answer = nil
         if let response = acceptor.beginAnswer(on: self) { return perform(machine.refuse(response, nil)) }
-        let exchange = HTTPExchange(request, body: body, to: self, from: peerDescription)
+        let exchange = HTTPExchange(request, body: body, to: self, from: peerDescription, of: peerUser)
         self.exchange = exchange
         answer(exchange)
     }

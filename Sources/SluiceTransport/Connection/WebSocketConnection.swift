@@ -8,6 +8,8 @@ import Synchronization
 final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Sendable {
     let id: ConnectionID
     let peerDescription: String
+    /// The user of this machine at the other end of a socket that is a file; nil elsewhere.
+    let peerUser: UInt32?
     let loop: EventLoop
     let options: WebSocketOptions
     let role: ConnectionRole
@@ -40,12 +42,13 @@ final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Send
     private static let lastID = Atomic<UInt64>(0)
 
     init(
-        role: ConnectionRole, state: ConnectionMachine.State, peer: String, loop: EventLoop, options: WebSocketOptions,
-        delegate: (any MessageConnectionDelegate)?
+        role: ConnectionRole, state: ConnectionMachine.State, peer: String, peerUser: UInt32? = nil, loop: EventLoop,
+        options: WebSocketOptions, delegate: (any MessageConnectionDelegate)?
     ) {
         id = ConnectionID(rawValue: WebSocketConnection.nextID())
         self.role = role
         peerDescription = peer
+        self.peerUser = peerUser
         self.loop = loop
         self.options = options
         self.delegate = delegate

@@ -41,14 +41,21 @@ package final class HTTPExchange: Sendable {
     package let body: [UInt8]
     /// The other side's address.
     package let peerDescription: String
+    /// The user of this machine who asks by a socket that is a file; nil elsewhere.
+    package let peerUser: UInt32?
     private let output: any HTTPOutput
     private let progress = Mutex(Progress())
 
     /// - Parameters:
     ///   - output: where the answer goes.
     ///   - peer: the other side's address.
-    package init(_ request: HTTPRequest, body: [UInt8], to output: any HTTPOutput, from peer: String = "") {
+    ///   - user: the user of this machine on the other side; nil if that is not known.
+    package init(
+        _ request: HTTPRequest, body: [UInt8], to output: any HTTPOutput, from peer: String = "",
+        of user: UInt32? = nil
+    ) {
         peerDescription = peer
+        peerUser = user
         self.request = request
         self.body = body
         self.output = output

@@ -52,10 +52,12 @@ final class ServerCore: ConnectionAcceptor {
     var connectionCount: Int { state.withLock { $0.open.count } }
 
     /// Accepts a new socket: serves it, lets it wait for a place, or refuses it.
-    func accept(_ socket: Int32, from address: SocketAddress, loop: EventLoop) {
+    ///
+    /// - Parameter user: the user of this machine at the other end; nil if that is not known.
+    func accept(_ socket: Int32, from address: SocketAddress, of user: UInt32? = nil, loop: EventLoop) {
         let connection = WebSocketConnection(
-            role: .server(self), state: .connecting, peer: address.text, loop: loop, options: options.connection,
-            delegate: nil)
+            role: .server(self), state: .connecting, peer: address.text, peerUser: user, loop: loop,
+            options: options.connection, delegate: nil)
         let isStopping = state.withLock { state in
             guard !state.isStopping else { return true }
             state.connections[connection.id] = connection

@@ -116,7 +116,7 @@ package final class WebSocketServer: Sendable {
                     guard let user = Socket.peerUser(of: socket), user == geteuid() || user == 0 else {
                         return Socket.close(socket)
                     }
-                    core.accept(socket, from: peer, loop: group.next())
+                    core.accept(socket, from: peer, of: user, loop: group.next())
                 }, didFail: { core.hooks.didRefuse("listener", $0) })
             guard chmod(path, 0o600) == 0 else {
                 throw TransportError.system(errno, "keep other users from '\(folder)/\(name)'")

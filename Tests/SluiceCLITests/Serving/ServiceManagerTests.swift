@@ -6,35 +6,6 @@ import Testing
 @testable import SluiceCLI
 
 struct ServiceManagerTests {
-    /// A socket of a service manager, and what it has been told.
-    private final class Manager {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-
-        /// - Parameter address: a path, or a name that begins with `@`.
-        init(_ address: String) throws {
-            var name = sockaddr_un()
-            name.sun_family = sa_family_t(AF_UNIX)
-            var bytes = Array(address.utf8)
-            let isAbstract = bytes[0] == UInt8(ascii: "@")
-            if isAbstract { bytes[0] = 0 }
-            withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: bytes) }
-            let length = socklen_t(2 + bytes.count + (isAbstract ? 0 : 1))
-            let isBound = withUnsafePointer(to: name) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) == 0 }
-            }
-            guard isBound else { throw Failure("no socket: \(errno)") }
-        }
-
-        deinit { close(descriptor) }
-
-        /// The next datagram, which has been sent.
-        func next() -> String {
-            var buffer = [UInt8](repeating: 0, count: 4_096)
-            let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-            return String(decoding: buffer[..<max(0, count)], as: UTF8.self)
-        }
-    }
-
     private func manager(_ variables: [String: String]) -> ServiceManager? {
         ServiceManager(environment: { variables[$0] }, processID: 42)
     }
@@ -43,7 +14,7 @@ struct ServiceManagerTests {
     func theManagerIsToldAtAPathOrAnAbstractName(isAbstract: Bool) throws {
         let name = NSTemporaryDirectory() + "sluice-\(UUID().uuidString.prefix(8))"
         let address = isAbstract ? "@" + name : name
-        let manager = try Manager(address)
+        let manager = try ManagerSocket(address)
         defer { unlink(name) }
         let told = try #require(self.manager(["NOTIFY_SOCKET": address]))
         told.tell(.ready(status: "listening\nnowhere"))

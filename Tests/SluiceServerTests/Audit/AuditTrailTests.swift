@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SluiceJSON
 import SluiceModel
 import Synchronization
@@ -7,7 +8,7 @@ import Testing
 @testable import SluiceServer
 
 /// Keeps events in memory.
-private final class EventList: AuditReceiver {
+final class EventList: AuditReceiver {
     private let events = Mutex<[AuditEvent]>([])
 
     var all: [AuditEvent] { events.withLock { $0 } }
@@ -117,7 +118,7 @@ struct AuditTrailTests {
 struct AuditEventTests {
     static let samples: [AuditEvent.Action] = [
         .rulesDeployed(version: 2, former: 1), .loginRefused(method: .password),
-        .sessionOpened(method: .token, isReadOnly: false), .sessionEnded(.revoked),
+        .sessionOpened(method: .token, isReadOnly: false), .sessionEnded(.administrator, by: "root"),
         .writesRejected(code: "permissionDenied", className: "Item", keyCount: 3), .userChanged(.added, user: "bob"),
         .databaseDeleted, .databasesRestricted(to: "shop"), .eventsLost,
     ]
@@ -184,6 +185,24 @@ struct AuditFileTests {
 
     private func lines(_ path: String) throws -> Int {
         try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count
+    }
+
+    /// So a server can go on with a file that `sluice users revoke --audit-log=FILE` has made as root.
+    @Test func whatRootMakesInAFolderOfSomebodyElseBelongsToThem() throws {
+        guard geteuid() == 0 else { return }
+        try withFolder { folder in
+            try #require(chown(folder, 65_534, 65_534) == 0)
+            let path = folder + "/audit.jsonl"
+            let file = try AuditFile(path)
+            func owner() throws -> Int? {
+                try FileManager.default.attributesOfItem(atPath: path)[.ownerAccountID] as? Int
+            }
+            #expect(try owner() == 65_534)
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+            file.reopen()
+            file.flush()
+            #expect(try owner() == 65_534)
+        }
     }
 
     @Test func linesAreAppendedToAFileOfItsOwnerAndToAnotherAfterItWasRenamed() throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import SluiceExchange
 import SluiceJSON
 import SluiceModel
@@ -64,7 +65,12 @@ struct JSONReportsTests {
     }
 
     @Test func aSessionThatIsEndedIsToldAndComesBackLater() async throws {
-        try await JSONServer.run(Self.ofUsers) { network, _ in
+        let events = EventList()
+        func configure(_ configuration: inout ServerConfiguration) {
+            Self.ofUsers(&configuration)
+            configuration.auditLog = events
+        }
+        try await JSONServer.run(configure) { network, _ in
             let (ended, _) = try await JSONServer.open(network, #","credentials":{"token":"bob"}"#)
             let (client, _) = try await JSONServer.open(network, #","credentials":{"token":"ada"}"#)
             let sessions = try #require(await ask(client, 1, "sessions")?.array)
@@ -76,6 +82,57 @@ struct JSONReportsTests {
             #expect(error["message"] == .string("the server's operator has ended the session"))
             #expect(await ended.next() == nil)
             client.close()
+        }
+        // Who was ended, and who has done it.
+        let end = try #require(events.all.first { $0.name == "session ended" })
+        #expect(end.user == "bob" && end.action == .sessionEnded(.administrator, by: "ada"))
+    }
+
+    /// A database whose queue is busy hides neither the sessions of the others nor its own.
+    @Test func aDatabaseThatDoesNotAnswerIsNamed() async throws {
+        let (timers, continuation) = AsyncStream<@Sendable () -> Void>.makeStream()
+        let gate = DispatchSemaphore(value: 0)
+        func configure(_ configuration: inout ServerConfiguration) {
+            configuration.schedule = { time, body in
+                if time == .seconds(1) { continuation.yield(body) } else { scheduleInTime(time, body) }
+            }
+        }
+        try await JSONServer.run(configure) { network, server in
+            let (client, _) = try await JSONServer.open(network)
+            let other = try JSONClient(network, "ws://server/stuck")
+            other.send(#"{"type":"open"}"#)
+            _ = try #require(await other.next("opened"))
+            let stuck = try #require(server.databases.known("stuck"))
+            stuck.performLater { _ in gate.wait() }
+            let any = try #require(server.databases.known("any"))
+            async let patience: Void = {
+                var count = 0
+                for await end in timers {
+                    // Whoever answers has done so by then.
+                    _ = try await any.perform { _, _ in }
+                    end()
+                    count += 1
+                    if count == 2 { return }
+                }
+            }()
+            let sessions = try #require(await ask(client, 1, "sessions")?.array)
+            func member(_ name: String, of database: String) -> JSONValue? {
+                sessions.first { $0["database"] == .string(database) }?[name]
+            }
+            #expect(sessions.count == 2)
+            for name in ["subscriptions", "incomplete"] {
+                #expect(member(name, of: "any") == .integer(0) && member(name, of: "stuck") == .null, "\(name)")
+            }
+            let top = try #require(try JSONParser.parse(await server.databases.top().text).array)
+            #expect(top.map { $0["database"] } == [.string("any"), .string("stuck")])
+            #expect(top[0]["queries"]?.array != nil && top[1]["answers"] == .bool(false))
+            try await patience
+            gate.signal()
+            // It answers again, and nobody waits for the time.
+            let again = try #require(await ask(client, 2, "sessions")?.array)
+            #expect(again.allSatisfy { $0["subscriptions"] == .integer(0) })
+            client.close()
+            other.close()
         }
     }
 
