@@ -335,7 +335,7 @@ struct SimulationWorld {
             }
         }
         if generator.chance(20) { text += " DISTINCT(\(generator.pick(clauses.groups)))" }
-        if generator.chance(50) { text += " LIMIT(\(generator.pick([1, 2, 3, 5, 8])))" }
+        if generator.chance(50) { text += " LIMIT(\(generator.pick([0, 1, 2, 3, 5, 8])))" }
         if generator.chance(15) { text += " SORT(\(generator.pick(clauses.sorts)))" }
         if generator.chance(5) { text += " LIMIT(\(generator.pick([1, 2, 3])))" }
         if generator.chance(60) { text += " EXCLUDE(\(generator.pick(clauses.exclusions)))" }

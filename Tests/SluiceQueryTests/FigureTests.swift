@@ -133,4 +133,48 @@ import Testing
         let change2 = table.endChange()
         #expect(change2 == nil)
     }
+
+    /// Whatever comes and goes, a query with a limit shows the first groups of all, and says how these have changed.
+    @Test(arguments: seeds(40))
+    func theFirstGroupsAreShownWhateverComesAndGoes(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let schema = try Schema([
+            ClassSchema("A", properties: [Property("x", .scalar(.int)), Property("y", .scalar(.int))])
+        ])
+        let clauses = random.pick([
+            "AGGREGATE(@count) SORT(@count DESC)", "AGGREGATE(@count, @sum.y) SORT(@sum.y ASC, x DESC)",
+            "AGGREGATE(@avg.y) SORT(@avg.y DESC)", "AGGREGATE(@max.y, @count) SORT(@max.y ASC)",
+        ])
+        let limit = Int.random(in: 0...6, using: &random)
+        let functions = clauses.prefix { $0 != "S" }
+        let first = try #require(try Query.parse("A GROUP(x) \(clauses) LIMIT(\(limit))", schema: schema).aggregates)
+        let all = try #require(try Query.parse("A GROUP(x) \(functions)", schema: schema).aggregates)
+        let pathCount = clauses.contains(".y") ? 2 : 1
+        var table = FigureTable(first)
+        var held: [[Value]] = []
+        var told: [[Value]: GroupFigures] = [:]
+        for step in 0..<80 {
+            let place = "seed \(seed), step \(step)"
+            table.beginChange()
+            for _ in 0..<Int.random(in: 0...5, using: &random) {
+                if !held.isEmpty, random.chance(50) {
+                    table.remove(held.remove(at: Int.random(in: held.indices, using: &random)))
+                } else {
+                    let (x, y) = (Int64.random(in: 0...8, using: &random), Int64.random(in: -3...3, using: &random))
+                    held.append(Array([.int(x), .int(y)].prefix(pathCount)))
+                    try table.add(held[held.count - 1])
+                }
+            }
+            let change = table.endChange()
+            var whole = FigureTable(all)
+            for values in held { try whole.add(values) }
+            let expected = first.shown(whole.shown)
+            #expect(table.shown == expected, "\(place)")
+            for keys in change?.removed ?? [] { #expect(told.removeValue(forKey: keys) != nil, "\(place)") }
+            for group in change?.changed ?? [] {
+                #expect(told.updateValue(group, forKey: group.keys) != group, "\(place)")
+            }
+            #expect(told == Dictionary(uniqueKeysWithValues: expected.map { ($0.keys, $0) }), "\(place)")
+        }
+    }
 }

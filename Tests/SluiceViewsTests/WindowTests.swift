@@ -107,4 +107,49 @@ import Testing
         #expect(both?.left.isEmpty == true)
         #expect(view.heldRoots == [users[2], users[1]])
     }
+
+    /// A million of them are kept; see row C1 of the benchmarks.
+    @Test func aQueryThatShowsNothingHoldsNoWindow() throws {
+        _ = source.commit((0..<5).map { user($0, age: $0) })
+        let view = try view("User WHERE age > 2 LIMIT(0) EXCLUDE(friends, best) TOTAL")
+        guard case .unshown(count: 2) = view.roots else {
+            Issue.record("the view holds \(view.roots)")
+            return
+        }
+        #expect(view.holdsRoots && view.heldRoots == [])
+        #expect(try apply(view, [user(1, age: 7), user(2, age: 8)])?.total == 4)
+        #expect(try apply(view, [user(1, age: 0), user(7, age: 9)]) == nil)
+        #expect(view.matchCount == 4)
+    }
+
+    /// A hub concerns more possible matches than are judged one by one.
+    @Test(arguments: ["LIMIT(0)", "SORT(age ASC) LIMIT(2)"])
+    func matchesAreCountedAnewWhereManyAreConcerned(window: String) throws {
+        let hub = TestSchema.object(50, ofClass: TestSchema.user)
+        _ = source.commit([(hub, TestSchema.row(hub, ["age": .int(1)]))])
+        let users = (0..<4).map { TestSchema.object($0, ofClass: TestSchema.user) }
+        _ = source.commit(users.map { ($0, TestSchema.row($0, ["best": .link(hub.key)])) })
+        let query = try TestSchema.query("User WHERE best.age > 5 \(window) EXCLUDE(friends, best) TOTAL")
+        let shape = ViewShape(query.form, in: query.context, schema: source.schema, affectedCountMax: 3)
+        let view = LiveView(query, shape: shape)
+        try view.activate(in: source)
+        #expect(view.matchCount == 0)
+        #expect(try apply(view, [(hub, TestSchema.row(hub, ["age": .int(6)]))])?.total == 4)
+        #expect(try apply(view, [(hub, TestSchema.row(hub, ["age": .int(7)]))]) == nil)
+        #expect(try apply(view, [(hub, nil)])?.total == 0)
+    }
+
+    @Test func aNumberThatAnotherViewCountsIsTakenOverOnce() throws {
+        _ = source.commit((0..<5).map { user($0, age: $0) })
+        let query = try TestSchema.query("User WHERE age > 2 LIMIT(0) EXCLUDE(friends, best) TOTAL")
+        let view = LiveView(query, schema: source.schema)
+        view.expect(matchCount: 70)
+        #expect(view.matchCount == nil)
+        try view.activate(in: source)
+        #expect(view.matchCount == 70)
+        view.expect(matchCount: 71)
+        #expect(view.matchCount == 70)
+        try view.activate(in: source)
+        #expect(view.matchCount == 2)
+    }
 }

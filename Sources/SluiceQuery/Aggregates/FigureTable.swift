@@ -11,6 +11,8 @@ package struct FigureTable: Sendable {
         var figures: [Figure]
         /// The columns by which the group stands in ``order``; empty if it does not.
         var place: [Value] = []
+        /// Whether the group is in ``unplaced``.
+        var isUnplaced = false
     }
 
     package let aggregates: Query.Aggregates
@@ -18,19 +20,22 @@ package struct FigureTable: Sendable {
     private var free: [Int] = []
     /// The positions of the groups, by their keys.
     private var positions: [[Value]: Int] = [:]
-    /// The positions of the groups in their order, except those that are in ``unplaced``; empty unless the query has a
+    /// The positions of the groups in their order, as it was when they were last placed; empty unless the query has a
     /// limit.
     private var order: [Int] = []
-    /// The positions of groups that are to be placed anew.
-    private var unplaced: Set<Int> = []
+    /// The positions of groups whose columns may be others than those by which they were placed, and perhaps of groups
+    /// that are gone; empty unless the query has a limit.
+    private var unplaced: [Int] = []
     /// The bytes that the keys take.
     private var keySize = 0
     /// Whether the groups are all that there are, so that one that is not here has no objects.
     package private(set) var isWhole = true
-    /// What was shown of the groups that have changed since ``beginChange()``; nil for one that was not there.
+    /// Whether what changes is noted, from ``beginChange()`` to ``endChange()``.
+    private var isNoting = false
+    /// What was shown of the groups that have changed meanwhile, where there is no limit; nil for one that was not there.
     private var former: [[Value]: GroupFigures?] = [:]
-    /// The keys of the groups that were shown then, where there is a limit.
-    private var formerlyShown: [GroupFigures] = []
+    /// What was shown before, where there is a limit; nil as long as nothing that is shown has changed.
+    private var formerlyShown: [GroupFigures]?
 
     package init(_ aggregates: Query.Aggregates) {
         self.aggregates = aggregates
@@ -78,7 +83,7 @@ package struct FigureTable: Sendable {
             guard positions.count < Query.Aggregates.groupCountMax else { throw .tooManyGroups }
             keySize += Self.size(of: keys)
             guard keySize <= Query.Aggregates.groupSizeMax else { throw .tooLargeGroups }
-            if former[keys] == nil { former[keys] = .some(nil) }
+            if isNoting, aggregates.limit == nil, former[keys] == nil { former[keys] = .some(nil) }
             let group = Group(keys: keys, figures: aggregates.functions.map(Figure.init))
             if let unused = free.popLast() {
                 position = unused
@@ -99,8 +104,7 @@ package struct FigureTable: Sendable {
         note(position)
         change(position, by: values, isAdded: false)
         guard aggregates.isGrouped, groups[position]?.count ?? 0 <= 0 else { return }
-        displace(position)
-        unplaced.remove(position)
+        if let columns = groups[position]?.place, !columns.isEmpty { order.remove(at: place(of: columns)) }
         groups[position] = nil
         positions[keys] = nil
         free.append(position)
@@ -120,25 +124,52 @@ package struct FigureTable: Sendable {
 
     // MARK: Order
 
-    /// Takes a group out of the order, since its columns may change; see ``settle()``.
+    /// Records that the columns of a group may change, before they do; see ``settle()``.
     private mutating func displace(_ position: Int) {
-        guard aggregates.limit != nil, unplaced.insert(position).inserted,
-            let columns = groups[position]?.place, !columns.isEmpty
-        else { return }
-        let place = place(of: columns)
-        if place < order.count, order[place] == position { order.remove(at: place) }
-        groups[position]?.place = []
+        guard aggregates.limit != nil, groups[position]?.isUnplaced == false else { return }
+        if isNoting, formerlyShown == nil, isShown(position) { formerlyShown = shown }
+        groups[position]?.isUnplaced = true
+        unplaced.append(position)
     }
 
-    /// Places the groups that have changed, before they are shown.
+    /// Whether a group was among the first in the order when it was last placed.
+    private func isShown(_ position: Int) -> Bool {
+        guard let limit = aggregates.limit, limit > 0, let columns = groups[position]?.place, !columns.isEmpty else {
+            return false
+        }
+        return order.count <= limit || aggregates.compare(columns, groups[order[limit - 1]]?.place ?? []) <= 0
+    }
+
+    /// Places the groups that have changed, before they are shown. A group that moves shifts those between its places.
     package mutating func settle() {
+        guard let limit = aggregates.limit else { return }
         for position in unplaced {
             guard let group = groups[position] else { continue }
+            groups[position]?.isUnplaced = false
             let columns = group.keys + group.figures.map(\.result)
+            if columns == group.place { continue }
+            let to = place(of: columns)
+            // A group that has been shown was noted when it changed, so what is shown is still what was.
+            if isNoting, formerlyShown == nil, to < limit { formerlyShown = shown }
+            if group.place.isEmpty {
+                order.insert(position, at: to)
+            } else {
+                let from = place(of: group.place)
+                move(from, to: to > from ? to - 1 : to)
+            }
             groups[position]?.place = columns
-            order.insert(position, at: place(of: columns))
         }
-        unplaced = []
+        unplaced.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func move(_ from: Int, to: Int) {
+        let position = order[from]
+        if from < to {
+            for index in from..<to { order[index] = order[index + 1] }
+        } else {
+            for index in stride(from: from, to: to, by: -1) { order[index] = order[index - 1] }
+        }
+        order[to] = position
     }
 
     private func place(of columns: [Value]) -> Int {
@@ -158,8 +189,12 @@ package struct FigureTable: Sendable {
 
     /// The keys of the groups some of whose extremes have gone, so that what follows them must be read.
     package var unknownExtremes: [[Value]] {
-        former.keys.filter { keys in
-            positions[keys].flatMap { groups[$0] }?.figures.contains { !$0.isExact && $0.isExtreme } ?? false
+        let changed = aggregates.limit == nil ? former.keys.compactMap { positions[$0] } : unplaced
+        return changed.compactMap { position in
+            guard let group = groups[position], group.figures.contains(where: { !$0.isExact && $0.isExtreme }) else {
+                return nil
+            }
+            return group.keys
         }
     }
 
@@ -211,17 +246,19 @@ package struct FigureTable: Sendable {
 
     /// Begins to note what changes.
     package mutating func beginChange() {
+        isNoting = true
         former = [:]
-        formerlyShown = aggregates.limit == nil ? [] : shown
+        formerlyShown = nil
     }
 
     /// What has changed of what is shown since ``beginChange()``; nil if nothing has.
     package mutating func endChange() -> FigureChange? {
         settle()
-        defer { (former, formerlyShown) = ([:], []) }
-        guard !former.isEmpty else { return nil }
+        isNoting = false
+        defer { (former, formerlyShown) = ([:], nil) }
         var change = FigureChange()
         guard aggregates.limit == nil else {
+            guard let formerlyShown else { return nil }
             let before = Dictionary(uniqueKeysWithValues: formerlyShown.map { ($0.keys, $0) })
             let now = shown
             change.changed = now.filter { before[$0.keys] != $0 }
@@ -251,7 +288,7 @@ package struct FigureTable: Sendable {
     }
 
     private mutating func note(_ position: Int) {
-        guard let group = groups[position], former[group.keys] == nil else { return }
+        guard isNoting, aggregates.limit == nil, let group = groups[position], former[group.keys] == nil else { return }
         former[group.keys] = shown(position)
     }
 }

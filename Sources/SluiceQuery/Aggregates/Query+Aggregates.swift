@@ -129,7 +129,8 @@ extension Query.Aggregates {
         return change
     }
 
-    /// The values after a change; nil if the change cannot be of this query.
+    /// The values after a change; nil if the change cannot be of this query. A group that stays keeps its place, unless the
+    /// last one takes that of a group that is gone: so whoever stores them writes few.
     package func values(_ values: [Value], changedBy change: [Value]) -> [Value]? {
         guard isGrouped else { return groups(change) == nil ? nil : change }
         guard var known = groups(values), let change = self.change(change) else { return nil }
@@ -142,14 +143,17 @@ extension Query.Aggregates {
                 known.append(group)
             }
         }
-        var removed: Set<Int> = []
+        var removed: [Int] = []
         for keys in change.removed {
             guard let place = places.removeValue(forKey: keys) else { return nil }
-            removed.insert(place)
+            removed.append(place)
         }
-        let left = known.indices.filter { !removed.contains($0) }.map { known[$0] }
-        guard left.count <= min(limit ?? .max, Self.groupCountMax) else { return nil }
-        return self.values(of: left)
+        for place in removed.sorted(by: >) {
+            let last = known.removeLast()
+            if place < known.count { known[place] = last }
+        }
+        guard known.count <= min(limit ?? .max, Self.groupCountMax) else { return nil }
+        return self.values(of: known)
     }
 
     /// A group in the types that the query's paths have, which may be wider than those that it was computed in; nil if it

@@ -26,6 +26,9 @@ package struct Query: Sendable {
         switch held {
         case .none: []
         case .one(let value): [value]
+        case .integers(let first, let second): [.int(first), .int(second)]
+        case .doubles(let first, let second): [.double(first), .double(second)]
+        case .dates(let first, let second): [.date(first), .date(second)]
         case .many(let values): values
         }
     }
@@ -99,17 +102,30 @@ package struct Query: Sendable {
     package var isPartial: Bool { form.isPartial }
 }
 
-/// The constants of a query. Most have one, for which no memory is allocated.
+/// The constants of a query. Most have one, or the two ends of a range, for which no memory is allocated.
 private enum HeldConstants: Sendable {
     case none
     case one(Value)
+    case integers(Int64, Int64)
+    case doubles(Double, Double)
+    case dates(Timestamp, Timestamp)
     case many([Value])
 
     init(_ constants: [Value]) {
         switch constants.count {
         case 0: self = .none
         case 1: self = .one(constants[0])
+        case 2: self = HeldConstants(constants[0], constants[1]) ?? .many(constants)
         default: self = .many(constants)
+        }
+    }
+
+    private init?(_ first: Value, _ second: Value) {
+        switch (first, second) {
+        case (.int(let first), .int(let second)): self = .integers(first, second)
+        case (.double(let first), .double(let second)): self = .doubles(first, second)
+        case (.date(let first), .date(let second)): self = .dates(first, second)
+        default: return nil
         }
     }
 }

@@ -55,7 +55,7 @@ final class ViewHub {
     /// A view that is not at any state yet. It may be activated on another thread, before it is inserted.
     func unmade(_ query: Query) -> LiveView {
         let live = LiveView(query, shape: shapes.shape(of: query))
-        live.knownMatchCount = matchCount(of: query)
+        if let count = matchCount(of: query) { live.expect(matchCount: count) }
         return live
     }
 

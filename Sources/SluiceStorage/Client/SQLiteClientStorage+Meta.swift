@@ -99,14 +99,32 @@ extension ClientState {
     }
 
     private mutating func loadFigures(_ meta: MetaTable, file: String) throws {
-        for (name, bytes) in try meta.blobs(beginning: StoredFigures.prefix) {
-            guard let id = UInt64(name.dropFirst(StoredFigures.prefix.count)), var record = subscriptions[id] else {
-                continue
-            }
-            record.figures = try StoredBlob.decode(
+        func values(_ bytes: [UInt8]) throws -> [Value] {
+            try StoredBlob.decode(
                 StoredFigures.self, from: bytes, file: file, what: "the figures of a subscription"
             ).values
+        }
+        var parts: [UInt64: [Int: [Value]]] = [:]
+        for (name, bytes) in try meta.blobs(beginning: StoredFigures.prefix) {
+            guard let place = StoredFigures.place(name) else { continue }
+            parts[place.subscription, default: [:]][place.part] = try values(bytes)
+        }
+        for (id, parts) in parts {
+            guard var record = subscriptions[id] else { continue }
+            let sorted = parts.sorted { $0.key < $1.key }
+            guard sorted.map(\.key) == Array(sorted.indices) else {
+                throw StorageError.damaged(file, "the figures of a subscription are not all there")
+            }
+            record.figures = sorted.flatMap(\.value)
             subscriptions[id] = record
+        }
+        for (name, bytes) in try meta.blobs(beginning: StoredFigures.wholePrefix) {
+            guard let id = UInt64(name.dropFirst(StoredFigures.wholePrefix.count)), var record = subscriptions[id] else {
+                continue
+            }
+            record.figures = try values(bytes)
+            subscriptions[id] = record
+            wholeFigures.insert(id)
         }
     }
 

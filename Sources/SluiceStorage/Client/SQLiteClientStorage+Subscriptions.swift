@@ -30,14 +30,27 @@ extension SQLiteClientStorage {
         record.hasHoles = former.hasHoles
         state.subscriptions[record.id] = record
         try storeSubscription(record)
-        if record.figures != former.figures { try storeFigures(of: record) }
+        if record.figures != former.figures { try storeFigures(record.figures, of: record.id, former: former.figures) }
     }
 
-    /// Few subscriptions have figures, and theirs change more often than the rest of a record.
-    private func storeFigures(of record: SubscriptionRecord) throws {
-        let name = StoredFigures.name(ofSubscription: record.id)
-        guard let figures = record.figures else { return try meta.remove(name) }
-        try meta.set(name, StoredFigures(values: figures).wireBytes())
+    /// Few subscriptions have figures, and theirs change more often than the rest of a record. Writes the parts that are
+    /// others than before.
+    private func storeFigures(_ figures: [Value]?, of id: UInt64, former: [Value]?) throws {
+        var known = StoredFigures.parts(of: former)
+        if state.wholeFigures.remove(id) != nil {
+            try meta.remove(StoredFigures.wholeName(ofSubscription: id))
+            for part in try meta.blobs(beginning: StoredFigures.prefix(ofSubscription: id)) {
+                try meta.remove(part.name)
+            }
+            known = []
+        }
+        let parts = StoredFigures.parts(of: figures)
+        for (number, part) in parts.enumerated() where number >= known.count || known[number] != part {
+            try meta.set(StoredFigures.name(ofSubscription: id, part: number), part.wireBytes())
+        }
+        for number in known.indices.dropFirst(parts.count) {
+            try meta.remove(StoredFigures.name(ofSubscription: id, part: number))
+        }
     }
 
     func storeSubscription(_ record: SubscriptionRecord) throws {
@@ -65,7 +78,7 @@ extension SQLiteClientStorage {
     /// Removes a subscription and its membership; the objects stay.
     package func removeSubscription(_ id: UInt64) throws {
         try requireTransaction()
-        if try requireSubscription(id).figures != nil { try meta.remove(StoredFigures.name(ofSubscription: id)) }
+        try storeFigures(nil, of: id, former: requireSubscription(id).figures)
         state.subscriptions[id] = nil
         state.staging[id] = nil
         holders.noteDepartures(subscription: id, state.members)

@@ -49,6 +49,7 @@ package final class ViewIndex {
     }
 
     private func takeSlot(for view: LiveView) -> UInt64 {
+        view.isRecent = false
         guard let slot = free.popLast() else {
             slots.append(view)
             return UInt64(slots.count - 1)
@@ -106,7 +107,12 @@ package final class ViewIndex {
             unfile(view, place)
             file(view, UInt64(place.slot))
         }
-        if let forgotten = recent.note(UInt64(place.slot)) { slots[Int(forgotten)]?.forgetJudge() }
+        guard !view.isRecent else { return }
+        view.isRecent = true
+        if let forgotten = recent.note(place.slot), let former = slots[Int(forgotten)] {
+            former.isRecent = false
+            former.forgetJudge()
+        }
     }
 
     /// The views that the commit could concern, each once, in the order of their numbers.
@@ -151,15 +157,13 @@ package final class ViewIndex {
 struct RecentViews {
     static let countMax = 4_096
 
-    private var numbers: [UInt64] = []
+    private var numbers: [UInt32] = []
     private var next = 0
-    private var known: Set<UInt64> = []
 
-    /// Notes a view.
+    /// Notes the number of a view that is not among them. A number that another view had before may be here twice.
     ///
-    /// - Returns: the view that is no longer among them.
-    mutating func note(_ number: UInt64) -> UInt64? {
-        guard known.insert(number).inserted else { return nil }
+    /// - Returns: the number that is no longer among them, which nobody may have any more.
+    mutating func note(_ number: UInt32) -> UInt32? {
         guard numbers.count == Self.countMax else {
             numbers.append(number)
             return nil
@@ -167,7 +171,6 @@ struct RecentViews {
         let forgotten = numbers[next]
         numbers[next] = number
         next = (next + 1) % Self.countMax
-        known.remove(forgotten)
         return forgotten
     }
 }

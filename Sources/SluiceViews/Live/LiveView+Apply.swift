@@ -29,7 +29,7 @@ extension LiveView {
         // What holds the results of stages, or figures, changes while it reads, and a closure while it is followed.
         switch self.roots {
         case .stages, .figures: isActive = false
-        case .matches, .object, .window: break
+        case .matches, .expected, .object, .unshown, .window: break
         }
         let roots = try self.roots.apply(commit, judge, in: source, before: before)
         isActive = false
@@ -38,6 +38,10 @@ extension LiveView {
             closure?.beginStep()
             isActive = true
             return nil
+        }
+        if roots.all.isEmpty, closure == nil {
+            isActive = true
+            return ViewDelta(figuresOf: roots, by: commit)
         }
         try closure?.apply(commit, roots: roots.all, changesLinked: changesLinked, in: source, before: before)
         var builder = DeltaBuilder(view: self, commit: commit)
@@ -68,6 +72,17 @@ extension LiveView {
         }
         for (object, _) in closure.touched.entries { try add(object) }
         for change in commit.changes where closure.included(change.object) != nil { try add(change.object) }
+    }
+}
+
+extension ViewDelta {
+    /// A change of nothing but the number of matches, or of what is computed.
+    fileprivate init(figuresOf roots: RootChanges, by commit: CommitDelta) {
+        self.init()
+        total = roots.total
+        figures = roots.figures
+        for cause in roots.totalCauses { authors += commit.changes[cause].authors }
+        if authors.count > 1 { authors = Set(authors).sorted() }
     }
 }
 

@@ -16,7 +16,10 @@ extension LiveView {
     /// Whether the view holds its roots: for a query with a limit, or for one object. Otherwise the roots are all objects
     /// that match the query.
     package var holdsRoots: Bool {
-        if case .matches = roots { false } else { true }
+        switch roots {
+        case .matches, .expected: false
+        case .object, .unshown, .window, .stages, .figures: true
+        }
     }
 
     /// The roots in order, if the view holds them; the object of an `OBJECT(id)` query also while it is not there or may

@@ -36,12 +36,12 @@ extension LiveView {
         var roots: [ObjectRef] = []
         switch self.roots {
         case .object(let object?): roots = try source.isPresent(object) ? [object] : []
-        case .matches:
+        case .matches, .expected:
             try source.rows(matching: query, after: nil, limit: nil) { row in
                 roots.append(ObjectRef(query.classIndex, row.key))
                 return roots.count <= countMax
             }
-        case .object(nil), .window, .stages, .figures: roots = heldRoots ?? []
+        case .object(nil), .unshown, .window, .stages, .figures: roots = heldRoots ?? []
         }
         guard roots.count + linkedCount <= countMax else { throw UnswitchableView.hasTooManyMembers }
         for root in roots { body(root, true) }

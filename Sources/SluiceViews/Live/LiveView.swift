@@ -13,14 +13,14 @@ package final class LiveView {
     package let shape: ViewShape
     /// Whether the view is at the current state; see ``activate(in:)``.
     package internal(set) var isActive = false
+    /// Whether the view is among those that an index has evaluated lately.
+    var isRecent = false
     /// How many rows beyond the limit a window holds; -1 for the usual number.
     let overscan: Int32
     var roots = RootState.matches()
     /// The objects that links lead to; nil if the query follows no links.
     var closure: LinkClosure?
     private var knownJudge: RootJudge?
-    /// How many objects match the query in the state in which the view is activated, if that is known before.
-    package var knownMatchCount: Int?
     /// Where an index has filed the view.
     var filed: FiledPlace?
 
@@ -90,15 +90,20 @@ package final class LiveView {
     /// Whether the view keeps anything in memory: a window or linked objects.
     package var holdsMembers: Bool { query.isPartial || plan.followsLinks }
 
+    /// Says how many objects match the query in the state in which the view will be activated, so that it need not count.
+    package func expect(matchCount: Int) {
+        if !isActive { roots = .expected(matchCount: matchCount) }
+    }
+
     /// Reads from `source` what the view holds; the view is then at the state of `source`. It reads all roots if the
     /// query follows links or computes something, the rows of a window if there is a limit, and else nothing.
     package func activate(in source: any ViewSource) throws {
         let source = readable(source)
+        let matchCount: Int? = if case .expected(let count) = roots { count } else { nil }
         roots = .matches()
         closure = nil
         roots = try RootState(
-            judge, overscan: overscan < 0 ? nil : Int(overscan), matchCount: knownMatchCount, in: source)
-        knownMatchCount = nil
+            judge, overscan: overscan < 0 ? nil : Int(overscan), matchCount: matchCount, in: source)
         if plan.followsLinks {
             let closure = LinkClosure(plan: plan)
             if let held = heldRoots {
@@ -117,9 +122,9 @@ package final class LiveView {
     /// How many objects match the query, as its reader sees them; nil unless the query asks for its total.
     package var matchCount: Int? {
         switch roots {
-        case .matches(let count): count
+        case .matches(let count), .unshown(let count): count
         case .window(let window): window.matchCount
-        case .object, .stages, .figures: nil
+        case .expected, .object, .stages, .figures: nil
         }
     }
 

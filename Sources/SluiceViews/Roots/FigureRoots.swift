@@ -7,7 +7,9 @@ import SluiceQuery
 /// extreme has gone and nothing that is held follows it, the objects of its group are read anew: since 64 values or more
 /// follow an extreme that was read, one commit of many does that. One that concerns more than 1,000 possible matches
 /// through links reads everything anew.
-struct FigureRoots {
+///
+/// An object, so that its groups are changed in place.
+final class FigureRoots {
     private(set) var table: FigureTable
 
     /// Reads what matches.
@@ -15,32 +17,36 @@ struct FigureRoots {
         table = try source.figureTable(of: judge.query, judge.evaluator) ?? FigureTable(aggregates)
     }
 
+    private init(copying other: FigureRoots) { table = other.table }
+
+    /// The same figures, which can then change independently.
+    func copy() -> FigureRoots { FigureRoots(copying: self) }
+
     private static func add(_ values: [Value], to table: inout FigureTable, of source: any ViewSource) throws {
         do throws(FigureError) { try table.add(values) } catch { throw source.failure(error) }
     }
 
     /// Follows a commit group. If it fails, the figures are of no use any more.
-    mutating func apply(
+    func apply(
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
     ) throws -> RootChanges {
         guard let affected = try judge.affected(by: commit, in: source, atMost: judge.shape.affectedCountMax) else {
             return try readAnew(commit, judge, in: source)
         }
         table.beginChange()
-        var moved: Set<ObjectRef> = []
-        var causes: Set<Int> = []
+        var causes: [Int] = []
         func values(_ row: Row?, in source: any ObjectSource) throws -> [Value]? {
             guard let row, try judge.matches(row, in: source) else { return nil }
             return try judge.evaluator.sortValues(of: row, in: source)
         }
-        try judge.forEachMove(commit, affected, in: source) { object, old, new, isMoved in
+        try judge.forEachMove(commit, affected, in: source) { object, position, old, new, isMoved in
             guard isMoved else { return }
             let (were, are) = (try values(old, in: before), try values(new, in: source))
             guard were != are else { return }
             if let were { table.remove(were) }
             if let are { try Self.add(are, to: &table, of: source) }
-            moved.insert(object)
-            causes.formUnion(affected.causes(of: object))
+            if let position { causes.append(position) }
+            causes += affected.causes(of: object)
         }
         for keys in table.unknownExtremes {
             let functions = table.resetExtremes(of: keys)
@@ -49,17 +55,15 @@ struct FigureRoots {
             }
         }
         guard let change = table.endChange() else { return RootChanges() }
-        for (position, change) in commit.changes.enumerated() where moved.contains(change.object) {
-            causes.insert(position)
-        }
-        return RootChanges(totalCauses: causes.sorted(), figures: change)
+        if causes.count > 1 { causes = Set(causes).sorted() }
+        return RootChanges(totalCauses: causes, figures: change)
     }
 
-    private mutating func readAnew(
+    private func readAnew(
         _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource
     ) throws -> RootChanges {
         let former = Dictionary(uniqueKeysWithValues: table.shown.map { ($0.keys, $0) })
-        self = try FigureRoots(table.aggregates, judge, in: source)
+        table = try FigureRoots(table.aggregates, judge, in: source).table
         let shown = table.shown
         let kept = Set(shown.map(\.keys))
         let change = FigureChange(

@@ -37,6 +37,12 @@ final class RootJudge: Sendable {
         return try conditionEvaluator.matches(row, in: source)
     }
 
+    /// Does the same for an object of which nothing is known.
+    func counts(_ row: Row?, in source: any ObjectSource) throws -> Bool {
+        guard let row else { return false }
+        return try (conditionEvaluator ?? evaluator).matches(row, in: source)
+    }
+
     /// The position of a root in the query's order.
     func position(of row: Row, in source: any ObjectSource) throws -> SortPosition {
         SortPosition(
@@ -88,20 +94,41 @@ final class RootJudge: Sendable {
     }
 
     /// Calls `body` with the possible roots that a commit may move, and with the other changed objects of the queried
-    /// class, each with its rows before and after the commit.
+    /// class, each with the position of its change in the commit, if there is one, and with its rows before and after
+    /// the commit.
     func forEachMove(
         _ commit: CommitDelta, _ affected: AffectedRoots, in source: any ObjectSource,
-        _ body: (_ object: ObjectRef, _ old: Row?, _ new: Row?, _ isMoved: Bool) throws -> Void
+        _ body: (_ object: ObjectRef, _ position: Int?, _ old: Row?, _ new: Row?, _ isMoved: Bool) throws -> Void
     ) throws {
-        for change in commit.changes where change.object.classIndex == classIndex {
+        for (position, change) in commit.changes.enumerated() where change.object.classIndex == classIndex {
             let isMoved = change.concerns(placingProperties) || affected.contains(change.object)
-            try body(change.object, change.old, change.new, isMoved)
+            try body(change.object, position, change.old, change.new, isMoved)
         }
         if affected.objects.isEmpty { return }
         for object in affected.objects where commit.change(of: object) == nil {
             let row = try source.row(object)
-            try body(object, row, row, true)
+            try body(object, nil, row, row, true)
         }
+    }
+
+    /// How the number of matches of a query changes that shows none of them.
+    ///
+    /// - Parameter count: the number before the commit.
+    func countChanges(
+        _ count: Int, _ commit: CommitDelta, in source: any ViewSource, before: any ObjectSource
+    ) throws -> RootChanges {
+        guard let affected = try affected(by: commit, in: source, atMost: shape.affectedCountMax) else {
+            let now = try source.matchCount(of: query)
+            return now == count
+                ? RootChanges() : RootChanges(total: now, totalCauses: Array(commit.changes.indices))
+        }
+        var countedMatches = CountedMatches(count)
+        try forEachMove(commit, affected, in: source) { object, position, old, new, isMoved in
+            guard isMoved else { return }
+            let (counted, counts) = (try counts(old, in: before), try counts(new, in: source))
+            if counted != counts { countedMatches.note(isMatch: counts, position, affected.causes(of: object)) }
+        }
+        return countedMatches.changes([])
     }
 
     /// The object of an `OBJECT(id)` query, if the commit created it.

@@ -7,8 +7,12 @@ import SluiceQuery
 indirect enum RootState {
     /// The predicate alone decides what is a root; no root is held. With TOTAL they are counted.
     case matches(count: Int? = nil)
+    /// Nothing yet: how many objects match in the state in which the view will be activated.
+    case expected(matchCount: Int)
     /// The object of an `OBJECT(id)` query, once it is known.
     case object(ObjectRef?)
+    /// Nothing, for a query that shows none of its matches, as `LIMIT(0)` does. With TOTAL they are counted.
+    case unshown(count: Int?)
     /// The first rows of a query with a limit, and some beyond them.
     case window(Window)
     /// Everything that matches a query with DISTINCT, or with SORT after LIMIT.
@@ -30,6 +34,8 @@ indirect enum RootState {
             self = .figures(try FigureRoots(aggregates, judge, in: source))
         } else if !query.stages.isEmpty {
             self = .stages(try StagedRoots(judge, overscan: overscan, in: source))
+        } else if query.limit == 0 {
+            self = .unshown(count: query.countsMatches ? try matchCount ?? source.matchCount(of: query) : nil)
         } else if let limit = query.limit {
             self = .window(
                 try Window(limit: limit, judge, overscan: overscan, matchCount: matchCount, in: source))
@@ -43,20 +49,21 @@ indirect enum RootState {
     /// - Parameter classIndex: the queried class.
     func held(ofClass classIndex: Int) -> [ObjectRef]? {
         switch self {
-        case .matches: nil
+        case .matches, .expected: nil
         case .object(let object): object.map { [$0] } ?? []
         case .window(let window): window.members.map { ObjectRef(classIndex, $0) }
         case .stages(let stages): stages.members
-        case .figures: []
+        case .unshown, .figures: []
         }
     }
 
     /// The same state, which can then change independently.
     func copy() -> RootState {
         switch self {
-        case .matches, .object, .figures: self
+        case .matches, .expected, .object, .unshown: self
         case .window(let window): .window(window.copy())
         case .stages(let stages): .stages(stages.copy())
+        case .figures(let figures): .figures(figures.copy())
         }
     }
 
@@ -65,11 +72,12 @@ indirect enum RootState {
         if case .object(let known) = self { return try object == known && source.isPresent(object) }
         guard object.classIndex == judge.query.classIndex else { return false }
         switch self {
-        case .matches, .object: return try source.row(object).map { try judge.matches($0, in: source) } ?? false
+        case .matches, .expected, .object:
+            return try source.row(object).map { try judge.matches($0, in: source) } ?? false
         case .window(let window):
             return try source.row(object).map { try window.contains($0, judge, in: source) } ?? false
         case .stages(let stages): return stages.contains(object)
-        case .figures: return false
+        case .unshown, .figures: return false
         }
     }
 
@@ -85,6 +93,7 @@ indirect enum RootState {
             let now = changes.reduce(count) { $0 + ($1.isRoot ? 1 : 0) - ($1.wasRoot ? 1 : 0) }
             self = .matches(count: now)
             return RootChanges(all: changes, total: now == count ? nil : now)
+        case .expected: preconditionFailure("a view takes commits only once it is active")
         case .object(let known):
             let object = known ?? judge.objectCreated(in: commit)
             if known == nil, object != nil { self = .object(object) }
@@ -92,16 +101,18 @@ indirect enum RootState {
             return RootChanges(all: [
                 RootChange(object: object, wasRoot: change.old != nil, isRoot: change.new != nil, reason: .deleted)
             ])
+        case .unshown(nil): return RootChanges()
+        case .unshown(let count?):
+            let changes = try judge.countChanges(count, commit, in: source, before: before)
+            if let now = changes.total { self = .unshown(count: now) }
+            return changes
         case .window(let window): return try window.apply(commit, judge, in: source, before: before)
         case .stages(var stages):
             // Moved out, so that it is changed in place.
             self = .matches()
             defer { self = .stages(stages) }
             return RootChanges(all: try stages.apply(commit, judge, in: source, before: before))
-        case .figures(var figures):
-            self = .matches()
-            defer { self = .figures(figures) }
-            return try figures.apply(commit, judge, in: source, before: before)
+        case .figures(let figures): return try figures.apply(commit, judge, in: source, before: before)
         }
     }
 }

@@ -83,7 +83,7 @@ struct StagedRoots {
             order.append(object)
         }
         var unmoved: [ObjectRef] = []
-        try judge.forEachMove(commit, affected, in: source) { object, _, row, isMoved in
+        try judge.forEachMove(commit, affected, in: source) { object, _, _, row, isMoved in
             if isMoved { try place(object, row) } else if positions[object] != nil { unmoved.append(object) }
         }
         for change in leadingChanges where change.wasRoot != change.isRoot && moved[change.object] == nil {

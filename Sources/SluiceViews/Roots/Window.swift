@@ -155,11 +155,11 @@ final class Window {
         guard let affected = try judge.affected(by: commit, in: source, atMost: judge.shape.affectedCountMax) else {
             return try readAnew(commit, judge, in: source, before: before)
         }
-        let oldLast = last
         var placed: [Placed] = []
+        var mayChangeRows = false
         var unmoved: [(object: ObjectRef, entry: WindowEntry)] = []
         var countedMatches = CountedMatches(matchCount)
-        try judge.forEachMove(commit, affected, in: source) { object, old, new, isMoved in
+        try judge.forEachMove(commit, affected, in: source) { object, position, old, new, isMoved in
             let index = try index(of: old, judge, in: before)
             guard isMoved else {
                 if let index { unmoved.append((object, rows[index])) }
@@ -170,13 +170,20 @@ final class Window {
                 let matched = try index != nil || (old.map { try judge.matches($0, in: before) } ?? false)
                 let counted = try judge.counts(old, isMatch: matched, in: before)
                 let counts = try judge.counts(new, isMatch: matches, in: source)
-                if counted != counts { countedMatches.note(object, isMatch: counts, affected.causes(of: object)) }
+                if counted != counts { countedMatches.note(isMatch: counts, position, affected.causes(of: object)) }
             }
             guard matches || index != nil else { return }
             let root = MovedRoot(wasMember: index.map { $0 < limit } ?? false, isPresent: new != nil, matches: matches)
-            let place = try matches ? new.map { try self.place(of: $0, judge, in: source) } : nil
+            var place = try matches ? new.map { try self.place(of: $0, judge, in: source) } : nil
+            if index != nil || !isBeyondBoundary(&place) { mayChangeRows = true }
             placed.append(Placed(object: object, root: root, index: index, place: place))
         }
+        // Most changes are behind the rows that are held.
+        guard mayChangeRows || !unmoved.isEmpty else {
+            matchCount = countedMatches.count
+            return countedMatches.changes([])
+        }
+        let oldLast = last
         let (removed, added) = moves(of: &placed)
         let heldCount = rows.count - removed.count + added.count
         let isRefilled = boundary != nil && heldCount < limit
@@ -211,7 +218,17 @@ final class Window {
         for (object, entry) in unmoved where isWithin(entry, oldLast) && isWithin(entry, newLast) {
             changes.append(RootChange(object: object, wasRoot: true, isRoot: true, reason: .window))
         }
-        return countedMatches.changes(changes, by: commit)
+        return countedMatches.changes(changes)
+    }
+
+    /// Whether a place is behind the last row up to which all matches are held.
+    private func isBeyondBoundary(_ place: inout WindowPlace?) -> Bool {
+        guard let end = boundary?.rank, let rank = place?.rank else { return false }
+        guard end == rank else { return end < rank }
+        guard let boundary, var known = place else { return false }
+        let isBeyond = order.compare(boundary, &known) < 0
+        place = known
+        return isBeyond
     }
 
     /// The rows that are to be removed, and those to be added. A row whose place stays is neither, and one beyond the
@@ -293,38 +310,6 @@ struct MovedRoot {
     let matches: Bool
 
     var reason: RemovalReason { isPresent ? matches ? .window : .filter : .deleted }
-}
-
-/// Counts what a commit brings to the matches of a query and takes from them.
-private struct CountedMatches {
-    /// The number of matches; nil if they are not counted.
-    private(set) var count: Int?
-    private let before: Int?
-    /// The objects that have come or gone, and the changes of others because of which they have.
-    private var moved: [(object: ObjectRef, causes: [Int])] = []
-
-    init(_ count: Int?) {
-        self.count = count
-        before = count
-    }
-
-    var isOn: Bool { count != nil }
-
-    mutating func note(_ object: ObjectRef, isMatch: Bool, _ causes: [Int]) {
-        count? += isMatch ? 1 : -1
-        moved.append((object, causes))
-    }
-
-    /// The changes of roots, with that of the number.
-    func changes(_ roots: [RootChange], by commit: CommitDelta) -> RootChanges {
-        guard count != before else { return RootChanges(all: roots) }
-        var causes = Set(moved.flatMap(\.causes))
-        let objects = Set(moved.map(\.object))
-        for (position, change) in commit.changes.enumerated() where objects.contains(change.object) {
-            causes.insert(position)
-        }
-        return RootChanges(all: roots, total: count, totalCauses: causes.sorted())
-    }
 }
 
 /// Objects, with a table only where they are many.

@@ -119,7 +119,7 @@ struct RandomWorld {
             if generator.chance(25) { text += place(in: sort, ofClass: name) }
         }
         if generator.chance(15) { text += " DISTINCT(\(generator.pick(Self.groups[name]!)))" }
-        if generator.chance(50) { text += " LIMIT(\(generator.pick([1, 2, 3, 5, 8, 20])))" }
+        if generator.chance(50) { text += " LIMIT(\(generator.pick([0, 1, 2, 3, 5, 8, 20])))" }
         if generator.chance(15) { text += " SORT(\(generator.pick(Self.sorts[name]!)))" }
         if generator.chance(5) { text += " LIMIT(\(generator.pick([1, 2, 3])))" }
         if generator.chance(60) { text += " EXCLUDE(\(generator.pick(Self.exclusions[name]!)))" }
