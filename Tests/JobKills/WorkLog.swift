@@ -3,8 +3,8 @@ import Glibc
 import SluiceBackend
 import TestSupport
 
-/// When a process began and ended to work at rows, in a file that survives it. Times are those of a clock that all processes of the
-/// machine share.
+/// When a process began and ended to work at rows, in a file that survives it. Times are those of a clock that all
+/// processes of the machine share.
 final class WorkLog: Sendable {
     static let leaseNanoseconds = 3_000_000_000
     private let descriptor: Int32
