@@ -162,13 +162,18 @@ import Testing
                 let exit = try await Tool.run(["run", url, Self.unsent] + arguments)
                 #expect(exit.code != 0 && exit.diagnostics.contains(message), "\(arguments): \(exit.diagnostics)")
             }
-            // A program that is not there, and one that prints nonsense, fail the row with the reason.
-            for (program, reason) in [("no-such-program", "cannot start no-such-program"), ("cat", "unknown member")] {
-                _ = try await Tool.run(
-                    "run", url, Self.unsent, "--name=\(program)", "--once", "--attempts=1", "--", program)
-                let dead = try await Tool.run("queues", url, "--dead=\(program)", "--format=jsonl").lines
-                #expect(dead.first?.contains(reason) == true, "\(dead)")
+            // No row is to blame for a program that is not there.
+            for program in ["no-such-program", "/no/such/program", "/tmp", "/dev/null"] {
+                let exit = try await Tool.run(
+                    "run", url, Self.unsent, "--name=mail", "--once", "--attempts=1", "--", program)
+                #expect(
+                    exit.code == 1 && exit.diagnostics.contains("cannot start \(program)"), "\(exit.diagnostics)")
+                #expect(try await Tool.run("queues", url, "--dead=mail", "--format=jsonl").lines.isEmpty)
             }
+            // One that prints nonsense fails the row with the reason.
+            _ = try await Tool.run("run", url, Self.unsent, "--name=cat", "--once", "--attempts=1", "--", "cat")
+            let dead = try await Tool.run("queues", url, "--dead=cat", "--format=jsonl").lines
+            #expect(dead.first?.contains("unknown member") == true, "\(dead)")
         }
     }
 

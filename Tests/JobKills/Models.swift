@@ -32,7 +32,21 @@ extension Tally {
     }
 }
 
+/// A row of a queue.
+@Model struct Work {
+    @PrimaryKey var id: Int
+    var isDone = false
+}
+
+/// What is written with the end of a row's claim. Nothing is found twice.
+@Model struct Effect {
+    var work = 0
+}
+
 enum World {
-    static let models: [any Model.Type] = [Reading.self, OuterCopy.self, InnerCopy.self, Tally.self]
+    static let models: [any Model.Type] = [
+        Reading.self, OuterCopy.self, InnerCopy.self, Tally.self, Work.self, Effect.self,
+    ]
     static let name = "kills"
+    static let queue = "work"
 }

@@ -99,15 +99,19 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
     }
 
     func rows(
-        _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
+        _ positions: Range<Int>, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
-        let (rows, classIndex, schema) = try await perform("rows") { node, now in
+        let pageRowCount = simulation.plan.options.pageRowCount
+        let (found, schema) = try await perform("rows") { node, now in
             let query = try node.engine.jobQuery(readBy: nil, query, now: now)
-            let found = try node.storage.firstRows(of: query, countMax: count)
-            return (found.rows, found.classIndex, node.storage.schema)
+            // Few at a time, so that queues go on behind them.
+            let found = try node.storage.rows(
+                of: query, first: positions.lowerBound,
+                countMax: min(positions.count, pageRowCount))
+            return (found, node.storage.schema)
         }
         return try await perform("claims") { node, now in
-            try node.storage.queueRows(rows, ofClass: classIndex, schema, name, at: now, withPartitions: withPartitions)
+            try node.storage.queueRows(found, schema, name, at: now, withPartitions: withPartitions)
         }
     }
 

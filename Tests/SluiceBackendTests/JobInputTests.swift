@@ -1,3 +1,4 @@
+import FoundationEssentials
 import SluiceBackend
 import SluiceModel
 import SluiceTesting
@@ -12,6 +13,7 @@ struct JobInputTests {
         {"database": {"jobs": "$user.id != 'eve'"}, "classes": {
             "Flight": {"read": "gate == $user.id", "update": true, "updateAfter": true,
                 "fields": {"due": {"read": false}}},
+            "Carrier": {"read": true, "delete": true},
             "Alert": {"read": true, "create": true, "update": true, "updateAfter": true, "delete": true}}}
         """
 
@@ -178,6 +180,33 @@ struct JobInputTests {
             #expect(try await queue.dead().map(\.object.key) == [.string("F2")])
             try await desk.nyc.write { try $0.update(Flight(id: "F2")) { $0.delay = 61 + number } }
         }
+    }
+
+    /// So many dead rows come first, or rows for later, that one answer has not room for them.
+    @Test(arguments: Place.allCases, [true, false]) func whatStandsBehindManyRowsThatNobodyMayHaveIsDone(
+        place: Place, areDead: Bool
+    ) async throws {
+        let server = try TestServer(rules: Self.rules)
+        let desk = try await desk(place, server)
+        let text = String(repeating: "x", count: 30_000)
+        try await desk.nyc.write { transaction in
+            for number in 100..<180 { try transaction.upsert(Carrier(code: "\(number)", name: text)) }
+        }
+        var options = WorkQueue<Carrier>.Options()
+        options.attempts = 1
+        if !areDead { options.notBefore = { $0.code == "179" ? nil : .distantFuture } }
+        let queue: WorkQueue<Carrier>
+        if let store = desk.store {
+            queue = store.queue("big", of: store.objects(Carrier.self).sorted(by: \.code), options: options)
+        } else {
+            queue = desk.nyc.queue("big", of: desk.nyc.objects(Carrier.self).sorted(by: \.code), options: options)
+        }
+        let done = try await queue.runOnce(workers: 3) { carrier, _ in
+            if carrier.code != "179" { throw Failure() }
+            return { try $0.delete(Carrier.self, key: carrier.code) }
+        }
+        #expect(done == 1)
+        #expect(try await queue.dead().count == (areDead ? 79 : 0))
     }
 
     @Test(arguments: Place.allCases) func optionsThatMakeNoSenseDoTheLeast(place: Place) async throws {

@@ -6,6 +6,8 @@ import Testing
 
 /// Jobs that run while their user gains or loses rights otherwise than by a commit, which nothing else would wake.
 struct JobRightsTests {
+    private struct Failure: Error {}
+
     private static func rules(_ read: String) -> String {
         """
         {"database": {"jobs": true, "rules": "$user.id == 'root'"}, "classes": {
@@ -36,10 +38,14 @@ struct JobRightsTests {
     }
 
     /// Ada's job, in the server's process or over a store.
-    private func consumer(_ nyc: ServerDatabase, isOverStore: Bool) async throws -> Consumer<Flight> {
-        guard isOverStore else { return nyc.consumer("ada's", of: nyc.objects(Flight.self), as: "ada") }
+    private func consumer(
+        _ nyc: ServerDatabase, isOverStore: Bool, options: Consumer<Flight>.Options = .init()
+    ) async throws -> Consumer<Flight> {
+        guard isOverStore else {
+            return nyc.consumer("ada's", of: nyc.objects(Flight.self), as: "ada", options: options)
+        }
         let store = try await server.open(models, user: "ada")
-        return store.consumer("ada's", of: store.objects(Flight.self))
+        return store.consumer("ada's", of: store.objects(Flight.self), options: options)
     }
 
     @Test(arguments: [false, true]) func aConsumerIsGivenWhatOtherRulesShow(isOverStore: Bool) async throws {
@@ -62,6 +68,30 @@ struct JobRightsTests {
         #expect(await batches.next() == ["anew"])
         running.cancel()
         try await running.value
+    }
+
+    /// - Parameter isOfReset: whether it is every batch that begins anew which fails, and not the first object.
+    @Test(arguments: [false, true], [false, true])
+    func whereTheFirstBatchOfAResetFailsForEverTheConsumerIsToldOfTheResetAllTheSameAndGoesOn(
+        isOverStore: Bool, isOfReset: Bool
+    ) async throws {
+        let nyc = try await flights()
+        var options = Consumer<Flight>.Options()
+        (options.attempts, options.backoff) = (2, .exponential(.zero, max: .zero))
+        let consumer = try await consumer(nyc, isOverStore: isOverStore, options: options)
+        #expect(try await consumer.runOnce { try await $0.commit() } == 2)
+        try await deploy("TRUEPREDICATE")
+        let (handled, emptyCount) = (Guarded<[String]>([]), Guarded(0))
+        try await consumer.runOnce { batch in
+            if batch.isReset, batch.count == 0 { emptyCount.withLock { $0 += 1 } }
+            if isOfReset ? batch.isReset : batch.upserts.contains(where: { $0.value.id == "F1" }) { throw Failure() }
+            try await batch.commit()
+            handled.withLock { $0 += (batch.isReset ? ["anew"] : []) + batch.upserts.map(\.value.id) }
+        }
+        #expect(handled.withLock { $0 } == (isOfReset ? ["F1", "F2", "F3"] : ["anew", "F2", "F3"]))
+        #expect(emptyCount.withLock { $0 } == (isOfReset ? 2 : 1))
+        let dead = try await nyc.deadLetters(ofConsumer: "ada's").map(\.object.key)
+        #expect(dead == (isOfReset ? [] : [.string("F1")]))
     }
 
     @Test(arguments: [false, true]) func aQueueWorksAtWhatOtherRulesShow(isOverStore: Bool) async throws {

@@ -8,50 +8,6 @@ import Testing
 
 /// Rows of one partition are worked at one after the other, by however many processes.
 struct PartitionTests {
-    /// A host that waits once after it has read rows of a queue.
-    private struct PausingHost: JobHost {
-        let base: any JobHost
-        /// Called with the rows read, before they are claimed.
-        let pause: @Sendable () async -> Void
-
-        var time: Timestamp { base.time }
-        func sleep(until time: Timestamp) async { await base.sleep(until: time) }
-        func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
-            base.note(level, message, details)
-        }
-        func ring(_ bell: @escaping @Sendable () -> Void) -> @Sendable () -> Void { base.ring(bell) }
-        func text(of query: @escaping JobQuery) async throws -> String { try await base.text(of: query) }
-        func chunk(
-            after checkpoint: Checkpoint?, _ sizes: ChunkSizes, of query: @escaping JobQuery
-        ) async throws -> ConsumerChunk { try await base.chunk(after: checkpoint, sizes, of: query) }
-        func count(of query: @escaping JobQuery) async throws -> Int { try await base.count(of: query) }
-        func rows(
-            _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
-        ) async throws -> QueueRows {
-            let rows = try await base.rows(count, ofQueue: name, query, withPartitions: withPartitions)
-            await pause()
-            return rows
-        }
-        func list(_ query: @escaping JobQuery) async throws -> [ObjectKey]? { try await base.list(query) }
-        func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {
-            try await base.rows(keys, of: query)
-        }
-        func record(_ key: JobRecord.Key) async throws -> JobRecord? { try await base.record(key) }
-        func records(ofSpace space: String) async throws -> [JobRecord] { try await base.records(ofSpace: space) }
-        func spaces(withPrefix prefix: String) async throws -> [(name: String, count: Int)] {
-            try await base.spaces(withPrefix: prefix)
-        }
-        func version() async throws -> UInt64 { try await base.version() }
-        func apply(_ writes: [JobWrite]) async throws -> [Bool] { try await base.apply(writes) }
-        func write<Result: Sendable>(
-            _ writes: [JobWrite], _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
-        ) async throws -> Result { try await base.write(writes, body) }
-        func binding(of element: any ResultElement.Type, classIndex: Int, schema: Schema) throws -> ElementBinding {
-            try base.binding(of: element, classIndex: classIndex, schema: schema)
-        }
-        func meaning(of error: any Error) -> JobErrorMeaning { base.meaning(of: error) }
-    }
-
     private var options: WorkQueue<Flight>.Options {
         var options = WorkQueue<Flight>.Options()
         options.partition = { $0.gate ?? "" }
@@ -72,8 +28,8 @@ struct PartitionTests {
         let goOn = AsyncStream<Void>.makeStream()
         let isFirst = Guarded(true)
         // It has looked when nobody held the partition, and claims its row when another one is being worked at.
-        let late = PausingHost(base: nyc.host) {
-            guard
+        let late = InterceptedHost(base: nyc.host) { use in
+            guard case .hasReadRows = use,
                 isFirst.withLock({ isFirst in
                     defer { isFirst = false }
                     return isFirst

@@ -1,6 +1,7 @@
 import Foundation
 import SluiceBackend
 import SluiceModel
+import SluiceStorage
 import SluiceTesting
 import Testing
 
@@ -78,5 +79,40 @@ struct ScheduleTests {
         task.cancel()
         try await task.value
         await #expect(throws: JobError.self) { try await nyc.every(.daily(at: 1), named: "a/b") { _ in } }
+    }
+
+    /// - Parameter canBeRead: whether the database can be read meanwhile, as one whose disk is full.
+    @Test(arguments: [true, false]) func aScheduleOutlastsADatabaseThatCannotBeUsedAndSaysSoOnce(
+        canBeRead: Bool
+    ) async throws {
+        let log = LogLines()
+        let server = try TestServer(log: log.sink)
+        let nyc = try await server.database(models: models)
+        let (isObstructed, refusalCount, doneCount) = (Guarded(false), Guarded(0), Guarded(0))
+        let host = InterceptedHost(base: nyc.host) { use in
+            guard isObstructed.withLock({ $0 }) else { return }
+            if case .reading = use, canBeRead { return }
+            refusalCount.withLock { $0 += 1 }
+            throw StorageError(.full, "no space is left on its disk")
+        }
+        let task = Task {
+            try await ScheduleDesk(host, "sweep", .every(seconds: 60)).run(
+                .all, .exponential(.seconds(1), max: .seconds(300))
+            ) { run in
+                try await run.commit { try $0.insert(Note(text: "\(run.time)")) }
+                doneCount.withLock { $0 += 1 }
+            }
+        }
+        while try await nyc.schedules().isEmpty { await Task.yield() }
+        isObstructed.withLock { $0 = true }
+        while refusalCount.withLock({ $0 }) < 5 { try await server.advance(by: .seconds(60)) }
+        isObstructed.withLock { $0 = false }
+        while doneCount.withLock({ $0 }) == 0 { try await server.advance(by: .seconds(60)) }
+        task.cancel()
+        try await task.value
+        #expect(log.messages.count { $0.contains("a job waits") } == 1)
+        #expect(!log.messages.contains { $0.contains("has failed") })
+        let texts = try await nyc.objects(Note.self).fetch().map(\.text)
+        #expect(!texts.isEmpty && Set(texts).count == texts.count)
     }
 }

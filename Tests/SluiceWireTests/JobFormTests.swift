@@ -42,7 +42,8 @@ struct JobFormTests {
                 QueueRow(row(1, &generator), claim: record, dead: nil),
                 QueueRow(row(2, &generator), claim: nil, dead: record),
             ],
-            schema: Self.schema, classIndex: 0, at: Timestamp(microseconds: generator.integer()),
+            isLast: generator.bool(), schema: Self.schema, classIndex: 0,
+            at: Timestamp(microseconds: generator.integer()),
             nextDue: generator.maybe { Timestamp(microseconds: $0.integer()) }, busyPartitions: ["a", generator.text()])
         writer = ByteWriter()
         rows.encode(into: &writer)
@@ -50,7 +51,7 @@ struct JobFormTests {
             try QueueRows(from: &reader, schema: Self.schema)
         }
         #expect(found.rows == rows.rows && found.now == rows.now && found.nextDue == rows.nextDue)
-        #expect(found.busyPartitions == rows.busyPartitions)
+        #expect(found.busyPartitions == rows.busyPartitions && found.isLast == rows.isLast)
     }
 
     /// Whatever the bytes are, they are read or refused, and a row that does not fit its class is refused.

@@ -36,7 +36,9 @@ extension SampleGenerator {
         switch below(10) {
         case 0: .chunk(query: text(), after: maybe { $0.checkpoint() }, rowCountMax: number())
         case 1: .count(query: text())
-        case 2: .queue(name: text(), query: text(), rowCountMax: number(), withPartitions: bool())
+        case 2:
+            .queue(
+                name: text(), query: text(), first: number(), rowCountMax: number(), withPartitions: bool())
         case 3: .record(jobKey())
         case 4: .records(space: text(), after: maybe { $0.data() })
         case 5: .spaces(prefix: text())

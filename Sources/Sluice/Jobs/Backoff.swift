@@ -60,23 +60,24 @@ struct Retries {
 }
 
 /// How long a job has waited for a database that cannot be used at the moment.
-struct Obstruction {
+package struct Obstruction {
     private let backoff: Backoff
     private var count = 0
 
     /// - Parameter backoff: how long to wait, which is at least 10 milliseconds and at most half a minute.
-    init(_ backoff: Backoff) {
+    package init(_ backoff: Backoff) {
         self.backoff = Backoff(
             first: max(.milliseconds(10), backoff.first),
             longest: max(.milliseconds(10), min(.seconds(30), backoff.longest)))
     }
 
-    mutating func noteEnd() { count = 0 }
+    /// Notes that the database could be used again.
+    package mutating func noteEnd() { count = 0 }
 
     /// Waits for the next attempt, if an error says that one makes sense.
     ///
     /// - Returns: false, at once, if the error has another meaning.
-    mutating func outlast(_ error: any Error, on host: any JobHost) async -> Bool {
+    package mutating func outlast(_ error: any Error, on host: any JobHost) async -> Bool {
         guard host.meaning(ofAny: error).isOfDatabase else { return false }
         await wait(because: error, on: host)
         return true

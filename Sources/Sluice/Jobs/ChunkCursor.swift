@@ -22,8 +22,10 @@ struct ChunkCursor: Sendable {
 
     /// Goes on behind a part of the chunk.
     mutating func advance(to end: Int) {
-        guard let chunk else { return }
-        if end >= chunk.items.count { self = ChunkCursor(chunk.end) } else { position = end }
+        guard let count = chunk?.items.count, let next = chunk?.end else { return }
+        if end >= count { self = ChunkCursor(next) } else { position = end }
+        // Whoever is to begin anew was told so.
+        chunk?.isReset = false
     }
 
     /// Takes the chunk that was read at ``place``.

@@ -74,8 +74,9 @@ final class ClaimDesk: Sendable {
     private let holder = UInt64.random(in: 1 ... .max)
     private let arrivals: Arrivals
     private let state = Mutex(State())
-    /// How many rows are looked at first, to find some that are free.
+    /// How many rows are looked at first, to find some that are free, and how many at a time afterwards, at most.
     private static let rowCountMin = 64
+    private static let rowCountMax = 2_000
 
     init(
         _ host: any JobHost, _ name: String, lease: Duration, attempts: Int, _ backoff: Backoff,
@@ -97,16 +98,22 @@ final class ClaimDesk: Sendable {
     /// - Parameter count: at most how many.
     func claim(_ count: Int, _ judge: Judge?) async throws -> [Claimed] {
         guard count > 0 else { return [] }
-        var lookedAt = max(Self.rowCountMin, 2 * count)
+        // What is committed meanwhile moves the positions, and has the rows looked at once more.
+        var (first, size) = (0, max(Self.rowCountMin, 2 * count))
+        var earliest: Timestamp?
         while true {
-            let found = try await host.rows(lookedAt, ofQueue: name, query, withPartitions: judge != nil)
+            let found = try await host.rows(
+                first..<first + size, ofQueue: name, query, withPartitions: judge != nil)
             let (candidates, next) = try candidates(count, among: found, judge)
-            state.withLock { $0.next = next.map { host.time.advanced(by: found.now.distance(to: $0)) } }
+            let due = next.map { host.time.advanced(by: found.now.distance(to: $0)) }
+            earliest = [earliest, due].compactMap(\.self).min()
+            state.withLock { [earliest] in $0.next = earliest }
             let claimed = try await claim(candidates, at: found.now)
-            if !claimed.isEmpty || found.rows.count < lookedAt { return claimed }
-            // Others were quicker, so that there may be more; or behind rows that others hold, or that are dead, there
-            // may be free ones.
-            if candidates.isEmpty { lookedAt *= 4 }
+            if !claimed.isEmpty || found.isLast { return claimed }
+            // Behind rows that others hold, or that are dead, there may be free ones; or others were quicker.
+            guard candidates.isEmpty else { continue }
+            first += found.rows.count
+            size = max(size, min(4 * size, Self.rowCountMax))
         }
     }
 

@@ -95,7 +95,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
         var count = 0
         // What was given out is to be read again.
         var mustRewind = false
-        // The state of an object, or the empty part, that has failed alone often enough.
+        // The state of an object that has failed alone often enough; nil for the beginning of a reset without one.
         var poison: (state: ChunkPart.State?, error: any Error)?
         while !Task.isCancelled {
             var given: ChunkPart?
@@ -109,17 +109,22 @@ public struct Consumer<Element: ResultElement>: Sendable {
                     await arrivals.next()
                     continue
                 }
-                if let found = poison, found.state == part.firstState {
-                    try await park(part, found.error, attemptCount: options.attempts)
-                    retries.noteSuccess()
+                if let found = poison, found.state == nil ? part.isReset : found.state == part.firstState {
+                    if part.isReset, found.state != nil {
+                        // The object is left out, and what was derived before is to be removed all the same.
+                        given = part.beginning
+                        try await handle(part.beginning, body)
+                    } else {
+                        try await park(found.state == nil ? part.beginning : part, found.error)
+                        poison = nil
+                    }
                 } else {
                     given = part
-                    try await body(try batch(part))
-                    try reader.checkCommitted(part)
+                    try await handle(part, body)
                     count += part.range.count
-                    retries.noteSuccess()
+                    poison = nil
                 }
-                poison = nil
+                retries.noteSuccess()
                 obstruction.noteEnd()
             } catch {
                 if Task.isCancelled { break }
@@ -145,6 +150,13 @@ public struct Consumer<Element: ResultElement>: Sendable {
         return count
     }
 
+    private func handle(
+        _ part: ChunkPart, _ body: @Sendable (ConsumerBatch<Element>) async throws -> Void
+    ) async throws {
+        try await body(try batch(part))
+        try reader.checkCommitted(part)
+    }
+
     private func begin() async throws -> Arrivals {
         try await reader.open()
         return Arrivals(reader.host)
@@ -163,12 +175,17 @@ public struct Consumer<Element: ResultElement>: Sendable {
     }
 
     /// Leaves out the object of a part, and keeps it among the dead letters.
-    private func park(_ part: ChunkPart, _ error: any Error, attemptCount: Int) async throws {
-        guard let item = part.first else { return try await reader.commit(part) { _ in } }
+    private func park(_ part: ChunkPart, _ error: any Error) async throws {
         let (host, className) = (reader.host, part.chunk.className)
+        guard let item = part.first else {
+            try await reader.commit(part) { _ in }
+            return host.note(
+                .error, "a consumer goes on, and what it has derived before it began anew was not removed",
+                [("consumer", name), ("error", "\(error)")])
+        }
         let version = if case .upsert(let row) = item { row.version } else { part.chunk.version }
         let letter = DeadLetterRecord(
-            error, attemptCount: attemptCount, time: host.time, version: version)
+            error, attemptCount: options.attempts, time: host.time, version: version)
         let key = DeadLetterRecord.key(
             Identity(className: className, key: item.key), in: ConsumerState.deadSpace(name))
         try await reader.commit(part, jobs: [JobWrite(key, .set(.never, value: letter.wireBytes()))]) { _ in }

@@ -51,8 +51,8 @@ public struct ConsumerBatch<Element: ResultElement>: Sendable {
     /// The objects that are no results any more. There may be some that the consumer was never given.
     public let removals: [Removal]
     /// Whether what the consumer was given before has lost its meaning, because the database has another history since,
-    /// or its log no longer reaches back. All results follow, beginning with this batch; remove what was derived from
-    /// earlier ones in its ``commit(_:)``.
+    /// or its log no longer reaches back. All results follow, beginning with this batch, which may have none of them;
+    /// remove what was derived from earlier ones in its ``commit(_:)``.
     public let isReset: Bool
     /// Whether the batch is of the first reading of all results, in contrast to what has changed since.
     public let isReading: Bool
@@ -113,6 +113,11 @@ struct ChunkPart: Sendable {
     let known: Int?
 
     var isReset: Bool { chunk.isReset(in: range) }
+    /// The same part without its objects.
+    var beginning: ChunkPart {
+        ChunkPart(
+            chunk: chunk, range: range.lowerBound..<range.lowerBound, number: number, done: done, known: known)
+    }
     var first: ConsumerChunk.Item? { chunk.items[range].first }
 
     /// What tells a state of an object from others; the version is nil where the object is no result any more.

@@ -31,13 +31,13 @@ package protocol JobHost: Sendable {
     /// The number of results of a query, at most its limit.
     func count(of query: @escaping JobQuery) async throws -> Int
 
-    /// The first rows that a queue's query finds, in its order.
+    /// Rows that a queue's query finds, in its order.
     ///
     /// - Parameters:
-    ///   - count: at most so many.
+    ///   - positions: which of them. Fewer may come, but at least one where there is one.
     ///   - withPartitions: whether to tell of which partitions somebody works at a row.
     func rows(
-        _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
+        _ positions: Range<Int>, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows
 
     /// The results of a query in its order, by their keys; nil if it has no order and no limit, so that it can be read in

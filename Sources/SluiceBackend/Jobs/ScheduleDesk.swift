@@ -22,42 +22,37 @@ package struct ScheduleDesk: Sendable {
         _ missed: MissedRuns, _ backoff: Backoff, _ body: @Sendable (ScheduledRun) async throws -> Void
     ) async throws {
         var failureCount = 0
+        var obstruction = Obstruction(backoff)
         while !Task.isCancelled {
-            let now = host.time
-            let last: Timestamp
-            do { last = try await self.last(orBegin: now) } catch {
-                // The database can be used again some time.
-                switch host.meaning(ofAny: error) {
-                case .passing, .lasting: throw error
-                case .obstructed, .outcomeUnknown: failureCount += 1
-                }
-                await host.sleep(until: host.time.advanced(by: wait(afterFailures: failureCount, backoff)))
-                continue
-            }
-            var due = period.next(after: last)
-            guard due <= now else {
-                await host.sleep(until: due)
-                continue
-            }
-            if case .latest = missed { due = period.latest(upTo: now) }
+            var isBegun = false
             do {
+                let now = host.time
+                let last = try await self.last(orBegin: now)
+                var due = period.next(after: last)
+                guard due <= now else {
+                    obstruction.noteEnd()
+                    await host.sleep(until: due)
+                    continue
+                }
+                if case .latest = missed { due = period.latest(upTo: now) }
+                isBegun = true
                 try await body(ScheduledRun(due, after: last, self))
                 if try await self.last(orBegin: now) < due { try await finish(due, after: last) { _ in } }
                 failureCount = 0
+                obstruction.noteEnd()
             } catch {
                 if Task.isCancelled { return }
-                if host.meaning(of: error) == .lasting { throw error }
+                // What could not be written is no failure of the run.
+                if await obstruction.outlast(error, on: host) { continue }
+                if !isBegun || host.meaning(of: error) == .lasting { throw error }
                 failureCount += 1
                 host.note(
                     .warning, "a scheduled run has failed and will be tried again",
                     [("schedule", name), ("error", "\(error)")])
-                await host.sleep(until: host.time.advanced(by: wait(afterFailures: failureCount, backoff)))
+                let wait = backoff.wait(afterFailures: failureCount, chance: .random(in: 0...1))
+                await host.sleep(until: host.time.advanced(by: wait))
             }
         }
-    }
-
-    private func wait(afterFailures count: Int, _ backoff: Backoff) -> Duration {
-        backoff.wait(afterFailures: count, chance: .random(in: 0...1))
     }
 
     /// When the schedule was done last; when it was first asked for if it never was.

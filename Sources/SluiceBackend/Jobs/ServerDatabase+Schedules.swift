@@ -53,7 +53,8 @@ extension ServerDatabase {
     /// ```
     ///
     /// What ``ScheduledRun/commit(_:)`` writes is written exactly once. Without it, a run counts as done when `body`
-    /// returns, and effects elsewhere happen at least once. A run that throws is tried again after a while.
+    /// returns, and effects elsewhere happen at least once. A run that throws is tried again after a while. So is one
+    /// whose database cannot be used for a while, which the log says.
     ///
     /// - Parameters:
     ///   - period: when it is done; for the first time after this is first called with the name.
@@ -61,7 +62,7 @@ extension ServerDatabase {
     ///   - missed: which of the runs are done that were missed.
     ///   - backoff: how long to wait before a run is tried again.
     ///   - body: does one run.
-    /// - Throws: `JobError` for a name that cannot be one; `ServerError` when the database cannot be used.
+    /// - Throws: `JobError` for a name that cannot be one; `ServerError` when the database cannot be used any more.
     public func every(
         _ period: SchedulePeriod, named name: String, missed: MissedRuns = .latest,
         backoff: Backoff = .exponential(.seconds(1), max: .seconds(300)),

@@ -38,15 +38,15 @@ struct ServerJobHost: JobHost {
     }
 
     func rows(
-        _ count: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
+        _ positions: Range<Int>, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
-        let (found, classIndex, schema) = try await access.query(readBy: user, query) { objects, query in
-            let found = try objects.firstRows(of: query, countMax: count)
-            return (found.rows, found.classIndex, objects.schema)
+        let (found, schema) = try await access.query(readBy: user, query) { objects, query in
+            let found = try objects.rows(of: query, first: positions.lowerBound, countMax: positions.count)
+            return (found, objects.schema)
         }
         let now = access.time
         return try await access.jobs { records, _ in
-            try records.queueRows(found, ofClass: classIndex, schema, name, at: now, withPartitions: withPartitions)
+            try records.queueRows(found, schema, name, at: now, withPartitions: withPartitions)
         }
     }
 

@@ -39,7 +39,7 @@ struct RunCommand: Command {
     private let workers: Int
     private let lease: Duration
     private let attempts: Int
-    private let program: [String]
+    private let program: WorkerProgram
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
@@ -54,7 +54,7 @@ struct RunCommand: Command {
         workers = try arguments.wholeNumber("workers") ?? 1
         lease = try arguments.duration("lease") ?? .seconds(30)
         attempts = try arguments.wholeNumber("attempts") ?? 8
-        program = arguments.program
+        program = try WorkerProgram(arguments.program)
         guard !isOfChanges || !arguments.has("workers") && !arguments.has("lease") else {
             throw .usage("--changes come one after the other: --workers and --lease are for rows")
         }
@@ -63,7 +63,7 @@ struct RunCommand: Command {
     func run() async throws {
         let store = try await access.open(.readWrite)
         let results = try store.records(query.text(in: store.schema))
-        let job = JobPrograms(store: store, program: WorkerProgram(program), name: name, timeout: access.timeout)
+        let job = JobPrograms(store: store, program: program, name: name, timeout: access.timeout)
         let done = Mutex(0)
         let bar = ProgressBar("running \(name)")
         @Sendable func note(_ count: Int, of known: Int? = nil) {

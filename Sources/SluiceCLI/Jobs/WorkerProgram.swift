@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import Sluice
 internal import Synchronization
 
 /// Runs a program that is given lines on its standard input, and gives lines on its standard output.
@@ -20,16 +21,40 @@ struct WorkerProgram: Sendable {
     private static let queue = DispatchQueue(label: "sluice.workers", attributes: .concurrent)
 
     /// - Parameter words: the program, which is looked up on `PATH`, and its arguments.
-    init(_ words: [String]) { self.words = words }
+    /// - Throws: ``CommandError`` when there is no such program, before any row is blamed for that.
+    init(_ words: [String]) throws(CommandError) {
+        if let code = Self.obstacle(to: words[0]) { throw .system("cannot start \(words[0])", code: code) }
+        self.words = words
+    }
+
+    /// Why a program cannot be started; nil if it is there.
+    private static func obstacle(to name: String) -> Int32? {
+        let folders = getenv("PATH").map { String(cString: $0) } ?? "/bin:/usr/bin"
+        let found = folders.split(separator: ":", omittingEmptySubsequences: false)
+            .map { $0.isEmpty ? name : "\($0)/\(name)" }
+        let paths = name.contains("/") ? [name] : found
+        var obstacle = ENOENT
+        for path in paths {
+            var information = stat()
+            guard stat(path, &information) == 0 else { continue }
+            if information.st_mode & S_IFMT != S_IFDIR, access(path, X_OK) == 0 { return nil }
+            obstacle = EACCES
+        }
+        return obstacle
+    }
 
     /// Runs the program to its end, or until the task is cancelled: then it gets SIGTERM.
     ///
     /// - Parameters:
     ///   - input: what it reads.
     ///   - environment: variables that it finds beside those of this process.
-    /// - Throws: ``CommandError`` when it cannot be started or prints too much.
+    /// - Throws: ``CommandError`` when it prints too much; `JobError.Code.tryAgain` when it cannot be started, since it was
+    ///   there when this was made.
     func run(_ input: [UInt8], environment: [(String, String)]) async throws -> Exit {
-        let process = try Process(words, environment: environment)
+        let process: Process
+        do throws(CommandError) { process = try Process(words, environment: environment) } catch {
+            throw JobError.tryAgain(error.message)
+        }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 Self.queue.async {

@@ -13,9 +13,11 @@ package struct QueueRow: Sendable, Hashable {
     }
 }
 
-/// The first rows that a queue's query finds, whoever holds them.
+/// Some of the rows that a queue's query finds, in its order, whoever holds them.
 package struct QueueRows: Sendable {
     package let rows: [QueueRow]
+    /// Whether no row comes behind them.
+    package let isLast: Bool
     package let schema: Schema
     package let classIndex: Int
     /// The server's clock when they were read.
@@ -26,10 +28,11 @@ package struct QueueRows: Sendable {
     package let busyPartitions: [String]
 
     package init(
-        _ rows: [QueueRow], schema: Schema, classIndex: Int, at now: Timestamp, nextDue: Timestamp?,
+        _ rows: [QueueRow], isLast: Bool, schema: Schema, classIndex: Int, at now: Timestamp, nextDue: Timestamp?,
         busyPartitions: [String]
     ) {
         self.rows = rows
+        self.isLast = isLast
         self.schema = schema
         self.classIndex = classIndex
         self.now = now

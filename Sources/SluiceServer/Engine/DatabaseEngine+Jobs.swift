@@ -17,7 +17,7 @@ extension DatabaseEngine {
                 guard subscriber.access.has(.jobs) else { throw JobConflict.withoutRight }
             }
             switch call.question {
-            case .chunk(let text, _, _), .count(let text), .queue(_, let text, _, _), .list(let text),
+            case .chunk(let text, _, _), .count(let text), .queue(_, let text, _, _, _), .list(let text),
                 .rows(let text, _):
                 bringTime(to: now, for: try query(text, of: subscriber), isAwaited: true)
                 try read(for: call, subscriber, now: now)
@@ -113,10 +113,10 @@ extension DatabaseEngine {
             case .reading(let page): .task(.page(page))
             }
         case .count(let text): return .task(.count(try query(text, of: subscriber)))
-        case .queue(let name, let text, let countMax, let withPartitions):
+        case .queue(let name, let text, let first, let countMax, let withPartitions):
             return .task(
                 .queue(
-                    name: name, try query(text, of: subscriber),
+                    name: name, try query(text, of: subscriber), first: Int(clamping: first),
                     countMax: Int(clamping: min(countMax, UInt64(database.limits.pageRowCount))),
                     withPartitions: withPartitions))
         case .list(let text): return .task(.list(try query(text, of: subscriber)))
@@ -214,15 +214,15 @@ extension DatabaseEngine {
             send(to: reading.call, reading.session) { writer in
                 writer.optional(keys) { writer, keys in writer.array(keys) { $1.encode(into: &$0) } }
             }
-        case (.rows, .rows(let rows, let classIndex)):
+        case (.rows, .rows(let found)):
             send(to: reading.call, reading.session) { writer in
-                writer.varint(UInt64(classIndex))
-                writer.array(rows) { $0.data($1.wireBytes()) }
+                writer.varint(UInt64(found.classIndex))
+                writer.array(found.rows) { $0.data($1.wireBytes()) }
             }
-        case (.queue(let name, _, _, let withPartitions), .rows(let rows, let classIndex)):
-            let found = try database.storage.queueRows(
-                rows, ofClass: classIndex, database.storage.schema, name, at: now, withPartitions: withPartitions)
-            send(to: reading.call, reading.session) { found.encode(into: &$0) }
+        case (.queue(let name, _, _, _, let withPartitions), .rows(let found)):
+            let rows = try database.storage.queueRows(
+                found, database.storage.schema, name, at: now, withPartitions: withPartitions)
+            send(to: reading.call, reading.session) { rows.encode(into: &$0) }
         default: preconditionFailure("an answer was not read")
         }
     }

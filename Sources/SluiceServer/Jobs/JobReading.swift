@@ -15,14 +15,14 @@ final class JobReading: SnapshotReading {
         case list(Query)
         /// Results by their keys.
         case rows(Query, [ObjectKey])
-        /// The first rows of a queue.
-        case queue(name: String, Query, countMax: Int, withPartitions: Bool)
+        /// Rows of a queue, at most so many from a position on.
+        case queue(name: String, Query, first: Int, countMax: Int, withPartitions: Bool)
 
         /// What is asked; of a page the time was brought before.
         var query: Query? {
             switch self {
             case .page: nil
-            case .count(let query), .list(let query), .rows(let query, _), .queue(_, let query, _, _): query
+            case .count(let query), .list(let query), .rows(let query, _), .queue(_, let query, _, _, _): query
             }
         }
     }
@@ -33,7 +33,7 @@ final class JobReading: SnapshotReading {
         case chunk(ConsumerChunk)
         case count(Int)
         case keys([ObjectKey]?)
-        case rows([Row], classIndex: Int)
+        case rows(FoundRows)
     }
 
     let task: Task
@@ -48,15 +48,22 @@ final class JobReading: SnapshotReading {
         case .page(let page):
             outcome = .chunk(try page.read(in: source).shown(to: page.query.context, in: source))
         case .count(let query): outcome = .count(try source.count(matching: query))
-        case .queue(_, let query, let countMax, _):
-            let found = try source.firstRows(of: query, countMax: countMax)
-            outcome = .rows(found.rows, classIndex: found.classIndex)
+        case .queue(_, let query, let first, let countMax, _):
+            outcome = .rows(try source.rows(of: query, first: first, countMax: countMax))
         case .list(let query): outcome = .keys(query.isListed ? try source.refs(matching: query).map(\.key) : nil)
         case .rows(let query, let keys):
-            let found = try source.rows(keys, of: query)
-            outcome = .rows(found.rows, classIndex: found.classIndex)
+            outcome = .rows(try source.rows(keys, of: query))
         }
     }
+}
+
+/// Rows of one class.
+package struct FoundRows {
+    package let rows: [Row]
+    /// Their class; the first where there are none.
+    package let classIndex: Int
+    /// Whether the query finds none behind them.
+    package let isLast: Bool
 }
 
 /// Rows as a reader sees them: without the objects that the reader may not read, and without the properties that are
@@ -102,39 +109,45 @@ extension ObjectReading {
 
     /// Results of a query by their keys, as its reader sees them, in that order; without those that are there no more.
     ///
-    /// - Returns: the rows, and their class; the first class where there are none.
-    package func rows(_ keys: [ObjectKey], of query: Query) throws -> (rows: [Row], classIndex: Int) {
-        guard let classIndex = try classIndex(of: query) else { return ([], 0) }
+    package func rows(_ keys: [ObjectKey], of query: Query) throws -> FoundRows {
+        let classIndex = try classIndex(of: query)
         let shown = ShownRows(self, to: query.context)
-        return (try keys.compactMap { try shown.row(ObjectRef(classIndex, $0)) }, classIndex)
+        let rows = try classIndex.map { classIndex in
+            try keys.compactMap { try shown.row(ObjectRef(classIndex, $0)) }
+        }
+        return FoundRows(rows: rows ?? [], classIndex: classIndex ?? 0, isLast: true)
     }
 
-    /// The first rows of a query in its order, as its reader sees them.
+    /// Rows of a query in its order, as its reader sees them.
     ///
-    /// - Parameter countMax: at most so many, and about a megabyte of them.
-    /// - Returns: the rows, and their class; the first class where there are none.
-    package func firstRows(of query: Query, countMax: Int) throws -> (rows: [Row], classIndex: Int) {
-        guard let classIndex = try classIndex(of: query) else { return ([], 0) }
-        return (try firstRows(of: query, ofClass: classIndex, countMax: countMax), classIndex)
-    }
-
-    private func firstRows(of query: Query, ofClass classIndex: Int, countMax: Int) throws -> [Row] {
+    /// - Parameters:
+    ///   - first: how many results come before them. O(that).
+    ///   - countMax: at most so many, and about a megabyte of them, but at least one.
+    package func rows(of query: Query, first: Int, countMax: Int) throws -> FoundRows {
+        guard let classIndex = try classIndex(of: query) else {
+            return FoundRows(rows: [], classIndex: 0, isLast: true)
+        }
+        let (first, countMax) = (min(first, Int(Int32.max)), min(countMax, Int(Int32.max)))
         let shown = ShownRows(self, to: query.context)
         var rows: [Row] = []
-        var byteCount = 0
+        var (position, byteCount, isLast) = (0, 0, true)
         func add(_ row: Row) throws -> Bool {
+            position += 1
+            guard position > first else { return true }
+            isLast = rows.count < countMax && byteCount < 1 << 20
+            guard isLast else { return false }
             rows.append(try shown.shown(row, ofClass: classIndex))
             byteCount += row.byteCount
-            return rows.count < countMax && byteCount < 1 << 20
+            return true
         }
-        guard query.object == nil, !query.isPartial, !query.hasSection else {
-            for (_, row) in try results(of: query).prefix(countMax) {
+        if query.object != nil || query.isPartial || query.hasSection {
+            for (_, row) in try results(of: query) {
                 guard try add(row) else { break }
             }
-            return rows
+        } else {
+            try self.rows(matching: query, after: nil, limit: first + countMax + 1, add)
         }
-        try self.rows(matching: query, after: nil, limit: countMax, add)
-        return rows
+        return FoundRows(rows: rows, classIndex: classIndex, isLast: isLast)
     }
 }
 

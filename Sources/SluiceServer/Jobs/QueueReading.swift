@@ -6,16 +6,14 @@ extension JobRecords {
     /// Rows that a queue's query finds, with what the queue knows of each.
     ///
     /// - Parameters:
-    ///   - rows: the rows, in the order of the query.
-    ///   - classIndex: their class.
+    ///   - found: the rows, in the order of the query.
     ///   - withPartitions: whether to tell of which partitions somebody works at a row. O(partitions that are held).
     package func queueRows(
-        _ rows: [Row], ofClass classIndex: Int, _ schema: Schema, _ name: String, at now: Timestamp,
-        withPartitions: Bool
+        _ found: FoundRows, _ schema: Schema, _ name: String, at now: Timestamp, withPartitions: Bool
     ) throws -> QueueRows {
         let (space, deadSpace) = (QueueClaim.space(name), QueueClaim.deadSpace(name))
-        let found = try rows.map { row in
-            let name = DeadLetterRecord.name(of: schema[classIndex].name, row.key)
+        let rows = try found.rows.map { row in
+            let name = DeadLetterRecord.name(of: schema[found.classIndex].name, row.key)
             return QueueRow(
                 row, claim: try job(.init(space: space, name: name)), dead: try job(.init(space: deadSpace, name: name))
             )
@@ -23,7 +21,8 @@ extension JobRecords {
         let partitions = withPartitions ? QueueClaim.partitionSpace(name) : nil
         let dues = [try nextDue(ofSpace: space), try partitions.flatMap { try nextDue(ofSpace: $0) }]
         return QueueRows(
-            found, schema: schema, classIndex: classIndex, at: now, nextDue: dues.compactMap(\.self).min(),
+            rows, isLast: found.isLast, schema: schema, classIndex: found.classIndex, at: now,
+            nextDue: dues.compactMap(\.self).min(),
             busyPartitions: try partitions.map { try busyPartitions(of: $0, at: now) } ?? [])
     }
 
