@@ -169,7 +169,7 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
                 }
             }
         } catch let conflict as JobConflict {
-            throw conflict.code == .jobUnfinished ? JobWriteRefusal.unfinished : .moved
+            throw conflict.code == .jobUnfinished ? JobWriteRejection.unfinished : .moved
         }
     }
 

@@ -8,10 +8,10 @@ import Testing
 struct ConnectionProtocolLoginTests {
     /// A login whose decisions the test makes.
     private struct SlowLogin: Login {
-        func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>? { nil }
+        func decide(_ credentials: [WireCredentials]) -> Result<LoginOutcome, LoginError>? { nil }
 
         func identify(
-            _ credentials: [Credentials], of peer: LoginPeer,
+            _ credentials: [WireCredentials], of peer: LoginPeer,
             completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
         ) {}
 
@@ -107,7 +107,7 @@ struct ConnectionProtocolLoginTests {
 
     @Test mutating func ofCredentialsThatComeWhileOthersAreCheckedTheLastAreCheckedNext() throws {
         try open()
-        let renewal = ClientMessage.authenticate(session: 1, credentials: [Credentials(.token, [1])])
+        let renewal = ClientMessage.authenticate(session: 1, credentials: [WireCredentials(.token, [1])])
         #expect(try say(renewal) == ["authenticate 1 true"])
         #expect(try say(renewal, renewal).isEmpty)
         #expect(try decide(Self.outcome("ada")) == ["renewed 1 planes", "authenticate 1 true"])

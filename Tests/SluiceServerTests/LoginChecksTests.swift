@@ -16,9 +16,9 @@ import Testing
         /// Nil while nobody knows.
         let standing = Mutex<LoginStanding?>(.unchanged)
 
-        func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>? { nil }
+        func decide(_ credentials: [WireCredentials]) -> Result<LoginOutcome, LoginError>? { nil }
 
-        func identify(_ credentials: [Credentials], of peer: LoginPeer, completion: @escaping Completion) {
+        func identify(_ credentials: [WireCredentials], of peer: LoginPeer, completion: @escaping Completion) {
             waiting.withLock { $0.append(completion) }
         }
 

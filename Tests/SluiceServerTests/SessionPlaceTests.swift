@@ -13,7 +13,7 @@ struct SessionPlaceTests {
     private struct ByteLogin: Login {
         static let soon = Timestamp(microseconds: 1_000_000)
 
-        func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>? {
+        func decide(_ credentials: [WireCredentials]) -> Result<LoginOutcome, LoginError>? {
             switch credentials.first?.payload.first {
             case nil, 0: .success(LoginOutcome(User(id: "ada", mayExtendSchema: true)))
             case 1: .failure(LoginError(message: "no"))
@@ -30,7 +30,7 @@ struct SessionPlaceTests {
         }
 
         func identify(
-            _ credentials: [Credentials], of peer: LoginPeer,
+            _ credentials: [WireCredentials], of peer: LoginPeer,
             completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
         ) {}
 
@@ -95,7 +95,7 @@ struct SessionPlaceTests {
                 next += 1
                 let byte = UInt8.random(in: 0...4, using: &generator)
                 let open = ClientMessage.open(
-                    .init(session: next, path: "db", credentials: [Credentials(.token, [byte])], schema: Schema()))
+                    .init(session: next, path: "db", credentials: [WireCredentials(.token, [byte])], schema: Schema()))
                 // At times it is closed in the same frame.
                 if Int.random(in: 0..<4, using: &generator) == 0 {
                     peers[index].send(open, .close(session: next), now: now)
@@ -121,7 +121,7 @@ struct SessionPlaceTests {
                 guard let session else { break }
                 let byte = UInt8.random(in: 0...4, using: &generator)
                 peers[index].send(
-                    .authenticate(session: session, credentials: [Credentials(.token, [byte])]), now: now)
+                    .authenticate(session: session, credentials: [WireCredentials(.token, [byte])]), now: now)
             case 10:
                 peers[index].perform { $0.handOver(to: "ws://other") }
                 peers[index].perform { $0.handOver(to: nil) }

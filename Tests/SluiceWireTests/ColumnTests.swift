@@ -104,7 +104,7 @@ import Testing
         var random = SampleGenerator(seed: seed)
         let values = random.column(count: 1 + random.below(40))
         let column = try ByteReader.decode(encode(values)) { reader throws(WireError) in
-            try Column.decode(count: values.count, from: &reader)
+            try WireColumn.decode(count: values.count, from: &reader)
         }
         var expected: Set<ObjectKey> = []
         for value in values { value.forEachLink { expected.insert($0) } }
@@ -135,14 +135,14 @@ import Testing
     private func encode(_ values: [Value]) -> [UInt8] {
         var writer = ByteWriter()
         values.withUnsafeBufferPointer {
-            Column.encode(ColumnCells($0, first: 0, stride: 1, count: $0.count), into: &writer)
+            WireColumn.encode(ColumnCells($0, first: 0, stride: 1, count: $0.count), into: &writer)
         }
         return writer.bytes
     }
 
     private func decode(_ bytes: [UInt8], count: Int) throws -> [Value] {
         try ByteReader.decode(bytes) { reader throws(WireError) in
-            try Column.decode(count: count, from: &reader).values(keys: [])
+            try WireColumn.decode(count: count, from: &reader).values(keys: [])
         }
     }
 

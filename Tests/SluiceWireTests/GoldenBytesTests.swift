@@ -34,7 +34,7 @@ import Testing
         let hello = ClientMessage.hello(.init(features: [], agent: "example/1"))
         let open = ClientMessage.open(
             .init(
-                session: 1, path: "cars", credentials: [Credentials(.token, Array("abc".utf8))],
+                session: 1, path: "cars", credentials: [WireCredentials(.token, Array("abc".utf8))],
                 identity: ClientIdentity(
                     databaseID: ObjectID(high: 1, low: 2), epoch: 3, clientID: 300,
                     nonce: ObjectID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)),

@@ -115,7 +115,7 @@ import Testing
         func block(_ value: Value) -> [UInt8] {
             func column(_ value: Value, into writer: inout ByteWriter) {
                 [value].withUnsafeBufferPointer {
-                    Column.encode(ColumnCells($0, first: 0, stride: 1, count: 1), into: &writer)
+                    WireColumn.encode(ColumnCells($0, first: 0, stride: 1, count: 1), into: &writer)
                 }
             }
             var writer = ByteWriter()

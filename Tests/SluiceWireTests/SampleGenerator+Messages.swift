@@ -35,8 +35,8 @@ extension SampleGenerator {
         ClientIdentity(databaseID: id(), epoch: number(), clientID: number(), nonce: id())
     }
 
-    mutating func credentials() -> [Credentials] {
-        many(upTo: 3) { Credentials(Credentials.Kind(rawValue: UInt64($0.below(9))), $0.data()) }
+    mutating func credentials() -> [WireCredentials] {
+        many(upTo: 3) { WireCredentials(WireCredentials.Kind(rawValue: UInt64($0.below(9))), $0.data()) }
     }
 
     mutating func changeset() -> Changeset {
@@ -229,7 +229,7 @@ extension SampleGenerator {
             return .login(
                 .init(
                     session: session, expiresAt: maybe { Timestamp(microseconds: $0.integer()) },
-                    credential: maybe { SluiceWire.Credentials(.session, $0.data()) }))
+                    credential: maybe { SluiceWire.WireCredentials(.session, $0.data()) }))
         case 13:
             let hidden = many(upTo: 2) {
                 ServerMessage.HiddenProperties(classIndex: $0.below(5), properties: [$0.below(3), 70])

@@ -21,7 +21,7 @@ package final class ClientEngine {
     let refused: RefusedWrites
     let images: ObjectImages
     let active = ActiveSubscriptions()
-    let offers: CachedOffers
+    let offers: KeptObjectOffers
     let subscriptions: SubscriptionHolders
     let requests: SubscriptionRequests
     let checks: DigestChecks
@@ -82,7 +82,7 @@ package final class ClientEngine {
             storage, transactions, session, schemas, active, digests, images, statusWaiters, faults: faults,
             options: options, now: now)
         checks = DigestChecks(storage, requests, digests, active, log: log)
-        offers = CachedOffers(storage, session, schemas, active, faults: faults, options: options)
+        offers = KeptObjectOffers(storage, session, schemas, active, faults: faults, options: options)
         subscriptions = SubscriptionHolders(
             storage, transactions, session, active, requests, images, offers, options: options, now: now)
         transfers = TransferReports(storage)

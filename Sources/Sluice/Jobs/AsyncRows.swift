@@ -19,11 +19,11 @@ public struct AsyncRows<Element: ResultElement>: AsyncSequence, Sendable {
         self.page = page
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(reader: RowReader(host, page: page, query)) }
+    public func makeAsyncIterator() -> Iterator { Iterator(reader: RowPages(host, page: page, query)) }
 
     /// Reads one page after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var reader: RowReader<Element>
+        fileprivate var reader: RowPages<Element>
 
         /// Waits for the next result; nil after the last one.
         ///
@@ -34,7 +34,7 @@ public struct AsyncRows<Element: ResultElement>: AsyncSequence, Sendable {
 }
 
 /// Reads results page by page.
-private struct RowReader<Element: ResultElement>: Sendable {
+private struct RowPages<Element: ResultElement>: Sendable {
     private let host: any JobHost
     private let query: JobQuery
     private let page: Int

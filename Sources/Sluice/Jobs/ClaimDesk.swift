@@ -247,7 +247,7 @@ final class ClaimDesk: Sendable {
             [JobWrite(row.key, .remove, if: .value(row.claim.wireBytes()), .unmatched(row.identity, query: text))]
                 + row.releases
         }
-        do { try await host.write(ends) { try completion($0) } } catch let refusal as JobWriteRefusal {
+        do { try await host.write(ends) { try completion($0) } } catch let refusal as JobWriteRejection {
             let className = first.identity.className
             switch refusal {
             case .moved:
@@ -300,7 +300,7 @@ final class ClaimDesk: Sendable {
         let writes = [
             JobWrite(claimed.key, .remove, if: held), JobWrite(deadKey, .set(.never, value: letter.wireBytes())),
         ]
-        do { try await host.write(writes) { _ in } } catch is JobWriteRefusal { return }
+        do { try await host.write(writes) { _ in } } catch is JobWriteRejection { return }
         if !claimed.releases.isEmpty { _ = try await host.apply(claimed.releases) }
         host.note(
             .error, "a queue has given up a row",

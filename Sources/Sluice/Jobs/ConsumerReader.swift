@@ -197,7 +197,7 @@ final class ConsumerReader: Sendable {
         let former = state.withLock { $0.stored.wireBytes() }
         let write = JobWrite(ConsumerState.key(name), .set(.never, value: next.wireBytes()), if: .value(former))
         let result: Result
-        do { result = try await host.write([write] + jobs, body) } catch is JobWriteRefusal {
+        do { result = try await host.write([write] + jobs, body) } catch is JobWriteRejection {
             // Another one has the name, or a commit has arrived whose outcome nobody knew.
             try await rewind()
             throw JobError(

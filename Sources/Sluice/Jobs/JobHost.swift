@@ -66,7 +66,7 @@ package protocol JobHost: Sendable {
 
     /// Runs a transaction that changes records of jobs, too.
     ///
-    /// - Throws: ``JobWriteRefusal`` when a change does not count; what `body` throws. Nothing is written then.
+    /// - Throws: ``JobWriteRejection`` when a change does not count; what `body` throws. Nothing is written then.
     func write<Result: Sendable>(
         _ writes: [JobWrite], _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result
@@ -95,7 +95,7 @@ package struct JobRows: Sendable {
 }
 
 /// Why the changes of records that a transaction carries do not count.
-package enum JobWriteRefusal: Error, Sendable {
+package enum JobWriteRejection: Error, Sendable {
     /// A record, or an object, is not what the job knows.
     case moved
     /// A row is finished and still matches its queue's query.

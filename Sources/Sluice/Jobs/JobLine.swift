@@ -35,7 +35,7 @@ package protocol JobLine: Sendable {
 
 /// The line of a store.
 struct StoreLine: JobLine {
-    let hold: StoreHold
+    let hold: StoreLease
 
     private var core: StoreCore { hold.core }
     private var environment: StoreEnvironment { core.configuration.environment }

@@ -171,8 +171,8 @@ package struct StoreJobHost: JobHost {
     ) async throws -> Result {
         do { return try await line.write(writes, body) } catch let error as SyncError {
             switch error.code {
-            case .jobConflict: throw JobWriteRefusal.moved
-            case .jobUnfinished: throw JobWriteRefusal.unfinished
+            case .jobConflict: throw JobWriteRejection.moved
+            case .jobUnfinished: throw JobWriteRejection.unfinished
             default: throw error
             }
         }

@@ -14,7 +14,7 @@ internal import SluiceViews
 public struct Results<Element: ResultElement>: Sendable {
     /// Keeps the store open as long as results of it, or their tokens, exist.
     /// Nil for results of a transaction on a database of a server in this process.
-    let hold: StoreHold?
+    let hold: StoreLease?
     let refinement: QueryDescription<Element>
     /// The write that the results were made in; nil for results of the store.
     private let scope: (any ResultScope)?
@@ -23,7 +23,7 @@ public struct Results<Element: ResultElement>: Sendable {
     /// Whether observers ask the server nothing.
     private var isCached = false
 
-    init(hold: StoreHold?, description: QueryDescription<Element>, in scope: (any ResultScope)? = nil) {
+    init(hold: StoreLease?, description: QueryDescription<Element>, in scope: (any ResultScope)? = nil) {
         self.hold = hold
         refinement = description
         self.scope = scope

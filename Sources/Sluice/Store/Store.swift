@@ -9,13 +9,13 @@ internal import Synchronization
 /// the server can be reached. Observing a query subscribes to it. Several stores on one path share everything. A store
 /// stays open until ``close()``, or until the store and its results, tokens and sequences are all released.
 public final class Store: Sendable {
-    let hold: StoreHold
+    let hold: StoreLease
     package var core: StoreCore { hold.core }
 
-    private init(_ core: StoreCore) { hold = StoreHold(core) }
+    private init(_ core: StoreCore) { hold = StoreLease(core) }
 
     /// A value of a store that is open.
-    init(_ hold: StoreHold) { self.hold = hold }
+    init(_ hold: StoreLease) { self.hold = hold }
 
     /// Opens a store, creates its file if it is missing, and begins to sync if the configuration has a server.
     ///

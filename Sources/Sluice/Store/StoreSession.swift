@@ -12,9 +12,9 @@ public import Dispatch
 /// try store.session?.resume()                    // and is uploaded
 /// ```
 public struct StoreSession: Sendable {
-    let hold: StoreHold
+    let hold: StoreLease
 
-    init(_ hold: StoreHold) { self.hold = hold }
+    init(_ hold: StoreLease) { self.hold = hold }
 
     // MARK: Seeing
 

@@ -6,13 +6,13 @@ public struct WriteTransaction: ~Copyable {
     /// What is written to.
     let core: any TransactionScope
     /// The store; nil in a transaction of something else.
-    let hold: StoreHold?
+    let hold: StoreLease?
     /// How results that are made in this transaction are read.
     let scope: any ResultScope
     private let recent = RecentBinding()
 
     /// Makes a transaction of a store.
-    init(writer: LocalWriter, hold: StoreHold, scope: WriteScope) {
+    init(writer: LocalWriter, hold: StoreLease, scope: WriteScope) {
         self.writer = writer
         core = hold.core
         self.hold = hold

@@ -96,7 +96,7 @@ public final class ServerDatabase: Sendable {
         let key = try Element.objectKey(key)
         let bindings = bindings
         return try await access.perform { objects in
-            let scope = WriteScope(bindings, schema: objects.schema)
+            let scope = ServerWriteScope(bindings, schema: objects.schema)
             let classIndex = try scope.classIndex(of: Element.className)
             return try objects.row(ObjectRef(classIndex, key)).map {
                 try Element.decode($0, scope.binding(of: type, classIndex: classIndex))
@@ -164,7 +164,7 @@ public final class ServerDatabase: Sendable {
             ) {
                 ListEdits.Author(origin: ids.origin, time: max(1, time.microseconds), ids: ids)
             }
-            let scope = WriteScope(bindings, schema: objects.schema, inverses: inverses)
+            let scope = ServerWriteScope(bindings, schema: objects.schema, inverses: inverses)
             let result = try scope.open(writer) { try body(WriteTransaction(writer: writer, core: scope)) }
             guard writer.operations.count <= countMax else {
                 throw StoreError(

@@ -72,7 +72,7 @@ package struct ScheduleDesk: Sendable {
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         let write = JobWrite(key, .set(.never, value: Self.value(time)), if: .value(Self.value(last)))
-        do { return try await host.write([write], body) } catch is JobWriteRefusal {
+        do { return try await host.write([write], body) } catch is JobWriteRejection {
             throw JobError(
                 .superseded, "the run of the schedule '\(name)' for \(time) is done already: nothing was written")
         }

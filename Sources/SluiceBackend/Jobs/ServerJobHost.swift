@@ -99,7 +99,7 @@ struct ServerJobHost: JobHost {
         _ writes: [JobWrite], _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         do { return try await database.write(actingAs: user, with: writes, body) } catch let conflict as JobConflict {
-            throw conflict.code == .jobUnfinished ? JobWriteRefusal.unfinished : .moved
+            throw conflict.code == .jobUnfinished ? JobWriteRejection.unfinished : .moved
         }
     }
 

@@ -7,12 +7,12 @@ internal import SluiceViews
 struct ExplainCommand: Command {
     static let description = CommandDescription(
         "explain", "Print what a query means to the server and costs there: SQL, indexes, the live view, writes.",
-        arguments: [ServerAccess.argument, QueryText.argument],
+        arguments: [ServerAccess.argument, QueryArgument.argument],
         options: [
             .choice(
                 "format", Format.allCases.map(\.rawValue),
                 "how to print; by default text on a terminal and JSON elsewhere"),
-            QueryText.option,
+            QueryArgument.option,
             .value("as", "USER", "explain what the query means to this user, - for nobody; needs the right 'reports'"),
             AskedUser.claimsOption,
         ] + ServerAccess.options,
@@ -30,13 +30,13 @@ struct ExplainCommand: Command {
     }
 
     private let access: ServerAccess
-    private let query: QueryText
+    private let query: QueryArgument
     private let format: Format
     private let user: AskedUser?
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
-        query = try QueryText(arguments)
+        query = try QueryArgument(arguments)
         user = try arguments.value("as").map { (name) throws(CommandError) in try AskedUser(name, arguments) }
         if user == nil, arguments.has("claims") { throw .usage("--claims needs --as=USER") }
         format = try arguments.choice("format", as: Format.self) ?? (Terminal.isOutput ? .text : .json)

@@ -6,11 +6,11 @@ internal import SluiceViews
 struct QueryCommand: Command {
     static let description = CommandDescription(
         "query", "Print the objects that a query asks for, once or as they change.",
-        arguments: [ServerAccess.argument, QueryText.argument],
+        arguments: [ServerAccess.argument, QueryArgument.argument],
         options: [
             .flag("once", "print the results when they are complete, and end; this is the default"),
             .flag("watch", "print every change until stopped"), QueryFormat.option,
-            QueryText.option, .value("expand", "a,b.c", "print the targets of these links instead of their keys"),
+            QueryArgument.option, .value("expand", "a,b.c", "print the targets of these links instead of their keys"),
         ] + ServerAccess.options,
         notes: [
             "JSON lines hold one object each, in result order: \"@id\" first, then the properties in the order of the schema. Links print their target's key. Excluded properties are left out. NaN and infinite numbers are the strings \"NaN\", \"Infinity\" and \"-Infinity\"; data is base64; dates are ISO 8601.",
@@ -29,7 +29,7 @@ struct QueryCommand: Command {
         ])
 
     private let access: ServerAccess
-    private let query: QueryText
+    private let query: QueryArgument
     private let isWatching: Bool
     private let format: QueryFormat
     private let expansionPaths: String?
@@ -46,7 +46,7 @@ struct QueryCommand: Command {
             throw .usage("--format=csv has no lines for what changes: use --format=jsonl with --watch")
         }
         guard format != .csv || expansionPaths == nil else { throw CSVWriter.expansionError }
-        query = try QueryText(arguments)
+        query = try QueryArgument(arguments)
         if let expansionPaths, let path = Expansion.paths(expansionPaths, excludedBy: query.syntax).first {
             throw .usage("--expand=\(path): the query excludes it, so that there is nothing to print")
         }

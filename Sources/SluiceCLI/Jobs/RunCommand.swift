@@ -7,7 +7,7 @@ internal import Synchronization
 struct RunCommand: Command {
     static let description = CommandDescription(
         "run", "Run a program for each object that a query finds, once for each, or for every change.",
-        arguments: [ServerAccess.argument, QueryText.argument],
+        arguments: [ServerAccess.argument, QueryArgument.argument],
         options: [
             .value("name", "NAME", "names the job on the server, where it keeps what is done; required"),
             .flag("changes", "give the program every change of the results, instead of rows that are to be done"),
@@ -17,7 +17,7 @@ struct RunCommand: Command {
             .value(
                 "lease", "TIME", "how long rows are held by a command that does not answer any more", default: "30s"),
             .value("attempts", "N", "how often a row is tried before it is dead", default: "8"),
-            QueryText.option,
+            QueryArgument.option,
         ] + ServerAccess.options,
         program: ArgumentDescription("COMMAND", "the program and its arguments", completion: .files),
         notes: [
@@ -31,7 +31,7 @@ struct RunCommand: Command {
         ])
 
     private let access: ServerAccess
-    private let query: QueryText
+    private let query: QueryArgument
     private let name: String
     private let isOfChanges: Bool
     private let isOnce: Bool
@@ -43,7 +43,7 @@ struct RunCommand: Command {
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
-        query = try QueryText(arguments)
+        query = try QueryArgument(arguments)
         guard let name = arguments.value("name") else {
             throw .usage("--name is missing: it names the job on the server, where it keeps what is done")
         }

@@ -11,11 +11,11 @@ final class PostgresDuties: DutyService {
         var deadline: ContinuousClock.Instant
     }
 
-    private let pool: ConnectionPool
+    private let pool: PostgresPool
     private let row: NodeRow
     private let leases = Mutex<[Duty: Lease]>([:])
 
-    init(pool: ConnectionPool, row: NodeRow) {
+    init(pool: PostgresPool, row: NodeRow) {
         self.pool = pool
         self.row = row
     }

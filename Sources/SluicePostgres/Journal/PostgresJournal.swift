@@ -19,7 +19,7 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
 
     package let databaseID: ObjectID
     private let place: JournalPlace
-    private let pool: ConnectionPool
+    private let pool: PostgresPool
     private let row: NodeRow
     /// Called with the position of each group that was appended.
     private let ring: (Int64) -> Void
@@ -29,7 +29,7 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
     private var uncertain: JournalHead?
 
     init(
-        databaseID: ObjectID, place: JournalPlace, pool: ConnectionPool, row: NodeRow,
+        databaseID: ObjectID, place: JournalPlace, pool: PostgresPool, row: NodeRow,
         ring: @escaping (Int64) -> Void
     ) {
         self.databaseID = databaseID

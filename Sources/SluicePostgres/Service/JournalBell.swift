@@ -13,7 +13,7 @@ final class JournalBell: Sendable {
     private static let notify = PostgresStatement(
         "notify", "SELECT count(pg_notify('\(NewsChannel.name)', payload)) FROM unnest($1) AS payload")
 
-    private let pool: ConnectionPool
+    private let pool: PostgresPool
     private let row: NodeRow
     private let messages: MessageOutbox
     private let waiting = Mutex<[Int64: Int64]>([:])
@@ -23,7 +23,7 @@ final class JournalBell: Sendable {
     /// The process of PostgreSQL that the notifications come from; 0 without a connection.
     private let sender = Atomic<Int32>(0)
 
-    init(pool: ConnectionPool, row: NodeRow) {
+    init(pool: PostgresPool, row: NodeRow) {
         self.pool = pool
         self.row = row
         messages = MessageOutbox(node: row.name)

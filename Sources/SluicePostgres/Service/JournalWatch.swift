@@ -15,7 +15,7 @@ final class JournalWatch: Sendable {
         case nothing
     }
 
-    private let pool: ConnectionPool
+    private let pool: PostgresPool
     private let places: JournalPlaces
     private let bell: JournalBell
     private let listening: Listening
@@ -27,7 +27,7 @@ final class JournalWatch: Sendable {
     private let answered = Mutex<(at: ContinuousClock.Instant, hasFailed: Bool)?>(nil)
 
     init(
-        pool: ConnectionPool, places: JournalPlaces, bell: JournalBell, messages: MessageInbox, listening: Listening,
+        pool: PostgresPool, places: JournalPlaces, bell: JournalBell, messages: MessageInbox, listening: Listening,
         log: LogSink?
     ) {
         self.pool = pool

@@ -10,7 +10,7 @@ internal import Synchronization
 /// The journals of a node's databases in a PostgreSQL that several nodes share. A node takes six connections: four for
 /// appends and reading, one that listens, and one that rings.
 public final class PostgresJournals: JournalService {
-    private let pool: ConnectionPool
+    private let pool: PostgresPool
     private let places = JournalPlaces()
     private let row: NodeRow
     private let bell: JournalBell
@@ -54,7 +54,7 @@ public final class PostgresJournals: JournalService {
         let log = log?.about(.database)
         self.log = log
         identity = ServerIdentity(remembering: history, log: log)
-        pool = ConnectionPool(address: address, timeouts: timeouts, identity: identity, stop: stopSignal)
+        pool = PostgresPool(address: address, timeouts: timeouts, identity: identity, stop: stopSignal)
         row = NodeRow(name: node ?? Self.machineName, url: nodeURL, places: places, log: log)
         bell = JournalBell(pool: pool, row: row)
         watcher = JournalWatch(

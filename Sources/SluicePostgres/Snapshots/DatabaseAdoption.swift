@@ -5,10 +5,10 @@ internal import SluiceStorage
 
 /// Brings a database into the tables of a cluster, and ends its journal there.
 struct DatabaseAdoption {
-    private let pool: ConnectionPool
+    private let pool: PostgresPool
     private let row: NodeRow
 
-    init(pool: ConnectionPool, row: NodeRow) {
+    init(pool: PostgresPool, row: NodeRow) {
         self.pool = pool
         self.row = row
     }

@@ -13,10 +13,10 @@ final class PendingRequests: Sendable {
     /// For how long what was read counts.
     private static let validTime = Duration.seconds(5)
 
-    private let pool: ConnectionPool
+    private let pool: PostgresPool
     private let state = Mutex(State())
 
-    init(pool: ConnectionPool) { self.pool = pool }
+    init(pool: PostgresPool) { self.pool = pool }
 
     /// Whether something is asked for of a database.
     ///

@@ -8,7 +8,7 @@ final class PostgresSnapshots: SnapshotService {
     /// The most groups that one statement removes.
     private static let trimCountMax: Int64 = 1_000
 
-    private let pool: ConnectionPool
+    private let pool: PostgresPool
     private let row: NodeRow
     private let places: JournalPlaces
     private let requests: PendingRequests
@@ -23,7 +23,7 @@ final class PostgresSnapshots: SnapshotService {
         var since: ContinuousClock.Instant?
     }
 
-    init(pool: ConnectionPool, row: NodeRow, places: JournalPlaces) {
+    init(pool: PostgresPool, row: NodeRow, places: JournalPlaces) {
         self.pool = pool
         self.row = row
         self.places = places

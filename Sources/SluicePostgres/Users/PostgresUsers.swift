@@ -11,10 +11,10 @@ package final class PostgresUsers: UserStore {
     /// How often a write begins again that PostgreSQL has chosen to end a deadlock.
     private static let attemptCountMax = 5
 
-    private let pool: ConnectionPool
+    private let pool: PostgresPool
     private let news: UserNews
 
-    init(pool: ConnectionPool, news: UserNews) {
+    init(pool: PostgresPool, news: UserNews) {
         self.pool = pool
         self.news = news
     }

@@ -99,8 +99,8 @@ extension Checker {
         return path
     }
 
-    private func sortKeys(_ keys: [QuerySyntax.SortSyntax]) throws(QueryError) -> [SortKey] {
-        var result: [SortKey] = []
+    private func sortKeys(_ keys: [QuerySyntax.SortSyntax]) throws(QueryError) -> [SortTerm] {
+        var result: [SortTerm] = []
         for key in keys {
             if case .operation(let name)? = key.path.components.first?.kind,
                 name == "count" || AggregateOperation(rawValue: name) != nil
@@ -124,7 +124,7 @@ extension Checker {
                     "'\(path.text)' is sorted by twice, ascending and descending; the second key would decide nothing, "
                         + "remove it", at: key.path.position)
             }
-            result.append(SortKey(path: path, isAscending: key.isAscending))
+            result.append(SortTerm(path: path, isAscending: key.isAscending))
         }
         return result
     }

@@ -3,7 +3,7 @@ internal import SluiceModel
 /// Collects SORT, LIMIT and DISTINCT in written order, and joins neighbours of the same kind.
 struct ClauseChain {
     private enum Clause {
-        case sort([SortKey])
+        case sort([SortTerm])
         case limit(Int)
         case distinct([Query.Path])
     }
@@ -20,7 +20,7 @@ struct ClauseChain {
 
     /// Adds a sort. Of two neighbours the later is the stronger one, as if the objects were sorted by the earlier one
     /// first.
-    mutating func sort(by keys: [SortKey], at position: Int?) {
+    mutating func sort(by keys: [SortTerm], at position: Int?) {
         if case .sort(let earlier) = clauses.last {
             replaceLast(with: .sort(significant(keys + earlier)), at: position)
         } else {
@@ -44,7 +44,7 @@ struct ClauseChain {
 
     /// The keys of the order so far, which a place needs a value for each of; nil where no place can stand, behind a limit
     /// or DISTINCT.
-    var placedKeys: [SortKey]? {
+    var placedKeys: [SortTerm]? {
         switch (clauses.first, clauses.count) {
         case (nil, _): []
         case (.sort(let keys), 1): keys
@@ -76,8 +76,8 @@ struct ClauseChain {
     }
 
     /// The keys that have an effect: each path once, and none after the primary key.
-    private func significant(_ keys: [SortKey]) -> [SortKey] {
-        var result: [SortKey] = []
+    private func significant(_ keys: [SortTerm]) -> [SortTerm] {
+        var result: [SortTerm] = []
         for key in keys where !result.contains(where: { $0.path == key.path }) {
             result.append(key)
             if key.path.steps.isEmpty, case .value(let property) = key.path.leaf, property == uniqueKey { break }
@@ -139,7 +139,7 @@ struct ClauseChain {
             positions.append(path)
             return positions.count - 1
         }
-        var order: [SortKey] = []
+        var order: [SortTerm] = []
         var stages: [Query.Stage] = []
         for clause in clauses {
             let filter: Query.Stage.Filter

@@ -7,7 +7,7 @@ struct CheckedClauses {
         let text: String
     }
 
-    var sort: [SortKey] = []
+    var sort: [SortTerm] = []
     var limit: Int?
     var section = Query.Section()
     var stages: [Query.Stage] = []

@@ -134,7 +134,7 @@ private enum HeldConstants: Sendable {
 extension Query {
     package var className: String { form.className }
     package var classIndex: Int { form.classIndex }
-    package var sort: [SortKey] { form.sort }
+    package var sort: [SortTerm] { form.sort }
     package var limit: Int? { form.limit }
     package var section: Section { form.section }
     package var hasSection: Bool { form.hasSection }
@@ -177,7 +177,7 @@ extension Query {
 }
 
 /// One key of a sort.
-package struct SortKey: Hashable, Sendable {
+package struct SortTerm: Hashable, Sendable {
     /// A path with a single value: every link on the way is to-one.
     package let path: Query.Path
     package let isAscending: Bool

@@ -15,7 +15,7 @@ package final class QueryForm: Sendable {
     package let isOfObject: Bool
     /// The order of the results, without repeated keys and without keys after a unique one. Ties break by ascending
     /// object id.
-    package let sort: [SortKey]
+    package let sort: [SortTerm]
     /// The most results, taken from the front of the order of ``sort``; nil if there is no limit, or ``stages`` has it.
     package let limit: Int?
     /// The part of the order that the results are taken from.

@@ -4,7 +4,7 @@ package import SluiceModel
 package struct SortOrder: Hashable, Sendable {
     private let isAscending: [Bool]
 
-    package init(_ sort: [SortKey]) { isAscending = sort.map(\.isAscending) }
+    package init(_ sort: [SortTerm]) { isAscending = sort.map(\.isAscending) }
 
     /// Negative, zero or positive; zero only for the same object.
     ///

@@ -38,7 +38,7 @@ package struct ChangedObject {
 }
 
 /// What the rules do not let a transaction do.
-package struct DeniedWrite: Hashable, Sendable {
+package struct RejectedOperation: Hashable, Sendable {
     package let object: ObjectRef
     package let denial: RuleDenial
 }
@@ -61,7 +61,7 @@ package struct WriteJudgement {
     ///
     /// - Parameter state: the objects as they are before the transaction.
     /// - Complexity: a look at each changed object, and at its properties that have rules of their own.
-    package func denial(before state: any ObjectSource) throws -> DeniedWrite? {
+    package func denial(before state: any ObjectSource) throws -> RejectedOperation? {
         for change in changes {
             guard let old = change.old else { continue }
             if change.isDeleted || change.new == nil {
@@ -93,7 +93,7 @@ package struct WriteJudgement {
     ///
     /// - Parameter state: the objects as they are after the transaction.
     /// - Complexity: as ``denial(before:)``.
-    package func denial(after state: any ObjectSource) throws -> DeniedWrite? {
+    package func denial(after state: any ObjectSource) throws -> RejectedOperation? {
         for change in changes {
             guard let new = change.new, !change.isKept else { continue }
             guard change.isCreated else {
@@ -130,16 +130,16 @@ package struct WriteJudgement {
         return nil
     }
 
-    private func denied(_ cause: RuleDenial.Cause, _ object: ObjectRef) -> DeniedWrite {
+    private func denied(_ cause: RuleDenial.Cause, _ object: ObjectRef) -> RejectedOperation {
         let declared = binding.reads.schema[object.classIndex]
-        return DeniedWrite(object: object, denial: RuleDenial(className: declared.name, cause: cause))
+        return RejectedOperation(object: object, denial: RuleDenial(className: declared.name, cause: cause))
     }
 
-    private func denied(_ action: RuleAction, _ change: ChangedObject) -> DeniedWrite {
+    private func denied(_ action: RuleAction, _ change: ChangedObject) -> RejectedOperation {
         denied(.action(action), change.object)
     }
 
-    private func denied(property: Int, _ change: ChangedObject) -> DeniedWrite {
+    private func denied(property: Int, _ change: ChangedObject) -> RejectedOperation {
         denied(.property(binding.reads.schema[change.object.classIndex].properties[property].name), change.object)
     }
 }

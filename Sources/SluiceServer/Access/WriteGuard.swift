@@ -95,7 +95,7 @@ final class WriteGuard {
         try? state.attempt(changes) {}
     }
 
-    private func refusal(_ denied: DeniedWrite) -> WriteRefusal {
+    private func refusal(_ denied: RejectedOperation) -> WriteRefusal {
         let what =
             switch denied.denial.cause {
             case .property(let property): "write '\(property)' of"

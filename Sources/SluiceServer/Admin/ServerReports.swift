@@ -30,7 +30,7 @@ final class ServerReports: Sendable {
         guard let sources = sources.withLock({ $0 }) else { return }
         Task {
             let answer: ServerMessage
-            do throws(RequestRefusal) {
+            do throws(RequestRejection) {
                 let json = try await sources.answer(request, of: database, to: peer)
                 answer = .report(session: request.session, request: request.request, json: Array(json.text.utf8))
             } catch {
@@ -44,7 +44,7 @@ final class ServerReports: Sendable {
 extension ServerReports.Sources {
     fileprivate func answer(
         _ request: ClientMessage.ReportRequest, of database: String, to peer: PeerConnection
-    ) async throws(RequestRefusal) -> JSONText {
+    ) async throws(RequestRejection) -> JSONText {
         switch request.topic {
         case .sessions: return await sessions.sessions(ofDatabase: tellsAll ? nil : database)
         case .endSession:
@@ -73,7 +73,7 @@ extension ServerReports.Sources {
 
     private func member(
         _ name: String, of request: ClientMessage.ReportRequest
-    ) throws(RequestRefusal) -> JSONValue {
+    ) throws(RequestRejection) -> JSONValue {
         guard let json = try? JSONParser.parse(request.argument), let value = json[name] else {
             throw .init(code: .invalidQuery, message: "the argument is an object with a member '\(name)'")
         }

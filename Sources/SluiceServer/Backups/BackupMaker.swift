@@ -89,8 +89,9 @@ package struct BackupMaker: Sendable {
 
     /// The databases that have markers.
     private var markedNames: [String] {
-        DataFolder.names(in: folder, endingWith: DatabaseFile.suffix + "-marker").filter(BackupMember.isDatabaseName)
+        DataFolder.names(in: folder, endingWith: DatabaseFileName.suffix + "-marker").filter(
+            BackupMember.isDatabaseName)
     }
 
-    private func file(_ name: String) -> String { "\(folder)/\(DatabaseFile.name(of: name))" }
+    private func file(_ name: String) -> String { "\(folder)/\(DatabaseFileName.of(name))" }
 }

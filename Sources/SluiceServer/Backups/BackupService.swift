@@ -39,7 +39,7 @@ final class BackupService: Sendable {
         let dataFolder = try Self.checkedFolder(plan, dataFolder, isAlone)
         self.targets = targets
         self.now = now
-        let link = Link()
+        let link = ArchiveLink()
         if let plan {
             timer = try BackupTimer(
                 plan, of: dataFolder, now: now, isDataInPlace: isDataInPlace, schedule: schedule, log: log
@@ -131,7 +131,7 @@ final class BackupService: Sendable {
 }
 
 /// Leads from the backups to the archive, which is made after them and has the way back.
-private final class Link: Sendable {
+private final class ArchiveLink: Sendable {
     private struct Known {
         weak var archive: JournalArchive?
     }

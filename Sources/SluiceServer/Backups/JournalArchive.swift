@@ -170,7 +170,7 @@ final class JournalArchive: Sendable {
     }
 
     private func copy(_ name: String) throws {
-        let path = "\(dataFolder)/\(DatabaseFile.name(of: name))"
+        let path = "\(dataFolder)/\(DatabaseFileName.of(name))"
         // A database that was removed has no more groups.
         guard access(path, F_OK) == 0 else { return }
         guard folder.isInPlace else {

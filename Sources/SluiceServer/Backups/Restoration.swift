@@ -123,7 +123,7 @@ package struct Restoration {
         _ name: String, from member: (index: Int, state: BackupMember.DatabaseState)?, _ archive: ArchiveFolder?,
         _ wanted: ArchiveTarget, in folder: String, _ isCancelled: () -> Bool
     ) throws -> (BackupMember.DatabaseState, UInt64)? {
-        let file = "\(folder)/\(DatabaseFile.name(of: name))"
+        let file = "\(folder)/\(DatabaseFileName.of(name))"
         var path: ArchivePath?
         if let archive {
             path = try ArchivePath(

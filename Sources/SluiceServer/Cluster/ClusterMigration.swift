@@ -201,7 +201,7 @@ package struct ClusterMigration {
         guard replica.databaseID == (try journal.databaseID), try journal.continues(replica.head) else {
             throw refusal(
                 "has a replica of '\(name)' with another history than the journal",
-                "remove \(DatabaseFile.name(of: name)) there; it is made anew")
+                "remove \(DatabaseFileName.of(name)) there; it is made anew")
         }
         if try loader.reason(position: replica.head.position, ofDatabase: name) != nil {
             replica.close()
@@ -223,14 +223,14 @@ package struct ClusterMigration {
     }
 
     private func copy(_ name: String, to target: String) throws {
-        let destination = target + "/" + DatabaseFile.name(of: name)
+        let destination = target + "/" + DatabaseFileName.of(name)
         guard access(target, F_OK) == 0 || mkdir(target, 0o700) == 0 else {
             throw ServerError(.dataFolder, "the folder '\(target)' cannot be made; name another")
         }
         try ReplicaFile.receive(destination) { draft in _ = try ReplicaFile.copy(file(name), to: draft) }
     }
 
-    private func file(_ name: String) -> String { path + "/" + DatabaseFile.name(of: name) }
+    private func file(_ name: String) -> String { path + "/" + DatabaseFileName.of(name) }
 
     private func refusal(_ what: String, _ remedy: String) -> ServerError {
         ServerError(.dataFolder, "the data folder '\(path)' \(what); \(remedy)")

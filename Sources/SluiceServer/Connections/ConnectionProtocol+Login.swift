@@ -16,7 +16,7 @@ extension ConnectionProtocol {
     }
 
     /// Checks new credentials for an open session. If they are rejected, the session ends.
-    mutating func renew(_ session: UInt64, _ credentials: [Credentials]) -> [Action] {
+    mutating func renew(_ session: UInt64, _ credentials: [WireCredentials]) -> [Action] {
         guard let current = sessionLogins[session] else { return [] }
         switch current.phase {
         case .opening: return violation("session \(session) sends further credentials before it is open")

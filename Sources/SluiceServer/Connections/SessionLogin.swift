@@ -14,7 +14,7 @@ struct SessionLogin: Sendable {
         /// The session is open, and further credentials are being checked.
         ///
         /// What comes meanwhile is checked after them, and of several the last.
-        case renewing(User, next: [Credentials]?)
+        case renewing(User, next: [WireCredentials]?)
     }
 
     let database: String

@@ -31,7 +31,7 @@ enum Consequence {
     /// Which file is damaged, and how.
     static func damage(of name: String, _ error: StorageError) -> String {
         let reason = error.damage.isEmpty ? "" : " (\(error.damage))"
-        return "the server's database file \(DatabaseFile.name(of: name)) is damaged\(reason)"
+        return "the server's database file \(DatabaseFileName.of(name)) is damaged\(reason)"
     }
 
     /// The message to clients about a database that cannot be used. It gives the reason, but no names of folders.

@@ -124,7 +124,7 @@ final class Database {
                 hasLoggedDamage = true
                 note(
                     .error, "the database is damaged; the server serves what can be read and takes no writes",
-                    [("file", DatabaseFile.name(of: name)), ("error", "\(error)")])
+                    [("file", DatabaseFileName.of(name)), ("error", "\(error)")])
             }
             note(.debug, what, [("error", "\(error)")])
         } else {

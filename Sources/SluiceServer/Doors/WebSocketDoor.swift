@@ -245,7 +245,7 @@ final class WebSocketDoor: Sendable {
         }
     }
 
-    private func check(_ credentials: [Credentials], of session: UInt64, isRenewal: Bool, _ peer: PeerConnection) {
+    private func check(_ credentials: [WireCredentials], of session: UInt64, isRenewal: Bool, _ peer: PeerConnection) {
         // A client has nothing to say before it is known.
         if !isRenewal { peer.connection.pauseReceiving(for: .login) }
         logins.check(credentials, of: peer.login, at: peer.name) { result, isCurrent in

@@ -39,25 +39,27 @@ extension DatabaseEngine {
                 }
             case .apply(let writes):
                 guard !session.isReadOnly else {
-                    throw RequestRefusal(code: .permissionDenied, message: "a read-only session cannot run jobs")
+                    throw RequestRejection(code: .permissionDenied, message: "a read-only session cannot run jobs")
                 }
                 try apply(writes, for: call, subscriber, now: now)
             case .wait(let moment):
-                guard jobs.wait(session.id, request: call.request, after: moment) else { throw RequestRefusal.tooMany }
+                guard jobs.wait(session.id, request: call.request, after: moment) else {
+                    throw RequestRejection.tooMany
+                }
             }
         }
     }
 
     /// Tells a job why its question has no answer, where that is no fault of the session.
     private func refusing(_ call: ClientMessage.JobCall, in session: SessionID, _ body: () throws -> Void) throws {
-        let refusal: RequestRefusal
-        do { return try body() } catch let thrown as RequestRefusal {
+        let refusal: RequestRejection
+        do { return try body() } catch let thrown as RequestRejection {
             refusal = thrown
         } catch let conflict as JobConflict {
-            refusal = RequestRefusal(code: conflict.code, message: conflict.message)
+            refusal = RequestRejection(code: conflict.code, message: conflict.message)
         } catch let error as StorageError where error.endsQueryAlone {
             let (code, message) = database.subscriberError(of: error)
-            refusal = RequestRefusal(code: code, message: message)
+            refusal = RequestRejection(code: code, message: message)
         }
         output.send([refusal.answer(to: call)], to: session)
     }
@@ -66,9 +68,9 @@ extension DatabaseEngine {
         do { return try subscriber.access.query(Query.parse(text, schema: database.storage.schema)) } catch let error
             as QueryError
         {
-            throw RequestRefusal(error)
+            throw RequestRejection(error)
         } catch let error as HiddenPropertyError {
-            throw RequestRefusal(error)
+            throw RequestRejection(error)
         }
     }
 
@@ -136,7 +138,7 @@ extension DatabaseEngine {
                 try budget.charging(subscriber) { _ in try reading.making.read(in: database.storage) }
                 return try answer(reading, now: now)
             }
-            guard jobs.read(reading) else { throw RequestRefusal.tooMany }
+            guard jobs.read(reading) else { throw RequestRejection.tooMany }
         }
     }
 
@@ -237,9 +239,9 @@ extension DatabaseEngine {
         switch outcome {
         case nil, .committed?: break
         case .obstructed(let error, _)?:
-            throw RequestRefusal(code: .internalError, message: "\(error.message); try again later")
+            throw RequestRejection(code: .internalError, message: "\(error.message); try again later")
         case .failed(let error, _)?:
-            throw RequestRefusal(
+            throw RequestRejection(
                 code: .internalError,
                 message: Consequence.sentence("the server could not store it", of: database.name, because: error))
         }
@@ -292,8 +294,8 @@ extension ClientMessage.JobCall.Question {
     }
 }
 
-extension RequestRefusal {
-    fileprivate static let tooMany = RequestRefusal(
+extension RequestRejection {
+    fileprivate static let tooMany = RequestRejection(
         code: .limitExceeded,
         message: "a session has at most \(JobCalls.countMax) questions of jobs that are not answered")
 }

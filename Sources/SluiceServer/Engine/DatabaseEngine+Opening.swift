@@ -3,7 +3,7 @@ internal import SluiceStorage
 internal import SluiceWire
 
 /// A session that is to be opened.
-struct Arrival {
+struct IncomingSession {
     let id: SessionID
     let client: ClientRegistry.Request
     /// Whose share of the server's work it takes.
@@ -16,7 +16,7 @@ struct Arrival {
 /// The clients that come one after the other are identified together, in one group of the journal.
 extension DatabaseEngine {
     /// Takes a session in that is to be opened, or refuses it.
-    func admit(_ arrival: Arrival, now: Timestamp) {
+    func admit(_ arrival: IncomingSession, now: Timestamp) {
         let (id, open, user) = (arrival.id, arrival.client.open, arrival.client.user)
         do {
             try check(open.variables)
@@ -58,7 +58,7 @@ extension DatabaseEngine {
         }
     }
 
-    private func open(_ arrival: Arrival, as client: ClientRegistry.Identified) throws {
+    private func open(_ arrival: IncomingSession, as client: ClientRegistry.Identified) throws {
         let id = arrival.id
         let opening = try sessions.open(id, arrival.client, as: client)
         if let stale = opening.superseded { end(stale, Self.hasOpenedAnother) }

@@ -30,7 +30,7 @@ package final class DatabaseEngine {
     let lifecycle: SubscriptionLifecycle
     let housekeeping: Housekeeping
     let permissions: Permissions
-    let cached: CachedObjects
+    let cached: KeptObjectChecks
     let observers = InProcessObservers()
     let jobs: JobCalls
     /// Counts what has changed rights other than by a commit: rules, logins, values of `$client`.
@@ -50,7 +50,7 @@ package final class DatabaseEngine {
     /// What the audit log has not been told.
     private var auditNotes: [AuditNote] = []
     /// The sessions that are to be opened together, in order.
-    var arrivals: [Arrival] = []
+    var arrivals: [IncomingSession] = []
     /// Whether the journal may have more than was applied.
     var isBehind = false
     var encodedBlockCount: UInt64 = 0
@@ -76,7 +76,7 @@ package final class DatabaseEngine {
         database = Database(
             name: name, storage: storage, journal: journal, limits: limits, log: log)
         permissions = Permissions(database, contexts: readContext, rules: rules)
-        cached = CachedObjects(database)
+        cached = KeptObjectChecks(database)
         jobs = JobCalls(database)
         budget = WorkBudget(database)
         sessions = Sessions(database, random: random)
@@ -108,7 +108,7 @@ package final class DatabaseEngine {
             switch event {
             case .open(let id, let request, let user, let holder):
                 let holder = holder ?? user.id.map { .user($0) } ?? .session(id)
-                admit(Arrival(id: id, client: .init(open: request, user: user), holder: holder), now: now)
+                admit(IncomingSession(id: id, client: .init(open: request, user: user), holder: holder), now: now)
             case .renewed(let id, let user):
                 commit(now: now)
                 sessions[id]?.user = user

@@ -45,7 +45,7 @@ final class Exposition: Sendable {
             reading.mailboxEventCount += waiting.events
             reading.mailboxByteCount += waiting.bytes
             guard let folder, case .open = worker.health.state else { continue }
-            let path = "\(folder)/\(DatabaseFile.name(of: worker.name))"
+            let path = "\(folder)/\(DatabaseFileName.of(worker.name))"
             reading.databaseByteCount += ServerReading.byteCount(ofFile: path)
             reading.walByteCount += ServerReading.byteCount(ofFile: path + "-wal")
         }

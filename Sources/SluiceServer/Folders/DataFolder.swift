@@ -60,7 +60,7 @@ final class DataFolder: Sendable {
     static func databaseCount(_ path: String) -> Int { databaseNames(path).count }
 
     /// The databases that have files in a folder, sorted; none if it cannot be read. O(n log n) for the files.
-    static func databaseNames(_ path: String) -> [String] { names(in: path, endingWith: DatabaseFile.suffix) }
+    static func databaseNames(_ path: String) -> [String] { names(in: path, endingWith: DatabaseFileName.suffix) }
 
     /// The names in a folder that end with something, without that, sorted; none if it cannot be read. O(n log n).
     static func names(in path: String, endingWith suffix: String) -> [String] {

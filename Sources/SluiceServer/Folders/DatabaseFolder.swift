@@ -33,5 +33,5 @@ package struct DatabaseFolder: Sendable {
     /// Which databases clients may open.
     package var restriction: RestrictionFile { RestrictionFile(inFolder: path) }
 
-    func file(of name: String) -> String { "\(path)/\(DatabaseFile.name(of: name))" }
+    func file(of name: String) -> String { "\(path)/\(DatabaseFileName.of(name))" }
 }

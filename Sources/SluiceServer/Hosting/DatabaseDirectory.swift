@@ -91,7 +91,7 @@ final class DatabaseDirectory: Sendable {
     /// The replicas that are open.
     private func replicas(in path: String) -> [ReplicaUpkeep.Target] {
         workers.filter(\.isOpen).map { worker in
-            ReplicaUpkeep.Target(name: worker.name, path: "\(path)/\(DatabaseFile.name(of: worker.name))") {
+            ReplicaUpkeep.Target(name: worker.name, path: "\(path)/\(DatabaseFileName.of(worker.name))") {
                 try worker.performAndWait { engine, _ in try engine.compareReplicas() }
             }
         }

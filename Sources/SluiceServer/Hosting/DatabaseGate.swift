@@ -67,7 +67,7 @@ final class DatabaseGate: Sendable {
         guard !restriction.allowsNew else { return nil }
         let isThere =
             if let folder {
-                SQLiteServerStorage.isTaken("\(folder)/\(DatabaseFile.name(of: name))")
+                SQLiteServerStorage.isTaken("\(folder)/\(DatabaseFileName.of(name))")
             } else {
                 kept.contains(name) || isOpen()
             }

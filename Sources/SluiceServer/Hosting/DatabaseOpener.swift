@@ -67,7 +67,7 @@ struct DatabaseOpener: Sendable {
     ) throws -> DatabaseEngine {
         try checkFolder()
         let terms = terms.values
-        let path = folder.map { "\($0)/\(DatabaseFile.name(of: name))" }
+        let path = folder.map { "\($0)/\(DatabaseFileName.of(name))" }
         let (journal, file) = try openContent(of: name, at: path, mayMake: mayMake)
         let databaseID = try journal?.databaseID ?? file?.databaseID ?? ObjectID(high: random(), low: random())
         let isFile = file != nil
@@ -89,7 +89,7 @@ struct DatabaseOpener: Sendable {
                     try checkCount()
                     return try storage.copy(toFile: path) { try open(path, databaseID, journal) }
                 }
-                log?(.info, "a database was made", [("database", name), ("file", DatabaseFile.name(of: name))])
+                log?(.info, "a database was made", [("database", name), ("file", DatabaseFileName.of(name))])
                 // The rules have held from the start; the file keeps them from now on.
                 if journal == nil, let rules = self.terms.values.rules, try file.rulesVersion == 0 {
                     try file.transaction { try file.setRules(rules.canonicalBytes) }

@@ -12,14 +12,14 @@ package struct AccessLogin: Login {
         self.mayExtendSchema = mayExtendSchema
     }
 
-    package func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>? { nil }
+    package func decide(_ credentials: [WireCredentials]) -> Result<LoginOutcome, LoginError>? { nil }
 
     package func identify(
-        _ credentials: [Credentials], of peer: LoginPeer,
+        _ credentials: [WireCredentials], of peer: LoginPeer,
         completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
     ) {
         // Where the request's credentials are a gateway's and not ours, the session may still be anonymous.
-        let presented = credentials.isEmpty ? peer.requestCredentials + [Credentials(.anonymous)] : credentials
+        let presented = credentials.isEmpty ? peer.requestCredentials + [WireCredentials(.anonymous)] : credentials
         authenticator.identify(presented.map { Credential($0) }, from: peer.address, peer.wait) { result in
             switch result {
             case .success(let admission):
@@ -27,7 +27,7 @@ package struct AccessLogin: Login {
                     .success(
                         LoginOutcome(
                             User(admission.identity, mayExtendSchema: mayExtendSchema),
-                            credential: admission.sessionToken.map { Credentials(.session, Array($0.utf8)) })))
+                            credential: admission.sessionToken.map { WireCredentials(.session, Array($0.utf8)) })))
             case .failure(let refusal): completion(.failure(LoginError(refusal)))
             }
         }
@@ -40,7 +40,7 @@ package struct AccessLogin: Login {
 
 extension Credential {
     /// What a message of the protocol presents.
-    init(_ credentials: Credentials) {
+    init(_ credentials: WireCredentials) {
         switch credentials.kind {
         case .anonymous: self = .anonymous
         case .token: self = .token(credentials.payload)

@@ -4,13 +4,13 @@ package import SluiceWire
 /// Decides who a client's user is, from the credentials that the client presents.
 package protocol Login: Sendable {
     /// The decision, where it takes no time; nil where ``identify(_:of:completion:)`` must be asked.
-    func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>?
+    func decide(_ credentials: [WireCredentials]) -> Result<LoginOutcome, LoginError>?
 
     /// Finds out whose the credentials are.
     ///
     /// - Parameter completion: called once, on any thread, perhaps at once.
     func identify(
-        _ credentials: [Credentials], of peer: LoginPeer,
+        _ credentials: [WireCredentials], of peer: LoginPeer,
         completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void)
 
     /// What has become of the logins of users who logged in earlier, in their order. It may block.
@@ -24,11 +24,11 @@ package struct LoginPeer: Sendable {
     /// The address, without its port; of IPv6, the network.
     package var address: String
     /// What the request that opened the connection had in `Authorization`. It counts where a session presents nothing.
-    package var requestCredentials: [Credentials]
+    package var requestCredentials: [WireCredentials]
     /// Whether the client still waits for an answer.
     package let wait = LoginWait()
 
-    package init(address: String, requestCredentials: [Credentials] = []) {
+    package init(address: String, requestCredentials: [WireCredentials] = []) {
         self.address = address
         self.requestCredentials = requestCredentials
     }
@@ -38,9 +38,9 @@ package struct LoginPeer: Sendable {
 package struct LoginOutcome: Sendable {
     package var user: User
     /// What the client is to present from now on; nil if it keeps what it has.
-    package var credential: Credentials?
+    package var credential: WireCredentials?
 
-    package init(_ user: User, credential: Credentials? = nil) {
+    package init(_ user: User, credential: WireCredentials? = nil) {
         self.user = user
         self.credential = credential
     }
@@ -74,7 +74,7 @@ package struct LoginError: Error, Hashable, Sendable {
 package struct DevelopmentLogin: Login {
     package init() {}
 
-    package func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>? {
+    package func decide(_ credentials: [WireCredentials]) -> Result<LoginOutcome, LoginError>? {
         guard credentials.allSatisfy({ $0.kind == .anonymous }) else {
             return .failure(
                 LoginError(message: "this server runs in development mode and takes anonymous logins only"))
@@ -85,7 +85,7 @@ package struct DevelopmentLogin: Login {
     }
 
     package func identify(
-        _ credentials: [Credentials], of peer: LoginPeer,
+        _ credentials: [WireCredentials], of peer: LoginPeer,
         completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
     ) {
         if let decision = decide(credentials) { completion(decision) }

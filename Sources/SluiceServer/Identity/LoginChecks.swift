@@ -60,7 +60,7 @@ final class LoginChecks: Sendable {
     ///   - take: takes the outcome, on any thread, perhaps at once. It asks whether the outcome is current while nothing
     ///     else can change the session, and returns that; if not, it is called again.
     func check(
-        _ credentials: [Credentials], of peer: LoginPeer, at name: String,
+        _ credentials: [WireCredentials], of peer: LoginPeer, at name: String,
         _ take: @escaping @Sendable (Result<LoginOutcome, LoginError>, _ isCurrent: () -> Bool) -> Bool
     ) {
         let count = changeCount.load(ordering: .sequentiallyConsistent)
@@ -153,7 +153,7 @@ final class LoginChecks: Sendable {
     }
 }
 
-extension Credentials {
+extension WireCredentials {
     /// The name that somebody gives with a password, which proves nothing yet; nil where there is none.
     fileprivate var claimedName: String? {
         guard kind == .password, case .password(let name, _) = Credential(self), !name.isEmpty else { return nil }
@@ -174,7 +174,7 @@ extension ServerLoginMethod {
     }
 
     /// What somebody has tried to log in with; the first counts where there are several.
-    init(_ credentials: [Credentials]) {
+    init(_ credentials: [WireCredentials]) {
         switch credentials.first?.kind {
         case .anonymous?, nil: self = .anonymous
         case .sharedSecret?: self = .sharedSecret

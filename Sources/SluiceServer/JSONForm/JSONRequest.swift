@@ -12,7 +12,7 @@ package enum JSONRequest: Hashable, Sendable {
     case ask(UInt64, ReportTopic, argument: String)
     case deploy(UInt64, file: String, isTrial: Bool)
     case job(UInt64, JSONJobRequest)
-    case renew([Credentials])
+    case renew([WireCredentials])
 
     package typealias ReportTopic = ClientMessage.ReportTopic
 
@@ -20,7 +20,7 @@ package enum JSONRequest: Hashable, Sendable {
         package var client: JSONClientName?
         package var version: UInt64
         package var acknowledged: UInt64
-        package var credentials: [Credentials]
+        package var credentials: [WireCredentials]
         package var variables: ValueMap
         package var isReadOnly: Bool
     }
@@ -98,14 +98,14 @@ package enum JSONRequest: Hashable, Sendable {
                 variables: variables, isReadOnly: try members.flag("readonly")))
     }
 
-    private static func credentials(_ json: JSONValue) throws(JSONRequestError) -> Credentials {
+    private static func credentials(_ json: JSONValue) throws(JSONRequestError) -> WireCredentials {
         let members = try JSONMembers(
             json, "'credentials'", known: ["token", "session", "user", "password", "secret"])
-        if let token = try members.optionalText("token") { return Credentials(.token, Array(token.utf8)) }
-        if let session = try members.optionalText("session") { return Credentials(.session, Array(session.utf8)) }
-        if members["secret"] != nil { return Credentials(.sharedSecret, try members.data("secret")) }
+        if let token = try members.optionalText("token") { return WireCredentials(.token, Array(token.utf8)) }
+        if let session = try members.optionalText("session") { return WireCredentials(.session, Array(session.utf8)) }
+        if members["secret"] != nil { return WireCredentials(.sharedSecret, try members.data("secret")) }
         let (user, password) = (try members.text("user"), try members.text("password"))
-        return Credentials(.password, Array(user.utf8) + [0] + Array(password.utf8))
+        return WireCredentials(.password, Array(user.utf8) + [0] + Array(password.utf8))
     }
 
     private static func subscribe(_ json: JSONValue) throws(JSONRequestError) -> JSONRequest {

@@ -197,7 +197,7 @@ struct JSONSession: Sendable {
     }
 
     private static func refusal(of request: JSONRequest.Subscribe, _ error: QueryError) -> [UInt8] {
-        let refusal = RequestRefusal(error)
+        let refusal = RequestRejection(error)
         return JSONMessage.error(
             refusal.code, refusal.message, subscription: request.id, position: refusal.position.map(UInt64.init),
             action: .report)

@@ -31,7 +31,7 @@ struct AccessReports {
             default: return request.failure(.unknownReport, "this server has no report \(request.topic.rawValue)")
             }
             return .report(session: request.session, request: request.request, json: Array(json.text.utf8))
-        } catch let refusal as RequestRefusal {
+        } catch let refusal as RequestRejection {
             return refusal.answer(to: request)
         }
     }
@@ -39,7 +39,7 @@ struct AccessReports {
     private func argument(of request: ClientMessage.ReportRequest) throws -> JSONValue {
         guard !request.argument.isEmpty else { return .object([]) }
         do throws(JSONError) { return try JSONParser.parse(request.argument) } catch {
-            throw RequestRefusal(code: .invalidQuery, message: "the question is not JSON at byte \(error.position)")
+            throw RequestRejection(code: .invalidQuery, message: "the question is not JSON at byte \(error.position)")
         }
     }
 
@@ -114,10 +114,10 @@ struct AccessReports {
         let (classIndex, key) = try object(argument)
         guard let action = argument["action"]?.string.flatMap({ RuleAction(rawValue: $0) }), action != .updateAfter
         else {
-            throw RequestRefusal(code: .invalidQuery, message: "an action is read, create, update or delete")
+            throw RequestRejection(code: .invalidQuery, message: "an action is read, create, update or delete")
         }
         guard (key == nil) == (action == .create) else {
-            throw RequestRefusal(
+            throw RequestRejection(
                 code: .invalidQuery, message: "create is asked of CLASS, and other actions of an object, CLASS/KEY")
         }
         let storage = database.storage
@@ -185,7 +185,7 @@ struct AccessReports {
     ) throws -> Change? {
         guard let proposed = try proposed(argument, classIndex) else { return nil }
         guard action == .create || action == .update else {
-            throw RequestRefusal(code: .invalidQuery, message: "\(action.rawValue) takes no values")
+            throw RequestRejection(code: .invalidQuery, message: "\(action.rawValue) takes no values")
         }
         if action == .update, row == nil { return nil }
         let after = try refusing { () throws(ProposedValues.Problem) in
@@ -253,12 +253,12 @@ struct AccessReports {
     private func user(_ argument: JSONValue) throws -> (RuleUser, JSONText) {
         let claims = argument["claims"] ?? .object([])
         guard case .object = claims else {
-            throw RequestRefusal(code: .invalidQuery, message: "claims are a JSON object")
+            throw RequestRejection(code: .invalidQuery, message: "claims are a JSON object")
         }
         switch argument["user"] {
         case .string(let id): return (RuleUser(id: id, claims: claims), .string(id))
         case nil, .null: return (RuleUser(id: nil, claims: claims), .null)
-        default: throw RequestRefusal(code: .invalidQuery, message: "a user is an id, or null for nobody")
+        default: throw RequestRejection(code: .invalidQuery, message: "a user is an id, or null for nobody")
         }
     }
 
@@ -270,19 +270,19 @@ struct AccessReports {
     }
 
     private func refusing<Result>(_ body: () throws(ProposedValues.Problem) -> Result) throws -> Result {
-        do { return try body() } catch { throw RequestRefusal(code: .invalidQuery, message: error.message) }
+        do { return try body() } catch { throw RequestRejection(code: .invalidQuery, message: error.message) }
     }
 
     private func object(_ argument: JSONValue) throws -> (Int, ObjectKey?) {
         guard let name = argument["class"]?.string, let classIndex = schema.index(of: name),
             !schema[classIndex].isRetired
         else {
-            throw RequestRefusal(
+            throw RequestRejection(
                 code: .unknownName, message: "there is no class '\(argument["class"]?.string?.prefix(63) ?? "")'")
         }
         guard let text = argument["key"]?.string else { return (classIndex, nil) }
         guard let key = schema[classIndex].key(text) else {
-            throw RequestRefusal(
+            throw RequestRejection(
                 code: .invalidQuery, message: "\(name) names its objects by \(schema[classIndex].keyType.rawValue)")
         }
         return (classIndex, key)

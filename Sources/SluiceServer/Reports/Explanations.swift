@@ -27,9 +27,9 @@ extension Reports {
             let json = Array(try explanation(of: query).json.utf8)
             return .report(session: request.session, request: request.request, json: json)
         } catch let error as QueryError {
-            return RequestRefusal(error).answer(to: request)
+            return RequestRejection(error).answer(to: request)
         } catch let error as HiddenPropertyError {
-            return RequestRefusal(error).answer(to: request)
+            return RequestRejection(error).answer(to: request)
         } catch let error as StorageError where error.endsQueryAlone {
             if error.isOfDamage { database.noteFailure("a query could not be explained", error) }
             let (code, message) = database.subscriberError(of: error)

@@ -18,11 +18,11 @@ struct RulesReports {
         if argument["history"] == .bool(true) { return try history(last) }
         guard let asked = argument["version"] else { return report(last, rules?.file.canonicalBytes ?? []) }
         guard case .integer(let number) = asked, let version = Int(exactly: number) else {
-            throw RequestRefusal(code: .invalidQuery, message: "a version is a whole number")
+            throw RequestRejection(code: .invalidQuery, message: "a version is a whole number")
         }
         guard let bytes = try storage.rules(ofVersion: version) else {
             let kept = try self.kept(last)
-            throw RequestRefusal(
+            throw RequestRejection(
                 code: .unknownName,
                 message: "version \(version) of the rules is not kept; "
                     + (kept.isEmpty ? "there are none" : "the database has versions \(kept.lowerBound) to \(last)"))

@@ -17,11 +17,11 @@ struct SubscriptionStart {
     /// Lets the query read what its reader may read now.
     ///
     /// - Returns: whether that is something else than before.
-    /// - Throws: ``RequestRefusal`` if the reader may not ask that now.
+    /// - Throws: ``RequestRejection`` if the reader may not ask that now.
     @discardableResult
-    mutating func bindToReader() throws(RequestRefusal) -> Bool {
+    mutating func bindToReader() throws(RequestRejection) -> Bool {
         let bound: Query
-        do { bound = try subscriber.access.query(query) } catch { throw RequestRefusal(error) }
+        do { bound = try subscriber.access.query(query) } catch { throw RequestRejection(error) }
         guard bound.context !== query.context, bound.context.id != query.context.id else { return false }
         query = bound
         return true

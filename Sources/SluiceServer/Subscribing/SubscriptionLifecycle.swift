@@ -77,7 +77,7 @@ final class SubscriptionLifecycle {
             if try scheduler.mustWait(subscriber) || !begin(start, with: &resumed, &output, now: now) {
                 scheduler.append(start)
             }
-        } catch let refusal as RequestRefusal {
+        } catch let refusal as RequestRejection {
             output.send([refusal.answer(to: request)], to: subscriber.session)
         }
     }
@@ -129,7 +129,7 @@ final class SubscriptionLifecycle {
             try content.begin(start, with: view, &resumed, &output, now: now)
         } catch let error as StorageError where error.endsQueryAlone {
             refuse(start, because: error, &output)
-        } catch let refusal as RequestRefusal {
+        } catch let refusal as RequestRejection {
             output.send([refusal.answer(to: start.request)], to: start.session)
         }
         return true
@@ -215,7 +215,7 @@ final class SubscriptionLifecycle {
     private func refuse(_ start: SubscriptionStart, because error: StorageError, _ output: inout TurnOutput) {
         database.noteRefusal("a query was refused", start.query, error)
         let (code, message) = database.subscriberError(of: error)
-        output.send([RequestRefusal(code: code, message: message).answer(to: start.request)], to: start.session)
+        output.send([RequestRejection(code: code, message: message).answer(to: start.request)], to: start.session)
     }
 
     // MARK: Failures
@@ -234,7 +234,7 @@ final class SubscriptionLifecycle {
                 case .view(let start): refuse(start, because: error, &output)
                 case .roots(let subscription): content.end(subscription, because: error, &output)
                 }
-            } catch let refusal as RequestRefusal {
+            } catch let refusal as RequestRejection {
                 guard case .view(let start) = work else { return }
                 output.send([refusal.answer(to: start.request)], to: start.session)
             }

@@ -71,7 +71,7 @@ final class Subscriptions {
     /// - Parameters:
     ///   - waitingCount: how many of the session's subscriptions have not started yet.
     ///   - userWaitingCount: how many of all sessions of its user have not.
-    /// - Throws: ``SessionEnd``, or ``RequestRefusal`` where only the request is at fault.
+    /// - Throws: ``SessionEnd``, or ``RequestRejection`` where only the request is at fault.
     func query(
         of request: ClientMessage.Subscribe, by subscriber: Subscriber, waitingCount: Int,
         userWaitingCount: @autoclosure () -> Int
@@ -85,24 +85,24 @@ final class Subscriptions {
         subscriber.lastSubscription = request.subscription
         let countMax = database.limits.server.subscriptionCountMax
         guard subscriber.subscriptions.count + waitingCount < countMax else {
-            throw RequestRefusal(code: .limitExceeded, message: "a session has at most \(countMax) subscriptions")
+            throw RequestRejection(code: .limitExceeded, message: "a session has at most \(countMax) subscriptions")
         }
         if let countMax = database.limits.userSubscriptionCountMax,
             count(ofUserOf: subscriber) + userWaitingCount() >= countMax
         {
             quotaRefusalCount += 1
-            throw RequestRefusal(
+            throw RequestRejection(
                 code: .limitExceeded, message: "this user has \(countMax) subscriptions in this database, its quota")
         }
         let query: Query
         do { query = try Query.parse(request.query, schema: database.storage.schema) } catch {
-            throw RequestRefusal(error)
+            throw RequestRejection(error)
         }
         guard subscriber.features.contains(.aggregates) || !query.hasTotal && query.aggregates == nil else {
-            throw RequestRefusal(
+            throw RequestRejection(
                 code: .invalidQuery,
                 message: "a client may ask for TOTAL and AGGREGATE if it has named the feature aggregates in hello")
         }
-        do { return try subscriber.access.query(query) } catch { throw RequestRefusal(error) }
+        do { return try subscriber.access.query(query) } catch { throw RequestRejection(error) }
     }
 }

@@ -27,7 +27,7 @@ package struct SegmentScan {
     package private(set) var ending: Ending?
     private let source: any StoredBytes
     private let checksBytes: Bool
-    private var window = Window()
+    private var window = ScanWindow()
 
     /// - Parameter checksBytes: whether the bytes of the groups are compared with their chain, too.
     /// - Throws: as ``SegmentHeader/init(_:file:)``.
@@ -105,7 +105,7 @@ package struct SegmentScan {
 }
 
 /// The part of a source that was read last, so that many short groups are read together.
-private struct Window {
+private struct ScanWindow {
     private var start = 0
     private var bytes: [UInt8] = []
 

@@ -13,7 +13,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @un
     /// The state as of the last commit.
     private var committed: ClientState
     /// Finds the subscriptions that may have a row as member.
-    var holders: HolderIndex
+    var holders: MembershipIndex
     /// How many subscriptions were looked at to find those that have an object. Tests use it to see how this work grows.
     package var lookedAtCount = 0
     /// Whether the next commit must announce the state to readers.
@@ -93,7 +93,7 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @un
         committed = state
         pool = ReaderPool(
             location: readers.location, name: connection.name, access: readers.access, gate: gate, state: state)
-        holders = HolderIndex(state.members)
+        holders = MembershipIndex(state.members)
         try super.init(connection, file: file)
     }
 

@@ -48,7 +48,7 @@ extension SQLiteServerStorage {
         let schemaBefore = schema
         let timeBefore = log.time
         log.acceptedAt = group.acceptedAt
-        var effect = GroupEffect(self, isForeign: known == nil, known: known)
+        var effect = JournalApplier(self, isForeign: known == nil, known: known)
         for step in group.steps {
             if case .transaction(let transaction) = step {
                 var entry = LogEntry(transaction, version: version + 1, of: group)
@@ -84,13 +84,13 @@ extension SQLiteServerStorage {
     /// Carries out a step and makes it part of the transaction's own group.
     func perform(_ step: JournalStep) throws {
         try requireTransaction()
-        var effect = GroupEffect(self, isForeign: false)
+        var effect = JournalApplier(self, isForeign: false)
         try carryOut(step, &effect)
         try effect.finish(at: log.acceptedAt)
         pendingSteps.append(step)
     }
 
-    private func carryOut(_ step: JournalStep, _ effect: inout GroupEffect) throws {
+    private func carryOut(_ step: JournalStep, _ effect: inout JournalApplier) throws {
         switch step {
         case .transaction, .mark, .comparison: break
         case .rejection(let client, let sequence, let notice):

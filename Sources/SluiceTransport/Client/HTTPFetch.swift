@@ -111,7 +111,7 @@ private final class FetchTask: PollHandler, @unchecked Sendable {  // Kept to th
         serve()
     }
 
-    override func ready(_ readiness: Readiness) { serve() }
+    override func ready(_ readiness: PollEvents) { serve() }
 
     private func serve() {
         guard completion != nil else { return }

@@ -6,7 +6,7 @@ struct SocketChannel: ~Copyable {
     private let loop: EventLoop
     private var tls: TLSSession?
     /// What epoll watches the socket for.
-    private var interest: Readiness
+    private var interest: PollEvents
     /// Whether the kernel accepts no more bytes until epoll reports the socket as writable.
     private(set) var isWriteBlocked = false
 
@@ -91,12 +91,12 @@ struct SocketChannel: ~Copyable {
     ///
     /// - Parameter reads: whether the connection wants bytes.
     mutating func watch(reads: Bool) {
-        var wanted: Readiness = reads || writeWantsRead ? .read : []
+        var wanted: PollEvents = reads || writeWantsRead ? .read : []
         if isWriteBlocked || readWantsWrite { wanted.insert(.write) }
         watch(wanted)
     }
 
-    private mutating func watch(_ wanted: Readiness) {
+    private mutating func watch(_ wanted: PollEvents) {
         guard wanted != interest else { return }
         interest = wanted
         loop.change(descriptor, wanted)

@@ -29,7 +29,7 @@ extension WebSocketConnection {
     }
 
     /// Serves the socket, which epoll has reported as ready.
-    func serve(_ readiness: Readiness) {
+    func serve(_ readiness: PollEvents) {
         guard !machine.isEnded else { return }
         if case .securing = machine.state { return negotiateTLS() }
         if readiness.contains(.write) || channel?.writeWantsRead == true { write(isUnblocked: true) }

@@ -65,7 +65,7 @@ final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Send
     /// A number for a new connection, unique among the socket and loopback connections of this process.
     static func nextID() -> UInt64 { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    override func ready(_ readiness: Readiness) { serve(readiness) }
+    override func ready(_ readiness: PollEvents) { serve(readiness) }
 
     override func flush() { carryOutOrders() }
 

@@ -121,7 +121,7 @@ package final class EventLoop: @unchecked Sendable {  // State is kept to the lo
 
 extension EventLoop {
     /// Begins to serve a descriptor.
-    func register(_ descriptor: Int32, _ interest: Readiness, _ handler: PollHandler) throws(TransportError) {
+    func register(_ descriptor: Int32, _ interest: PollEvents, _ handler: PollHandler) throws(TransportError) {
         let index = Int(descriptor)
         if index >= slots.count { slots.append(contentsOf: repeatElement(Slot(), count: index + 1 - slots.count)) }
         slots[index].generation &+= 1
@@ -133,7 +133,7 @@ extension EventLoop {
     }
 
     /// Changes what a descriptor is watched for.
-    func change(_ descriptor: Int32, _ interest: Readiness) {
+    func change(_ descriptor: Int32, _ interest: PollEvents) {
         _ = control(EPOLL_CTL_MOD, descriptor, interest)
     }
 
@@ -143,7 +143,7 @@ extension EventLoop {
         _ = control(EPOLL_CTL_DEL, descriptor, [])
     }
 
-    private func control(_ operation: Int32, _ descriptor: Int32, _ interest: Readiness) -> Int32 {
+    private func control(_ operation: Int32, _ descriptor: Int32, _ interest: PollEvents) -> Int32 {
         var event = epoll_event()
         event.events = interest.rawValue
         event.data.u64 = UInt64(slots[Int(descriptor)].generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
@@ -202,7 +202,7 @@ extension EventLoop {
         }
         let slot = slots[Int(tag & 0xFFFF_FFFF)]
         guard slot.generation == UInt32(tag >> 32), let handler = slot.handler else { return }
-        handler.ready(Readiness(rawValue: event.events))
+        handler.ready(PollEvents(rawValue: event.events))
     }
 
     /// How long to sleep, in milliseconds, rounded up so that the loop does not wake before the next timer is due.

@@ -1,19 +1,19 @@
 import CEpoll
 
 /// What a descriptor is ready for.
-struct Readiness: OptionSet {
+struct PollEvents: OptionSet {
     let rawValue: UInt32
 
-    static let read = Readiness(rawValue: EPOLLIN.rawValue)
-    static let write = Readiness(rawValue: EPOLLOUT.rawValue)
+    static let read = PollEvents(rawValue: EPOLLIN.rawValue)
+    static let write = PollEvents(rawValue: EPOLLOUT.rawValue)
     /// An error or a hang-up, which epoll always reports.
-    static let failure = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
+    static let failure = PollEvents(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
 }
 
 /// Something that an event loop serves. Every method runs on the loop's thread.
 class PollHandler: @unchecked Sendable {  // Subclasses keep their state to the loop's thread or behind a lock.
     /// The registered descriptor is readable or writable, or has failed.
-    func ready(_ readiness: Readiness) {}
+    func ready(_ readiness: PollEvents) {}
 
     /// Called at the end of a turn, once for each call of ``EventLoop/scheduleFlush(_:)``.
     func flush() {}

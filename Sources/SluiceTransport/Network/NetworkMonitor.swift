@@ -78,7 +78,7 @@ private final class NetlinkWatcher: PollHandler, @unchecked Sendable {  // Kept 
         try? loop.register(socket.descriptor, .read, self)
     }
 
-    override func ready(_ readiness: Readiness) {
+    override func ready(_ readiness: PollEvents) {
         guard socket.readChanges() else { return }
         burstCount += 1
         if let timer {

@@ -73,7 +73,7 @@ final class Listener: PollHandler, @unchecked Sendable {  // Kept to the loop's 
 
     override func loopWillStop() { stop() }
 
-    override func ready(_ readiness: Readiness) {
+    override func ready(_ readiness: PollEvents) {
         for _ in 0..<64 {
             var peer = SocketAddress()
             let socket = peer.withMutablePointer {

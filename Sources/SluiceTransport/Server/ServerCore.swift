@@ -9,7 +9,7 @@ final class ServerCore: ConnectionAcceptor {
         var open: Set<ConnectionID> = []
         /// The connections with requests that are being answered.
         var answering: Set<ConnectionID> = []
-        var admission: Admission
+        var admission: PendingConnections
         /// The sockets of connections that wait for a place.
         var sockets: [ConnectionID: Int32] = [:]
         var refusingCount = 0
@@ -25,7 +25,7 @@ final class ServerCore: ConnectionAcceptor {
     private let loop: EventLoop
     private let state: Mutex<State>
 
-    /// How often ``Admission/tick(now:)`` is called while connections are pending or waiting.
+    /// How often ``PendingConnections/tick(now:)`` is called while connections are pending or waiting.
     private static let tickTime = Duration.milliseconds(250)
 
     /// - Parameter loop: runs the timer of the admission.
@@ -36,7 +36,7 @@ final class ServerCore: ConnectionAcceptor {
         self.loop = loop
         state = Mutex(
             State(
-                admission: Admission(
+                admission: PendingConnections(
                     .init(
                         pendingMax: options.pendingConnectionCountMax,
                         pendingMaxPerAddress: options.pendingConnectionCountMaxPerAddress,
@@ -72,7 +72,7 @@ final class ServerCore: ConnectionAcceptor {
     func admit(_ connection: WebSocketConnection) { change { $0.leave(connection.id, now: $1) } }
 
     /// Changes the admission and carries out the steps that result.
-    private func change(_ body: (inout Admission, Int64) -> [Admission.Step]) {
+    private func change(_ body: (inout PendingConnections, Int64) -> [PendingConnections.Step]) {
         let now = MonotonicClock.now
         let (actions, mustTick) = state.withLock { state in
             let actions = body(&state.admission, now).compactMap { action(for: $0, &state) }
@@ -93,7 +93,7 @@ final class ServerCore: ConnectionAcceptor {
         }
     }
 
-    private func action(for step: Admission.Step, _ state: inout State) -> (() -> Void)? {
+    private func action(for step: PendingConnections.Step, _ state: inout State) -> (() -> Void)? {
         switch step {
         case .begin(let id):
             guard let connection = state.connections[id], let socket = state.sockets.removeValue(forKey: id) else {

@@ -84,7 +84,7 @@ final class TCPConnector: PollHandler, @unchecked Sendable {  // Kept to the loo
         }
     }
 
-    override func ready(_ readiness: Readiness) {
+    override func ready(_ readiness: PollEvents) {
         let number = Socket.takeError(descriptor)
         guard number == 0 else {
             lastError = .system(number, "connect to \(addresses[index].text)")

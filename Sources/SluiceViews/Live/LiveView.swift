@@ -20,7 +20,7 @@ package final class LiveView {
     var roots = RootState.matches()
     /// The objects that links lead to; nil if the query follows no links.
     var closure: LinkClosure?
-    private var knownJudge: RootJudge?
+    private var knownJudge: RootMatcher?
     /// Where an index has filed the view.
     var filed: FiledPlace?
 
@@ -77,9 +77,9 @@ package final class LiveView {
     var evaluator: Evaluator { judge.evaluator }
 
     /// Made when it is first needed; see ``forgetJudge()``.
-    var judge: RootJudge {
+    var judge: RootMatcher {
         if let knownJudge { return knownJudge }
-        let made = RootJudge(query, shape: shape)
+        let made = RootMatcher(query, shape: shape)
         knownJudge = made
         return made
     }

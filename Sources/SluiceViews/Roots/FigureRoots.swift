@@ -13,7 +13,7 @@ final class FigureRoots {
     private(set) var table: FigureTable
 
     /// Reads what matches.
-    init(_ aggregates: Query.Aggregates, _ judge: RootJudge, in source: any ViewSource) throws {
+    init(_ aggregates: Query.Aggregates, _ judge: RootMatcher, in source: any ViewSource) throws {
         table = try source.figureTable(of: judge.query, judge.evaluator) ?? FigureTable(aggregates)
     }
 
@@ -28,7 +28,7 @@ final class FigureRoots {
 
     /// Follows a commit group. If it fails, the figures are of no use any more.
     func apply(
-        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
+        _ commit: CommitDelta, _ judge: RootMatcher, in source: any ViewSource, before: any ObjectSource
     ) throws -> RootChanges {
         guard let affected = try judge.affected(by: commit, in: source, atMost: judge.shape.affectedCountMax) else {
             return try readAnew(commit, judge, in: source)
@@ -60,7 +60,7 @@ final class FigureRoots {
     }
 
     private func readAnew(
-        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource
+        _ commit: CommitDelta, _ judge: RootMatcher, in source: any ViewSource
     ) throws -> RootChanges {
         let former = Dictionary(uniqueKeysWithValues: table.shown.map { ($0.keys, $0) })
         table = try FigureRoots(table.aggregates, judge, in: source).table

@@ -26,7 +26,7 @@ indirect enum RootState {
     /// - Parameters:
     ///   - overscan: see ``Window/init(limit:_:overscan:matchCount:in:)``.
     ///   - matchCount: how many objects match the query in the state, if that is known.
-    init(_ judge: RootJudge, overscan: Int?, matchCount: Int?, in source: any ViewSource) throws {
+    init(_ judge: RootMatcher, overscan: Int?, matchCount: Int?, in source: any ViewSource) throws {
         let query = judge.query
         if let id = query.object {
             self = .object(try source.object(withID: id))
@@ -68,7 +68,7 @@ indirect enum RootState {
     }
 
     /// Whether an object is a root.
-    func contains(_ object: ObjectRef, _ judge: RootJudge, in source: any ObjectSource) throws -> Bool {
+    func contains(_ object: ObjectRef, _ judge: RootMatcher, in source: any ObjectSource) throws -> Bool {
         if case .object(let known) = self { return try object == known && source.isPresent(object) }
         guard object.classIndex == judge.query.classIndex else { return false }
         switch self {
@@ -84,7 +84,7 @@ indirect enum RootState {
     /// Follows a commit group.
     ///
     mutating func apply(
-        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: OldStateSource
+        _ commit: CommitDelta, _ judge: RootMatcher, in source: any ViewSource, before: OldStateSource
     ) throws -> RootChanges {
         switch self {
         case .matches(let count):

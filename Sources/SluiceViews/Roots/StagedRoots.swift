@@ -12,16 +12,16 @@ struct StagedRoots {
     private(set) var members: [ObjectRef] = []
     private var memberSet: Set<ObjectRef> = []
     /// The window of the first stage, if that is a limit, with what judges its roots.
-    private var leading: (judge: RootJudge, window: Window)?
+    private var leading: (judge: RootMatcher, window: Window)?
 
     /// Reads everything that matches or, if the first stage is a limit, what that leaves.
-    init(_ judge: RootJudge, overscan: Int?, in source: any ViewSource) throws {
+    init(_ judge: RootMatcher, overscan: Int?, in source: any ViewSource) throws {
         let query = judge.query
         if let first = query.leading(schema: judge.shape.schema), let limit = first.limit {
             let shape = ViewShape(
                 first.form, in: first.context, schema: judge.shape.schema,
                 affectedCountMax: judge.shape.affectedCountMax)
-            let leadingJudge = RootJudge(first, shape: shape)
+            let leadingJudge = RootMatcher(first, shape: shape)
             let window = try Window(limit: limit, leadingJudge, overscan: overscan, in: source)
             for key in window.members {
                 let object = ObjectRef(query.classIndex, key)
@@ -56,7 +56,7 @@ struct StagedRoots {
 
     /// Follows a commit group; see ``RootState/apply(_:_:in:before:)``.
     mutating func apply(
-        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
+        _ commit: CommitDelta, _ judge: RootMatcher, in source: any ViewSource, before: any ObjectSource
     ) throws -> [RootChange] {
         let query = judge.query
         // Without a leading limit everything that matches is held, and reading that anew may take longer.

@@ -28,7 +28,7 @@ final class Window {
     ///   - overscan: see ``WindowSurplus/init(limit:usualCount:)``.
     ///   - matchCount: how many objects match the query in the state; nil to have them counted.
     init(
-        limit: Int, _ judge: RootJudge, overscan: Int?, matchCount: Int? = nil, in source: any ViewSource
+        limit: Int, _ judge: RootMatcher, overscan: Int?, matchCount: Int? = nil, in source: any ViewSource
     ) throws {
         self.limit = limit
         order = WindowOrder(judge.query, judge.shape)
@@ -73,7 +73,7 @@ final class Window {
     // MARK: Finding
 
     /// The place of an object in the order.
-    private func place(of row: Row, _ judge: RootJudge, in source: any ObjectSource) throws -> WindowPlace {
+    private func place(of row: Row, _ judge: RootMatcher, in source: any ObjectSource) throws -> WindowPlace {
         order.place(row.key, try judge.sortValues(of: row, in: source))
     }
 
@@ -82,7 +82,7 @@ final class Window {
     /// - Parameters:
     ///   - row: the object in the state of the window.
     ///   - source: the state of the window.
-    private func index(of row: Row?, _ judge: RootJudge, in source: any ObjectSource) throws -> Int? {
+    private func index(of row: Row?, _ judge: RootMatcher, in source: any ObjectSource) throws -> Int? {
         guard let row, !rows.isEmpty else { return nil }
         var place = try place(of: row, judge, in: source)
         let (index, isHeld) = rows.find(&place, order)
@@ -94,7 +94,7 @@ final class Window {
     /// - Parameters:
     ///   - row: the object in the state of the window.
     ///   - source: the state of the window.
-    func contains(_ row: Row, _ judge: RootJudge, in source: any ObjectSource) throws -> Bool {
+    func contains(_ row: Row, _ judge: RootMatcher, in source: any ObjectSource) throws -> Bool {
         guard let index = try index(of: row, judge, in: source) else { return false }
         return index < limit
     }
@@ -105,7 +105,7 @@ final class Window {
     ///
     /// - Returns: fewer than wanted if the source has no more.
     private func rows(
-        beyond count: Int, surplus: WindowSurplus, _ judge: RootJudge, in source: any ViewSource
+        beyond count: Int, surplus: WindowSurplus, _ judge: RootMatcher, in source: any ViewSource
     ) throws -> (read: [WindowEntry], wanted: Int) {
         let wanted = surplus.capacity - count
         var read: [WindowEntry] = []
@@ -150,7 +150,7 @@ final class Window {
     ///
     /// The window changes once everything is read, so that one that could not follow is as it was before the group.
     func apply(
-        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
+        _ commit: CommitDelta, _ judge: RootMatcher, in source: any ViewSource, before: any ObjectSource
     ) throws -> RootChanges {
         guard let affected = try judge.affected(by: commit, in: source, atMost: judge.shape.affectedCountMax) else {
             return try readAnew(commit, judge, in: source, before: before)
@@ -255,7 +255,7 @@ final class Window {
 
     /// Reads the window anew, since a group concerns more possible roots than are judged one by one.
     private func readAnew(
-        _ commit: CommitDelta, _ judge: RootJudge, in source: any ViewSource, before: any ObjectSource
+        _ commit: CommitDelta, _ judge: RootMatcher, in source: any ViewSource, before: any ObjectSource
     ) throws -> RootChanges {
         let anew = try Window(limit: limit, judge, overscan: surplus.usualCount, in: source)
         let classIndex = judge.query.classIndex

@@ -22,7 +22,7 @@ extension ObjectGroup: WireCodable {
         if let columnar, notes.isEmpty { return encode(columnar, into: &writer) }
         let keyValues = keys.map(\.value)
         keyValues.withUnsafeBufferPointer {
-            Column.encode(ColumnCells($0, first: 0, stride: 1, count: count), into: &writer)
+            WireColumn.encode(ColumnCells($0, first: 0, stride: 1, count: count), into: &writer)
         }
         IntegerSequence.encode(versions.map { Int64(bitPattern: $0) }, into: &writer)
         let cells = travellingCells
@@ -32,7 +32,7 @@ extension ObjectGroup: WireCodable {
                 if (0..<count).allSatisfy({ column[$0] == keyValues[$0] }) {
                     writer.byte(ColumnKind.key.rawValue)
                 } else {
-                    Column.encode(column, into: &writer)
+                    WireColumn.encode(column, into: &writer)
                 }
             }
         }
@@ -41,13 +41,13 @@ extension ObjectGroup: WireCodable {
 
     /// Keys, versions and columns of rows that lie by column already.
     private func encode(_ rows: Columnar, into writer: inout ByteWriter) {
-        Column.encode(rows.keys, into: &writer)
+        WireColumn.encode(rows.keys, into: &writer)
         IntegerSequence.encode(versions.map { Int64(bitPattern: $0) }, into: &writer)
         for column in rows.columns {
             if column.repeats(rows.keys) {
                 writer.byte(ColumnKind.key.rawValue)
             } else {
-                Column.encode(column, into: &writer)
+                WireColumn.encode(column, into: &writer)
             }
         }
     }
@@ -78,12 +78,12 @@ extension ObjectGroup: WireCodable {
         let count = Int(announced)
         try reader.spend(elements: count * (width + 2))
         guard count > 0 else { return }
-        let keyColumn = try Column.decode(count: count, from: &reader)
+        let keyColumn = try WireColumn.decode(count: count, from: &reader)
         keys = try ObjectKey.keys(of: keyColumn, reader)
         versions = try IntegerSequence.decode(count: count, from: &reader).map { UInt64(bitPattern: $0) }
         var columns: [ValueColumn] = []
         columns.reserveCapacity(width)
-        for _ in 0..<width { columns.append(try Column.decode(count: count, hasKeys: true, from: &reader)) }
+        for _ in 0..<width { columns.append(try WireColumn.decode(count: count, hasKeys: true, from: &reader)) }
         columnar = Columnar(columns: columns, keys: keyColumn)
         guard flags & Self.hasNotes != 0 else { return }
         notes = try reader.array(minimumSize: 5) { reader throws(WireError) in try ListNote(from: &reader) }
@@ -103,7 +103,7 @@ extension ObjectGroup: WireCodable {
 extension ObjectKey {
     /// Reads a column of keys, at least one; the caller has taken them off the budget.
     static func column(count: Int, from reader: inout ByteReader) throws(WireError) -> [ObjectKey] {
-        try keys(of: Column.decode(count: count, from: &reader), reader)
+        try keys(of: WireColumn.decode(count: count, from: &reader), reader)
     }
 
     /// The values of a column as keys.

@@ -55,7 +55,7 @@ private struct DepartureRun: WireCodable {
         writer.byte(reason.code)
         writer.varint(keys.count)
         keys.map(\.value).withUnsafeBufferPointer {
-            Column.encode(ColumnCells($0, first: 0, stride: 1, count: $0.count), into: &writer)
+            WireColumn.encode(ColumnCells($0, first: 0, stride: 1, count: $0.count), into: &writer)
         }
     }
 

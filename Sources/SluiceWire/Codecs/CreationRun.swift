@@ -79,7 +79,7 @@ struct CreationRun {
         if hasDefaults { encodeDefaults(into: &writer) }
         let keys = operations.map(\.object.key.value)
         keys.withUnsafeBufferPointer {
-            Column.encode(ColumnCells($0, first: 0, stride: 1, count: count), into: &writer)
+            WireColumn.encode(ColumnCells($0, first: 0, stride: 1, count: count), into: &writer)
         }
         var cells: [Value] = []
         cells.reserveCapacity(count * properties.count)
@@ -94,7 +94,7 @@ struct CreationRun {
         }
         cells.withUnsafeBufferPointer { cells in
             for index in properties.indices {
-                Column.encode(
+                WireColumn.encode(
                     ColumnCells(cells, first: index, stride: properties.count, count: count), into: &writer)
             }
         }
@@ -140,7 +140,7 @@ extension Creations: WireCodable {
             code == CreationRun.codeWithDefaults
             ? try Self.defaults(of: properties, count: count, from: &reader)
             : Array(repeating: [], count: properties.count)
-        let keyColumn = try Column.decode(count: count, from: &reader)
+        let keyColumn = try WireColumn.decode(count: count, from: &reader)
         let keys = try ObjectKey.keys(of: keyColumn, reader)
         var columns: [ValueColumn] = []
         columns.reserveCapacity(properties.count)
@@ -172,7 +172,7 @@ extension Creations: WireCodable {
     /// compressed content does.
     private static func column(count: Int, from reader: inout ByteReader) throws(WireError) -> ValueColumn {
         let start = reader.offset
-        let column = try Column.decode(count: count, from: &reader)
+        let column = try WireColumn.decode(count: count, from: &reader)
         var byteCount = 0
         switch column.content {
         case .texts(_, let texts):

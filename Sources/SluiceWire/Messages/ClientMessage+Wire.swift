@@ -123,7 +123,7 @@ extension ClientMessage: WireMessage {
             .authenticate(
                 session: session,
                 credentials: try reader.array(minimumSize: 2) { reader throws(WireError) in
-                    try Credentials(from: &reader)
+                    try WireCredentials(from: &reader)
                 })
         case Code.subscribe: .subscribe(try Subscribe(session: session, from: &reader))
         case Code.unsubscribe: .unsubscribe(session: session, subscription: try reader.varint())
@@ -205,7 +205,7 @@ extension ClientMessage.Open {
         self.init(
             session: session, path: try reader.string(),
             credentials: try reader.array(minimumSize: 2) { reader throws(WireError) in
-                try Credentials(from: &reader)
+                try WireCredentials(from: &reader)
             },
             identity: try reader.optional { reader throws(WireError) in try ClientIdentity(from: &reader) },
             version: try reader.varint(), acknowledged: try reader.varint(),
@@ -262,7 +262,7 @@ extension ClientMessage.Resume: WireCodable {
     }
 }
 
-extension Credentials: WireCodable {
+extension WireCredentials: WireCodable {
     package func encode(into writer: inout ByteWriter) {
         writer.varint(kind.rawValue)
         writer.data(payload)

@@ -7,7 +7,7 @@ package enum ClientMessage: Hashable, Sendable {
     /// Opens a session on a database.
     case open(Open)
     /// Presents new credentials in an open session, before the old ones expire.
-    case authenticate(session: UInt64, credentials: [Credentials])
+    case authenticate(session: UInt64, credentials: [WireCredentials])
     /// Asks for a query's objects, now and as they change.
     case subscribe(Subscribe)
     /// Ends a subscription. Its id is not used again on this connection.
@@ -78,7 +78,7 @@ extension ClientMessage {
         /// The database's name.
         package var path: String
         /// Every proof the client has; none means anonymous.
-        package var credentials: [Credentials]
+        package var credentials: [WireCredentials]
         /// The identity from the last open; nil asks for a new one.
         package var identity: ClientIdentity?
         /// The server version that the client stands at; 0 without one.
@@ -94,7 +94,7 @@ extension ClientMessage {
         package var features = Features.all
 
         package init(
-            session: UInt64, path: String, credentials: [Credentials] = [], identity: ClientIdentity? = nil,
+            session: UInt64, path: String, credentials: [WireCredentials] = [], identity: ClientIdentity? = nil,
             version: UInt64 = 0, acknowledged: UInt64 = 0, options: Options = [], variables: ValueMap = ValueMap(),
             schema: Schema
         ) {

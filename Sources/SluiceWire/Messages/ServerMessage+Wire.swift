@@ -156,7 +156,7 @@ extension ServerMessage: WireMessage {
                     expiresAt: try reader.optional { reader throws(WireError) in
                         Timestamp(microseconds: try reader.zigzag())
                     },
-                    credential: try reader.optional { reader throws(WireError) in try Credentials(from: &reader) }))
+                    credential: try reader.optional { reader throws(WireError) in try WireCredentials(from: &reader) }))
         case Code.context:
             .context(
                 Context(

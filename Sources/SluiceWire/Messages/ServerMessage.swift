@@ -135,9 +135,9 @@ extension ServerMessage {
         /// When the proof ends; nil if it does not.
         package var expiresAt: Timestamp?
         /// What to present from now on instead of what was presented; nil to keep that.
-        package var credential: Credentials?
+        package var credential: WireCredentials?
 
-        package init(session: UInt64, expiresAt: Timestamp? = nil, credential: Credentials? = nil) {
+        package init(session: UInt64, expiresAt: Timestamp? = nil, credential: WireCredentials? = nil) {
             self.session = session
             self.expiresAt = expiresAt
             self.credential = credential

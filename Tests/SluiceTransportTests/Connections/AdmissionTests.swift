@@ -11,8 +11,8 @@ import Testing
 
     private func address(_ number: UInt64) -> AddressKey { AddressKey("192.0.2.\(number)") }
 
-    private func admission(_ pendingMax: Int, perAddress: Int, waiting: Int = 10) -> Admission {
-        Admission(
+    private func admission(_ pendingMax: Int, perAddress: Int, waiting: Int = 10) -> PendingConnections {
+        PendingConnections(
             .init(pendingMax: pendingMax, pendingMaxPerAddress: perAddress, waitingMax: waiting, time: 10 * Self.second)
         )
     }
@@ -109,7 +109,7 @@ import Testing
         var waiting: Set<ConnectionID> = []
         var now: Int64 = 0
         var last = 0
-        func carryOut(_ steps: [Admission.Step]) {
+        func carryOut(_ steps: [PendingConnections.Step]) {
             for step in steps {
                 switch step {
                 case .begin(let id):

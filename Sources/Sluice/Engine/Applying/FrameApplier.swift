@@ -8,7 +8,7 @@ final class FrameApplier {
     let applier: Applier
     let storage: SQLiteClientStorage
     let objectImages: ObjectImages
-    private let holdings: Holdings
+    private let holdings: Memberships
     let map: SchemaMap
     let transaction: StoreTransaction
     /// The subscriptions whose state or progress the frame changed, by the ids of their records.
@@ -36,7 +36,7 @@ final class FrameApplier {
         self.applier = applier
         storage = applier.storage
         objectImages = applier.images
-        holdings = Holdings(applier.storage, applier.active)
+        holdings = Memberships(applier.storage, applier.active)
         self.map = map
         self.transaction = transaction
         commitVersion = applier.storage.syncState?.version ?? 0

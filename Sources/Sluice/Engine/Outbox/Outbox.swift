@@ -19,7 +19,7 @@ final class Outbox {
     private let acknowledgements: Acknowledgements
     private let writes: LocalWrites
     private let uploads: Uploads
-    private let retirement: Retirement
+    private let retirement: OutboxSettlement
     private let postponed: PostponedAcknowledgements
     private let receipts = WriteReceipts()
     private let transfers: TransferReports
@@ -29,7 +29,8 @@ final class Outbox {
     init(
         _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ images: ObjectImages, _ active: ActiveSubscriptions,
-        _ acknowledgements: Acknowledgements, _ waiters: SyncWaiters, _ offers: CachedOffers, _ refused: RefusedWrites,
+        _ acknowledgements: Acknowledgements, _ waiters: SyncWaiters, _ offers: KeptObjectOffers,
+        _ refused: RefusedWrites,
         _ transfers: TransferReports, faults: FaultRecorder, options: ClientOptions,
         now: @escaping () -> Timestamp, random: @escaping () -> UInt64, log: LogSink?
     ) {
@@ -45,8 +46,8 @@ final class Outbox {
         writes = LocalWrites(
             storage, transactions, session, images, refused, options: options, now: now, random: random)
         uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
-        retirement = Retirement(
-            storage, schema, images, Holdings(storage, active), acknowledgements, offers, refused, transfers,
+        retirement = OutboxSettlement(
+            storage, schema, images, Memberships(storage, active), acknowledgements, offers, refused, transfers,
             keepsRefused: options.keepsRefusedWrites)
         postponed = PostponedAcknowledgements(session, active, acknowledgements, uploads)
     }
@@ -137,7 +138,7 @@ final class Outbox {
     func rejectUncertainUploads() throws {
         guard case .through(let sequence) = try UploadMark.stored(in: storage), !isEmpty else { return }
         try transactions.run(.local) { _ in
-            try retirement.reject(through: sequence, because: Retirement.forgotten)
+            try retirement.reject(through: sequence, because: OutboxSettlement.forgotten)
         }
         report()
     }
@@ -147,7 +148,7 @@ final class Outbox {
     /// - Parameter acknowledged: the last changeset that the server had accepted.
     func discard(acknowledged: UInt64) throws {
         try retirement.drop(through: acknowledged)
-        try retirement.reject(through: storage.lastSequence, because: Retirement.discarded)
+        try retirement.reject(through: storage.lastSequence, because: OutboxSettlement.discarded)
     }
 
     // MARK: What the server says

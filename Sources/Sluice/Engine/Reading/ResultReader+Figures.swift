@@ -25,7 +25,7 @@ extension ResultReader {
     /// What is computed of the objects that are here.
     func figureTable(_ aggregates: Query.Aggregates) throws -> FigureTable {
         let everything = ResultReader(
-            ResultJudge(query.condition, schema: schema, isAlone: true), in: reader, subscription: nil,
+            ResultMatcher(query.condition, schema: schema, isAlone: true), in: reader, subscription: nil,
             written: written)
         var table = FigureTable(aggregates)
         func add(_ values: [Value]) throws {
@@ -52,7 +52,7 @@ extension ResultReader {
     }
 }
 
-extension ResultJudge {
+extension ResultMatcher {
     /// What an object that matches has that the query computes with.
     func figureValues(of row: Row, in source: any ObjectSource) throws -> [Value] {
         try evaluator.sortValues(of: row, in: source)

@@ -23,7 +23,7 @@ extension ResultReader {
     private var readerOfCondition: ResultReader {
         guard query.hasSection else { return self }
         return ResultReader(
-            ResultJudge(query.condition, schema: schema, isAlone: true), in: reader, subscription: nil)
+            ResultMatcher(query.condition, schema: schema, isAlone: true), in: reader, subscription: nil)
     }
 
     /// By how much pending writes change the total, for each object because of which they do.

@@ -3,9 +3,9 @@ package import SluiceQuery
 package import SluiceStorage
 package import SluiceViews
 
-/// Computes a query's results in one state of the store; ``ResultJudge`` says which they are.
+/// Computes a query's results in one state of the store; ``ResultMatcher`` says which they are.
 struct ResultReader {
-    let judge: ResultJudge
+    let judge: ResultMatcher
     let reader: any ClientReading
     let subscription: SubscriptionRecord?
     /// What the open transaction that reads has written; nil outside of one.
@@ -18,7 +18,7 @@ struct ResultReader {
     ///   - subscription: the query's subscription in that state, if there is one.
     ///   - written: what the open transaction that reads has written; nil outside of one.
     init(
-        _ judge: ResultJudge, in reader: any ClientReading, subscription: SubscriptionRecord?,
+        _ judge: ResultMatcher, in reader: any ClientReading, subscription: SubscriptionRecord?,
         written: (any WrittenObjects)? = nil
     ) {
         self.judge = judge
@@ -312,7 +312,7 @@ extension ClientReading {
         _ query: Query, isAlone: Bool = false, written: (any WrittenObjects)? = nil
     ) -> ResultReader {
         ResultReader(
-            ResultJudge(query, schema: schema, isAlone: isAlone), in: self,
+            ResultMatcher(query, schema: schema, isAlone: isAlone), in: self,
             subscription: subscription(toQuery: query.hash), written: written)
     }
 }

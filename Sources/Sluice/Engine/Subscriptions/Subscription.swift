@@ -16,7 +16,7 @@ final class Subscription {
     typealias Effect = SubscriptionPhase.Effect
 
     /// Decides which objects are results.
-    private(set) var judge: ResultJudge
+    private(set) var judge: ResultMatcher
     /// Which links the query follows.
     private(set) var plan: ClosurePlan
     /// The subscription's stored record, with the state as it is stored.
@@ -89,7 +89,7 @@ final class Subscription {
         self.isRemembered = isRemembered && !self.isLocal
         growingKey = self.isLocal ? nil : query.growingKey?.hash
         self.halt = self.isLocal ? nil : halt
-        judge = ResultJudge(query, schema: schema, isAlone: isAlone || isCached)
+        judge = ResultMatcher(query, schema: schema, isAlone: isAlone || isCached)
         plan = ClosurePlan(query, schema: schema)
     }
 

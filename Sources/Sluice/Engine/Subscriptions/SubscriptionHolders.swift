@@ -11,7 +11,7 @@ final class SubscriptionHolders {
     private let active: ActiveSubscriptions
     private let requests: SubscriptionRequests
     private let images: ObjectImages
-    private let offers: CachedOffers
+    private let offers: KeptObjectOffers
     private let options: ClientOptions
     private let now: () -> Timestamp
     /// Whether properties had other names before, by which queries may still be known.
@@ -21,7 +21,8 @@ final class SubscriptionHolders {
 
     init(
         _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
-        _ active: ActiveSubscriptions, _ requests: SubscriptionRequests, _ images: ObjectImages, _ offers: CachedOffers,
+        _ active: ActiveSubscriptions, _ requests: SubscriptionRequests, _ images: ObjectImages,
+        _ offers: KeptObjectOffers,
         options: ClientOptions, now: @escaping () -> Timestamp
     ) {
         self.storage = storage

@@ -13,7 +13,7 @@
 /// speak.
 ///
 /// Cost: O(1) for each event while places are free, O(pending) when they are not.
-struct Admission {
+struct PendingConnections {
     struct Limits {
         /// The most pending connections.
         var pendingMax: Int
@@ -117,7 +117,7 @@ struct Admission {
     }
 }
 
-extension Admission {
+extension PendingConnections {
     private func hasPlace(for address: AddressKey) -> Bool {
         let count = counts[address] ?? 0
         guard count < limits.pendingMaxPerAddress else { return false }

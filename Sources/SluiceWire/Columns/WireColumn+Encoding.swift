@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import SluiceModel
 
 /// The binary form of many values of one property.
-enum Column {
+enum WireColumn {
     /// Appends the values.
     ///
     /// - Parameter isNested: whether they are elements of another column's collections.

@@ -7,7 +7,7 @@ internal import SluiceViews
 ///
 /// Each row is read once for the group. Changed values are also written once, at the end: a thousand transactions on
 /// one object write its row once. A row that is created or deleted is written at once, since other rows may link to it.
-struct GroupEffect {
+struct JournalApplier {
     private struct Change {
         var object: ObjectRef
         /// The object before the group.

@@ -18,7 +18,7 @@ struct CreatedRun: Sendable {
     }
 }
 
-extension GroupEffect {
+extension JournalApplier {
     /// Creates objects by column. The maker of the group has found that nothing is known of them, and that no other
     /// transaction of the group concerns them.
     mutating func create(_ creations: Creations, version: UInt64) throws {

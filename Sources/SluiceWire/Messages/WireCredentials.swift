@@ -1,5 +1,5 @@
 /// One proof of who the client is. A session may present several.
-package struct Credentials: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+package struct WireCredentials: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     package var kind: Kind
     /// What the kind says: UTF-8 text, or bytes.
     package var payload: [UInt8]

@@ -12,7 +12,7 @@ struct AcceptedConnection {
 }
 
 /// The few connections of a node for appends and reading. Who needs one waits until one is free; a turn keeps its own.
-final class ConnectionPool: Sendable {
+final class PostgresPool: Sendable {
     /// With those of the watch and of the bell a node has six.
     static let countMax = 4
 
@@ -20,7 +20,7 @@ final class ConnectionPool: Sendable {
     let timeouts: PostgresTimeouts
     let identity: ServerIdentity
     let stop: StopSignal
-    let backoff: Backoff
+    let backoff: RetryPause
     private let idle = Mutex<[AcceptedConnection]>([])
     private let places = DispatchSemaphore(value: countMax)
 
@@ -29,7 +29,7 @@ final class ConnectionPool: Sendable {
         self.timeouts = timeouts
         self.identity = identity
         self.stop = stop
-        backoff = Backoff(min: timeouts.reconnectMin, max: timeouts.reconnectMax)
+        backoff = RetryPause(min: timeouts.reconnectMin, max: timeouts.reconnectMax)
     }
 
     /// Takes a connection, which has to come back by ``give(_:)``. Blocks for at most the time of an answer while all are

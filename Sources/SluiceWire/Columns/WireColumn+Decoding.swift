@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import SluiceModel
 
-extension Column {
+extension WireColumn {
     /// Reads a column of `count` values, which the caller has taken off the budget.
     ///
     /// - Parameters:

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// When a server that does not answer may be tried again: after a wait that doubles with each failure, for all threads of
 /// a node together.
-final class Backoff: Sendable {
+final class RetryPause: Sendable {
     private struct State {
         var wait: Duration?
         var next = ContinuousClock.now

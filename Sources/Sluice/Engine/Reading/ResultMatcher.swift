@@ -11,7 +11,7 @@ internal import SluiceViews
 /// writes: where it says the same, and something else than the server, the server knows more than this store. In any
 /// other case the results are what matches on disk. If a path needs an object that is not here, the query is not
 /// evaluated locally, and the server's membership counts.
-struct ResultJudge {
+struct ResultMatcher {
     let query: Query
     let evaluator: Evaluator
     /// What judges the condition alone, where that is not what makes a match.
@@ -33,8 +33,8 @@ struct ResultJudge {
     }
 
     /// The judge of another form of the query, against a schema that has grown.
-    func rebound(to query: Query, schema: Schema) -> ResultJudge {
-        ResultJudge(query, schema: schema, isAlone: isAlone)
+    func rebound(to query: Query, schema: Schema) -> ResultMatcher {
+        ResultMatcher(query, schema: schema, isAlone: isAlone)
     }
 
     /// Whether an object is among the results, and who says so.
@@ -187,6 +187,6 @@ extension SubscriptionRecord {
     var isInForce: Bool { !isDormant && state == .complete }
 }
 
-extension ResultJudge.Decision {
+extension ResultMatcher.Decision {
     fileprivate static let no = Self(isResult: false, isOverruled: false)
 }

@@ -3,7 +3,7 @@ import SluiceQuery
 
 /// Judges and places the possible roots of one query. An object, since every view that a commit concerns asks its own
 /// for each change.
-final class RootJudge: Sendable {
+final class RootMatcher: Sendable {
     let query: Query
     let shape: ViewShape
     let evaluator: Evaluator

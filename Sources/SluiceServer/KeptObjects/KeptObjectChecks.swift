@@ -10,7 +10,7 @@ internal import SluiceViews
 /// changes. The answer names what is not there for its user. The rest is watched until the session ends: a commit that
 /// changes a watched object itself is answered at once, and one that changes what a rule reads on the way to it soon
 /// (``next(now:)``). A client learns nothing of objects that it may not read, since those answer as missing ones do.
-final class CachedObjects {
+final class KeptObjectChecks {
     /// What one session keeps.
     private struct Holder {
         var access: AccessBinding

@@ -4,7 +4,7 @@
 /// came together takes a few entries, and the subscriptions of other pages are not looked at. Candidates are a superset:
 /// callers check them with the bitmaps of ``Memberships``, which are the authority. So a member that is removed stays
 /// filed until the commit, and a rollback only has to forget the planned removals.
-struct HolderIndex {
+struct MembershipIndex {
     private struct Block: Hashable {
         let classIndex: Int
         /// Of the rows, without their lower six bits.

@@ -9,7 +9,7 @@ internal import SluiceWire
 /// off again with the session. What is kept is offered when a session opens, when the user's context changes, and when a subscription or an upload
 /// leaves something behind. One offer is under way at a time. ``FrameApplier`` removes what the answers name, and what
 /// the server names later of what was offered.
-final class CachedOffers {
+final class KeptObjectOffers {
     private enum Phase: Equatable {
         /// There is no session, the server has no rules, or this store keeps what may not be read.
         case off

@@ -4,13 +4,13 @@ internal import SluiceWire
 
 /// Removes acknowledged changesets from the outbox, once the server's state of their objects is here, and reverts those
 /// that the server rejected.
-final class Retirement {
+final class OutboxSettlement {
     private let storage: SQLiteClientStorage
     private let schema: SchemaAgreement
     private let images: ObjectImages
-    private let holdings: Holdings
+    private let holdings: Memberships
     private let acknowledgements: Acknowledgements
-    private let offers: CachedOffers
+    private let offers: KeptObjectOffers
     private let refused: RefusedWrites
     private let transfers: TransferReports
     private let keepsRefused: Bool
@@ -22,8 +22,8 @@ final class Retirement {
     private(set) var verdicts: [UInt64: SyncError] = [:]
 
     init(
-        _ storage: SQLiteClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ holdings: Holdings,
-        _ acknowledgements: Acknowledgements, _ offers: CachedOffers, _ refused: RefusedWrites,
+        _ storage: SQLiteClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ holdings: Memberships,
+        _ acknowledgements: Acknowledgements, _ offers: KeptObjectOffers, _ refused: RefusedWrites,
         _ transfers: TransferReports, keepsRefused: Bool
     ) {
         self.storage = storage

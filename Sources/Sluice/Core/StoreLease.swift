@@ -1,5 +1,5 @@
 /// Keeps a store open. The store closes when the last hold on it is released.
-package final class StoreHold: Sendable {
+package final class StoreLease: Sendable {
     package let core: StoreCore
 
     init(_ core: StoreCore) { self.core = core }

@@ -2,7 +2,7 @@ internal import SluiceQuery
 internal import SluiceWire
 
 /// Why a request of a session is refused: a subscription, a report, or a question of a job. The session goes on.
-struct RequestRefusal: Error {
+struct RequestRejection: Error {
     let code: ErrorCode
     let message: String
     /// The byte of the query's text that is meant.

@@ -1,7 +1,7 @@
 /// The rule for the names of database files.
-enum DatabaseFile {
+enum DatabaseFileName {
     /// The name of a database's file in the data folder.
-    static func name(of database: String) -> String { database + suffix }
+    static func of(_ database: String) -> String { database + suffix }
 
     static let suffix = ".sluicedb"
 }

@@ -2,7 +2,7 @@ internal import Sluice
 internal import SluiceQuery
 
 /// The query of a command line, with the values for `$0`, `$1` … in it.
-struct QueryText: Sendable {
+struct QueryArgument: Sendable {
     static let argument = ArgumentDescription(
         "QUERY", "CLASS [WHERE …] [GROUP(…)] [AGGREGATE(…)] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)")
 
