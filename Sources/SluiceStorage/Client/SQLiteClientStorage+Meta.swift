@@ -119,7 +119,8 @@ extension ClientState {
             subscriptions[id] = record
         }
         for (name, bytes) in try meta.blobs(beginning: StoredFigures.wholePrefix) {
-            guard let id = UInt64(name.dropFirst(StoredFigures.wholePrefix.count)), var record = subscriptions[id] else {
+            guard let id = UInt64(name.dropFirst(StoredFigures.wholePrefix.count)), var record = subscriptions[id]
+            else {
                 continue
             }
             record.figures = try values(bytes)
