@@ -33,7 +33,7 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         if let range = ProcessInfo.processInfo.environment["SLUICE_SEEDS"]?.split(separator: "-").map({ UInt64($0)! }) {
             return Array(stride(from: range[0], through: range[1], by: Int(range.count > 2 ? range[2] : 1)))
         }
-        return SimulatedSeeds.usual
+        return SimulatedSeeds.usual + SimulatedSeeds.withJobs
     }
 
     @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) async {
@@ -121,6 +121,16 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
     @Test func aTargetThatWasDeletedWhileAPendingWriteHidItsLinkIsNotHere() {
         simulate(seed: 2_002_145, actionCount: 250)
     }
+
+    /// A queue asked for rows, was given as many as an answer holds, all of them dead, and took them for all there are.
+    @Test func aQueueGoesOnBehindDeadRows() {
+        simulate(seed: 11_000_510, actionCount: 250)
+    }
+
+    /// The first object of a reset was put aside, and with it went that there was one.
+    @Test func aConsumerKnowsOfAResetWhoseFirstObjectIsPutAside() {
+        simulate(seed: 11_000_565, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.
@@ -167,6 +177,17 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         #expect(counts.judgedWrites > 300 && counts.refusals > 100 && counts.judgedRefusals > 50, "\(counts)")
         #expect(counts.deployments > 50 && counts.changedIdentities > 3, "\(counts)")
         #expect(counts.endedSessions > 10 && counts.refusedLogins > 0, "\(counts)")
+    }
+
+    @Test func jobsAreKilledAndTakenOverAtEveryAwaitAndMeetPoisonAndResets() async {
+        var counts = JobCounts()
+        for seed in SimulatedSeeds.withJobs { counts += await SimulatedSeeds.outcome(of: seed).jobs }
+        #expect(counts.runs >= 60 && counts.kills >= 30 && counts.steps >= 1_500, "\(counts)")
+        #expect(counts.takeovers >= 1 && counts.resets >= 3 && counts.poisoned >= 5, "\(counts)")
+        for label in ["record", "apply", "chunk", "page", "write", "rows", "queue", "body", "work", "handled", "sleep"]
+        {
+            #expect(counts.labels[label, default: 0] >= 1, "\(label) in \(counts)")
+        }
     }
 
     @Test func clientsTakePagesThatOthersHaveTakenAndThatWereReadAgain() async {

@@ -73,7 +73,7 @@ final class ConsumerReader: Sendable {
                     throw JobError(
                         .nameTaken,
                         "the consumer '\(name)' is of the query '\(opened.query)', not of '\(text)': use another name, or "
-                            + "remove the consumer with removeConsumer(_:)")
+                            + "remove the consumer with removeConsumer(_:) or 'sluice consumers --remove'")
                 }
                 opened.holder = holder
                 opened.query = text
