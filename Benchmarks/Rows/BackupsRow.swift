@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Sluice
 import SluiceModel
 import SluiceServer
 import Synchronization

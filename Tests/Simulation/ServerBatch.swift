@@ -88,5 +88,5 @@ struct ServerBatch {
 struct PendingLogin {
     let connection: UInt64
     let session: UInt64
-    let credentials: [Credentials]
+    let credentials: [WireCredentials]
 }

@@ -65,7 +65,7 @@ final class SimulatedClient {
     /// Whose credentials the client presents instead of its user's.
     var impersonated: Int64?
     /// Makes what the client presents to the server.
-    private var makeCredentials: (SimulatedClient) -> [SluiceWire.Credentials] = { _ in [] }
+    private var makeCredentials: (SimulatedClient) -> [WireCredentials] = { _ in [] }
     /// Of the program that the client runs.
     var version = 0
     /// The queries that were parsed against a schema, by their texts.
@@ -97,7 +97,7 @@ final class SimulatedClient {
     }
 
     /// Sets what the client presents, from now on and after each restart.
-    func present(_ make: @escaping (SimulatedClient) -> [SluiceWire.Credentials]) {
+    func present(_ make: @escaping (SimulatedClient) -> [WireCredentials]) {
         makeCredentials = make
         engine.handle(.credentials(make(self)))
     }

@@ -27,7 +27,7 @@ final class SimulatedIssuer {
 
     /// Says whose credentials these are.
     func judge(
-        _ credentials: [Credentials], now: Timestamp
+        _ credentials: [WireCredentials], now: Timestamp
     ) -> Result<(LoginOutcome, SimulatedIdentity), LoginError> {
         guard let token = credentials.last.flatMap({ SimulatedToken($0) }) else {
             return .failure(LoginError(message: "no token"))
@@ -55,7 +55,7 @@ struct SimulatedToken: Hashable {
         self.expiresAt = expiresAt
     }
 
-    init?(_ credentials: Credentials) {
+    init?(_ credentials: WireCredentials) {
         let parts = String(decoding: credentials.payload, as: UTF8.self)
             .split(separator: "/", omittingEmptySubsequences: false)
         guard credentials.kind == .token, parts.count == 5, let generation = Int(parts[3]) else { return nil }
@@ -65,10 +65,10 @@ struct SimulatedToken: Hashable {
         expiresAt = Int64(parts[4])
     }
 
-    var credentials: Credentials {
+    var credentials: WireCredentials {
         func text(_ value: (some CustomStringConvertible)?) -> String { value.map { "\($0)" } ?? "" }
         let parts = [text(identity.user), text(identity.role), text(identity.level), "\(generation)", text(expiresAt)]
-        return Credentials(.token, Array(parts.joined(separator: "/").utf8))
+        return WireCredentials(.token, Array(parts.joined(separator: "/").utf8))
     }
 
     var claims: JSONValue {
@@ -81,10 +81,10 @@ struct SimulatedToken: Hashable {
 
 /// A login that always takes time: the simulation decides when, and asks its issuer.
 struct DeferredLogin: Login {
-    func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>? { nil }
+    func decide(_ credentials: [WireCredentials]) -> Result<LoginOutcome, LoginError>? { nil }
 
     func identify(
-        _ credentials: [Credentials], of peer: LoginPeer,
+        _ credentials: [WireCredentials], of peer: LoginPeer,
         completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
     ) {}
 

@@ -84,7 +84,7 @@ extension Simulation {
     }
 
     /// What a client presents now.
-    func credentials(of client: SimulatedClient) -> [SluiceWire.Credentials] {
+    func credentials(of client: SimulatedClient) -> [WireCredentials] {
         guard isRuled else { return [] }
         return [issuer.token(of: client.impersonated ?? client.user, now: now).credentials]
     }

@@ -229,7 +229,7 @@ extension SampleGenerator {
             return .login(
                 .init(
                     session: session, expiresAt: maybe { Timestamp(microseconds: $0.integer()) },
-                    credential: maybe { SluiceWire.WireCredentials(.session, $0.data()) }))
+                    credential: maybe { WireCredentials(.session, $0.data()) }))
         case 13:
             let hidden = many(upTo: 2) {
                 ServerMessage.HiddenProperties(classIndex: $0.below(5), properties: [$0.below(3), 70])

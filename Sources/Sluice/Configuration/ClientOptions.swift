@@ -5,7 +5,7 @@ package import SluiceWire
 package struct ClientOptions: Sendable {
     /// The name of the database on the server; nil if the store has no server.
     package var databaseName: String?
-    package var credentials: [SluiceWire.Credentials] = []
+    package var credentials: [WireCredentials] = []
     /// The values of `$client` in the server's rules.
     package var variables = ValueMap()
     /// Whether new credentials can be had when those expire.

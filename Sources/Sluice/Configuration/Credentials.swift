@@ -78,21 +78,21 @@ public struct Credentials: Sendable, Hashable, ExpressibleByArrayLiteral, Custom
     /// The credentials as messages carry them, with tokens from their providers.
     ///
     /// - Throws: what a provider throws.
-    func resolved() async throws -> [SluiceWire.Credentials] {
-        var result: [SluiceWire.Credentials] = []
+    func resolved() async throws -> [WireCredentials] {
+        var result: [WireCredentials] = []
         for proof in proofs {
             if let wire = proof.wire {
                 result.append(wire)
             } else if let provider = proof.provider {
                 let token = try await provider.token()
-                result.append(SluiceWire.Credentials(.token, Array(token.utf8)))
+                result.append(WireCredentials(.token, Array(token.utf8)))
             }
         }
         return result.map(\.kind) == [.anonymous] ? [] : result
     }
 
     /// The credentials as messages carry them, if no provider is needed.
-    var wire: [SluiceWire.Credentials] {
+    var wire: [WireCredentials] {
         let known = proofs.compactMap(\.wire)
         return known.map(\.kind) == [.anonymous] ? [] : known
     }
@@ -102,14 +102,14 @@ extension Credentials.Proof {
     fileprivate var provider: Credentials.Provider? { if case .provider(let provider) = self { provider } else { nil } }
 
     /// Nil for a token that is not known yet.
-    fileprivate var wire: SluiceWire.Credentials? {
+    fileprivate var wire: WireCredentials? {
         switch self {
-        case .anonymous: SluiceWire.Credentials(.anonymous)
-        case .sharedSecret(let secret): SluiceWire.Credentials(.sharedSecret, secret)
+        case .anonymous: WireCredentials(.anonymous)
+        case .sharedSecret(let secret): WireCredentials(.sharedSecret, secret)
         case .password(let user, let password):
-            SluiceWire.Credentials(.password, Array(user.utf8) + [0] + Array(password.utf8))
-        case .session(let token): SluiceWire.Credentials(.session, Array(token.utf8))
-        case .token(let token): SluiceWire.Credentials(.token, Array(token.utf8))
+            WireCredentials(.password, Array(user.utf8) + [0] + Array(password.utf8))
+        case .session(let token): WireCredentials(.session, Array(token.utf8))
+        case .token(let token): WireCredentials(.token, Array(token.utf8))
         case .provider: nil
         }
     }

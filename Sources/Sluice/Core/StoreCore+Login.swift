@@ -54,11 +54,11 @@ extension StoreCore {
         _ credentials: Credentials, _ attempt: UInt64,
         then body:
             @escaping @Sendable (
-                StoreCore, ClientEngine, Result<[SluiceWire.Credentials], any Error>
+                StoreCore, ClientEngine, Result<[WireCredentials], any Error>
             ) -> Void
     ) {
         Task { [weak self] in
-            let resolved: Result<[SluiceWire.Credentials], any Error>
+            let resolved: Result<[WireCredentials], any Error>
             do { resolved = .success(try await credentials.resolved()) } catch { resolved = .failure(error) }
             guard let self else { return }
             performLater { [self] engine in

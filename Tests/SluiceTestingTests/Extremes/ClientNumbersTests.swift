@@ -122,10 +122,11 @@ private final class NumberedServer {
             .hello(.init(features: .all, agent: "a")),
             .open(
                 .init(
-                    session: 1, path: "test", credentials: [Credentials(.anonymous)], identity: identity, version: 1,
+                    session: 1, path: "test", credentials: [WireCredentials(.anonymous)], identity: identity,
+                    version: 1,
                     acknowledged: 1, options: .shortLived, variables: ValueMap([(key: "n", value: .int(4))]),
                     schema: try schema())),
-            .authenticate(session: 1, credentials: [Credentials(.anonymous)]),
+            .authenticate(session: 1, credentials: [WireCredentials(.anonymous)]),
             .subscribe(.init(session: 1, subscription: 4, query: "User", resume: resume)),
             .unsubscribe(session: 1, subscription: 1), .upload(session: 1, changesets: [changeset(2)]),
             .upload(session: 1, changesets: [runs, changeset(3)]), .credit(session: 1, pages: 1),

@@ -134,7 +134,7 @@ private final class NumberedStore {
             .reportError(.init(session: 1, request: 1, code: .invalidQuery, message: "no", position: 1)),
             .listMembers(session: 1, subscription: 1),
             .digest(.init(session: 1, subscription: 1, version: 4, digest: id)),
-            .login(.init(session: 1, expiresAt: now, credential: SluiceWire.Credentials(.session, [1]))),
+            .login(.init(session: 1, expiresAt: now, credential: WireCredentials(.session, [1]))),
             .context(
                 .init(session: 1, context: id, fields: id, hidden: [.init(classIndex: 0, properties: [1])])),
             .withdrawn(.init(session: 1, request: 1, content: kept)),

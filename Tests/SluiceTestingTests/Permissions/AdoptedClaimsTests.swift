@@ -9,10 +9,10 @@ import Testing
 struct AdoptedClaimsTests {
     /// A login whose decisions the test makes.
     private struct SlowLogin: Login {
-        func decide(_ credentials: [Credentials]) -> Result<LoginOutcome, LoginError>? { nil }
+        func decide(_ credentials: [WireCredentials]) -> Result<LoginOutcome, LoginError>? { nil }
 
         func identify(
-            _ credentials: [Credentials], of peer: LoginPeer,
+            _ credentials: [WireCredentials], of peer: LoginPeer,
             completion: @escaping @Sendable (Result<LoginOutcome, LoginError>) -> Void
         ) {}
 

@@ -20,9 +20,9 @@ package enum ClientEvent: Sendable {
     /// reach, and the other way round.
     case surroundingsChanged
     /// What to present to the server from the next session on.
-    case credentials([SluiceWire.Credentials])
+    case credentials([WireCredentials])
     /// What to present in the session that is open, and from then on.
-    case renew([SluiceWire.Credentials])
+    case renew([WireCredentials])
     /// The requested connection is open.
     ///
     /// - Parameter place: what the session has of it; nil for a connection of its own, on which it says hello.

@@ -4,9 +4,9 @@ internal import SluiceWire
 /// What a store presents to its server, and how long its login holds.
 struct ClientLogin {
     /// What the store's owner has given, or a provider has made.
-    var credentials: [SluiceWire.Credentials]
+    var credentials: [WireCredentials]
     /// What the server gave instead at the last login.
-    private(set) var sessionCredential: SluiceWire.Credentials?
+    private(set) var sessionCredential: WireCredentials?
     /// Whether new credentials can be had when those expire.
     var isRenewable: Bool
     /// How far the server's clock is ahead of this machine's, in microseconds.
@@ -18,13 +18,13 @@ struct ClientLogin {
     /// When the proof ends that the server checked last, by its clock; nil if it does not end.
     private var expiresAt: Timestamp?
 
-    init(_ credentials: [SluiceWire.Credentials], isRenewable: Bool) {
+    init(_ credentials: [WireCredentials], isRenewable: Bool) {
         self.credentials = credentials
         self.isRenewable = isRenewable
     }
 
     /// Everything to present, the best first.
-    var presented: [SluiceWire.Credentials] { (sessionCredential.map { [$0] } ?? []) + credentials }
+    var presented: [WireCredentials] { (sessionCredential.map { [$0] } ?? []) + credentials }
 
     /// The session token that the server gave; nil if it gave none.
     var sessionToken: String? {
@@ -49,7 +49,7 @@ struct ClientLogin {
     }
 
     /// Takes other credentials, which may be of another login.
-    mutating func replace(_ credentials: [SluiceWire.Credentials]) {
+    mutating func replace(_ credentials: [WireCredentials]) {
         self.credentials = credentials
         sessionCredential = nil
     }

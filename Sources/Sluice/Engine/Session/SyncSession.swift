@@ -209,7 +209,7 @@ final class SyncSession {
     // MARK: Login
 
     /// Presents other credentials in the session that is open, and from then on.
-    func renew(_ credentials: [SluiceWire.Credentials]) {
+    func renew(_ credentials: [WireCredentials]) {
         login.replace(credentials)
         if isActive { send([.authenticate(session: number, credentials: credentials)]) }
     }
