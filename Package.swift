@@ -86,13 +86,14 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .target(name: "COpenSSLExit", dependencies: ["COpenSSL"]),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
 
         .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
-        library("SluiceModel", ["COpenSSL"]),
+        library("SluiceModel", ["COpenSSL", "COpenSSLExit"]),
         library("SluiceQuery", ["SluiceModel"]),
         library("SluiceViews", ["SluiceModel", "SluiceQuery"]),
         library("SluiceJSON", ["SluiceModel"]),
@@ -103,7 +104,7 @@ let package = Package(
             resources: [.embedInCode("sluice.js"), .embedInCode("dashboard")], swiftSettings: settings),
         library("SluiceRules", ["SluiceJSON", "SluiceModel", "SluiceQuery"]),
         library("SluiceWire", ["SluiceModel", "CLZ4"]),
-        library("SluiceTransport", ["COpenSSL", "CEpoll"]),
+        library("SluiceTransport", ["COpenSSL", "COpenSSLExit", "CEpoll"]),
         library(
             "SluiceStorage",
             ["SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire", "CLZ4", "CSQLite"]),

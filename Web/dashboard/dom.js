@@ -1,4 +1,4 @@
-// Elements without markup: texts become text nodes, so that no value is read as HTML.
+// Elements without markup: texts become text nodes, so no value is read as HTML.
 
 /** An element: `h("p.hint", { title }, "text", node)`. `on…` are listeners. */
 export function h(tag, ...parts) {
@@ -28,11 +28,11 @@ export const field = (label, control) => h("label.field", h("span", label), cont
 export const heading = (title, ...actions) => h(".heading", h("h1", title), actions);
 export const empty = (text) => h(".empty", text);
 
-/** Columns of a table: `[title, value of a row, class]` */
+/** Columns: `[title, value of a row, class]` */
 export const plain = (title, name = title.toLowerCase()) => [title, (row) => row[name]];
-export const figure = (title, name, words = count) => [title, (row) => row[name] === null ? "?" : words(row[name]), "right"];
+export const figure = (title, name, words = count) => [title, (row) => words(row[name]), "right"];
 
-export const table = (label, columns, rows) => h(".scroll", { tabindex: 0, role: "region", label: label }, h("table",
+export const table = (label, columns, rows) => h(".scroll", { tabindex: 0, role: "region", label }, h("table",
 	h("thead", h("tr", columns.map(([title, , kind = ""]) => h(`th.${kind}`, { scope: "col" }, title)))),
 	h("tbody", rows.map((row) => h("tr", columns.map(([, value, kind = ""]) => h(`td.${kind}`, { dir: "auto" }, value(row))))))));
 
@@ -45,7 +45,7 @@ export function toast(text, kind) {
 
 export const count = (value) => value?.toLocaleString("en-US") ?? "–";
 
-export const bytes = (value) => `${value.toLocaleString("en-US", { notation: "compact" })}B`;
+export const bytes = (value) => value === null ? "–" : `${value.toLocaleString("en-US", { notation: "compact" })}B`;
 
 export function ago(time) {
 	const seconds = Math.max(0, (Date.now() - Date.parse(time)) / 1000);

@@ -1,0 +1,1 @@
+/* This target declares nothing: see openssl_exit.c. */
