@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// A running program, with its lines, its diagnostics and its end. A wait fails once the program has hardly computed for
-/// ``waitMax``: on a busy machine it may have to compute for long.
+/// ``waitMax``, and after four times that in any case: on a busy machine it may have to compute for long.
 package final class ChildProcess: Sendable {
     package struct Exit: Sendable {
         /// The exit code, or 128 plus the number of the signal.
@@ -180,6 +180,7 @@ package final class ChildProcess: Sendable {
 
     private func waitBlocking<Result>(for what: String, _ body: (inout State) -> Result?) throws -> Result {
         var deadline = Date(timeIntervalSinceNow: waitMax / .seconds(1))
+        let last = Date(timeIntervalSinceNow: 4 * (waitMax / .seconds(1)))
         var computed = computedTime
         condition.lock()
         defer { condition.unlock() }
@@ -188,8 +189,9 @@ package final class ChildProcess: Sendable {
             let isOver = state.withLock { $0.exitCode != nil && $0.openStreamCount == 0 }
             if !isOver, condition.wait(until: deadline) { continue }
             let now = computedTime
-            guard !isOver, now - computed > waitMax / 100 else {
-                throw Failure("\(name): no \(what); it said \(state.withLock { $0.lines })")
+            guard !isOver, Date() < last, now - computed > waitMax / 100 else {
+                let state = isOver ? "it has ended" : now - computed > waitMax / 100 ? "it computes" : "it waits"
+                throw Failure("\(name): no \(what); \(state), and said \(self.state.withLock { $0.lines })")
             }
             deadline = Date(timeIntervalSinceNow: waitMax / .seconds(1))
             computed = now

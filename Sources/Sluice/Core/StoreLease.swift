@@ -1,4 +1,4 @@
-/// Keeps a store open. The store closes when the last hold on it is released.
+/// Keeps a store open. The store closes when the last lease of it ends.
 package final class StoreLease: Sendable {
     package let core: StoreCore
 

@@ -18,11 +18,16 @@ struct TopSample: Sendable {
         var bootstrapCount: Int64 = 0
         /// Microseconds.
         var bootstrapTime: Int64 = 0
+        /// When the database said so, in seconds of a clock that only goes forward.
+        var time = 0.0
+        /// In how many seconds the counts have come about; nil since the query's view was made.
+        var seconds: Double?
     }
 
     var costs: [Cost] = []
-    /// How many live queries the server has, including those that it did not name.
-    var viewCount: Int64 = 0
+    /// How many live queries each database has, including those that it did not name.
+    private var viewCounts: [String: Int64] = [:]
+    var viewCount: Int64 { viewCounts.values.reduce(0, +) }
     /// The databases that were too busy to answer.
     var silent: [String] = []
 
@@ -30,8 +35,9 @@ struct TopSample: Sendable {
 
     /// Reads the server's reports, one for each database.
     ///
+    /// - Parameter time: when the server was asked, in seconds of a clock that only goes forward.
     /// - Throws: ``CommandError`` when a report is none of costs.
-    init(_ reports: [JSONValue]) throws(CommandError) {
+    init(_ reports: [JSONValue], at time: Double = 0) throws(CommandError) {
         for report in reports {
             if let database = report["database"]?.string, report["answers"] == .bool(false) {
                 silent.append(database)
@@ -40,8 +46,8 @@ struct TopSample: Sendable {
             guard let database = report["database"]?.string, let queries = report["queries"]?.array else {
                 throw .failure("the server's answer is no report of costs")
             }
-            viewCount += Self.number(report["views"])
-            costs += queries.map { Cost($0, of: database) }
+            viewCounts[database] = Self.number(report["views"])
+            costs += queries.map { Cost($0, of: database, at: time) }
         }
     }
 
@@ -50,10 +56,11 @@ struct TopSample: Sendable {
     }
 
     /// The sample with what an earlier one says of the databases that have not answered: nothing has been added there as
-    /// far as is known.
+    /// far as is known. When they answer again, what they say is of the time since then.
     func completed(by earlier: TopSample) -> TopSample {
         var sample = self
         sample.costs += earlier.costs.filter { silent.contains($0.database) }
+        for database in silent { sample.viewCounts[database] = earlier.viewCounts[database] }
         return sample
     }
 
@@ -64,6 +71,7 @@ struct TopSample: Sendable {
         var difference = self
         for index in costs.indices {
             guard let old = before[costs[index].id], old.foundCount <= costs[index].foundCount else { continue }
+            difference.costs[index].seconds = costs[index].time - old.time
             difference.costs[index].foundCount -= old.foundCount
             difference.costs[index].changedCount -= old.changedCount
             difference.costs[index].sentByteCount -= old.sentByteCount
@@ -77,8 +85,9 @@ struct TopSample: Sendable {
 }
 
 extension TopSample.Cost {
-    fileprivate init(_ report: JSONValue, of database: String) {
+    fileprivate init(_ report: JSONValue, of database: String, at time: Double) {
         self.init()
+        self.time = time
         func number(_ name: String) -> Int64 { TopSample.number(report[name]) }
         self.database = database
         query = report["query"]?.string ?? ""

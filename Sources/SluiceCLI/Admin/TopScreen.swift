@@ -14,12 +14,12 @@ struct TopScreen {
     var table = TopTable()
 
     func run() async throws {
-        var sample = try TopSample(try await ask())
         var time = seconds()
+        var sample = try TopSample(try await ask(), at: time)
         show(table.lines(sample.since(TopSample()), seconds: nil))
         while try await pause() {
-            let next = try TopSample(try await ask()).completed(by: sample)
             let now = seconds()
+            let next = try TopSample(try await ask(), at: now).completed(by: sample)
             show(table.lines(next.since(sample), seconds: now - time))
             (sample, time) = (next, now)
         }

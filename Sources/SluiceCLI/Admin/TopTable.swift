@@ -7,7 +7,8 @@ struct TopTable {
 
     /// - Parameters:
     ///   - sample: what is shown, in its order.
-    ///   - seconds: the time in which it came about, for numbers by the second; nil shows the numbers themselves.
+    ///   - seconds: the time in which it came about, for numbers by the second, where a cost has no time of its own; nil
+    ///     shows the numbers themselves.
     func lines(_ sample: TopSample, seconds: Double?) -> [String] {
         let suffix = seconds == nil ? "" : "/s"
         let titles = [
@@ -18,7 +19,8 @@ struct TopTable {
             TableRenderer.Column(title: title, isNumeric: title != "database" && title != "query")
         }
         let rows = sample.costs.prefix(rowCountMax).map { cost in
-            [
+            let seconds = seconds.map { cost.seconds ?? $0 }
+            return [
                 cost.database, number(cost.subscriberCount), cost.rowCount.map(number) ?? "?",
                 rate(Double(cost.foundCount), seconds), rate(Double(cost.changedCount), seconds),
                 rate(Double(cost.sentByteCount), seconds), rate(Double(cost.applyingTime) / 1_000, seconds, digits: 1),
@@ -37,7 +39,8 @@ struct TopTable {
     private func number(_ value: Int64) -> String { GroupedNumber.text(Int(value)) }
 
     private func rate(_ value: Double, _ seconds: Double?, digits: Int = 0) -> String {
-        let value = value / (seconds ?? 1)
+        // A database that has not answered again has added nothing, in no time.
+        let value = seconds == 0 ? 0 : value / (seconds ?? 1)
         guard digits > 0, value < 1_000 else { return GroupedNumber.text(Int(value.rounded())) }
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"

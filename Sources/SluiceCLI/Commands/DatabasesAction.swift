@@ -24,7 +24,7 @@ enum DatabasesAction: Sendable {
 
     // MARK: Listing
 
-    /// How long a server is waited for that is to say how its databases are. It waits for nothing.
+    /// How long to wait for the server's answer. The server answers without asking its databases.
     private static let statePatience = Duration.seconds(5)
 
     private static func list(_ folder: DatabaseFolder, _ format: OutputFormat) async throws {

@@ -11,7 +11,7 @@ struct ServerAccess: Sendable {
                 "ca-file", "FILE", "certificate authorities to trust instead of the system's (wss)", completion: .files),
         ] + CredentialOptions.options
 
-    /// How long to retry the first connection once an attempt has failed. A server that is busy has the whole timeout.
+    /// After this time a command whose last attempt has failed ends. A server that is busy has the whole timeout.
     private static let retryTimeout: Duration = .seconds(10)
 
     let url: ServerURL

@@ -140,16 +140,12 @@ struct Settings: Sendable {
 
     /// A URL without the password that it may have, before the host or among the parameters.
     static func withoutPassword(_ value: String) -> String {
-        for mark in ["?password=", "&password="] {
-            guard value.contains("://"), let range = value.firstRange(of: mark) else { continue }
-            let rest = value[range.upperBound...].drop { $0 != "&" }
-            return withoutPassword(String(value[..<range.lowerBound]))
-                + value[range.lowerBound..<range.upperBound] + "…" + rest
-        }
-        guard let scheme = value.firstRange(of: "://"), let at = value[scheme.upperBound...].lastIndex(of: "@"),
-            let colon = value[scheme.upperBound..<at].firstIndex(of: ":")
-        else { return value }
-        return value[...colon] + "…" + value[at...]
+        guard let scheme = value.firstRange(of: "://") else { return value }
+        let text = value.replacing(#/([?&](?:ssl)?password=)[^&]*/#.ignoresCase()) { "\($0.1)…" }
+        guard let at = text[scheme.upperBound...].lastIndex(of: "@"),
+            let colon = text[scheme.upperBound..<at].firstIndex(of: ":")
+        else { return text }
+        return text[...colon] + "…" + text[at...]
     }
 
     /// The values of the options that something sets. A flag that is off counts as not set.

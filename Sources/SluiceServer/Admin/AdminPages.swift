@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SluiceJSON
 internal import SluiceModel
 internal import SluiceTransport
@@ -21,11 +22,11 @@ struct AdminPages: Sendable {
         add("GET", "/sessions", to: &routes) { _, _ in .ok(await sessions()) }
         add("GET", "/top", to: &routes) { _, _ in .ok(await top()) }
         add("GET", "/databases", to: &routes) { _, _ in .ok(databases()) }
-        add("POST", "/sessions/end", to: &routes) { body, asker in
+        add("POST", "/sessions/end", to: &routes) { body, user in
             guard case .string(let id)? = body["session"] else {
                 return .refused(400, "name a session: {\"session\":\"7.1\"}")
             }
-            guard endSession(id, asker) else { return .refused(404, "there is no session '\(id)'; it may have ended") }
+            guard endSession(id, OperatorName.text(of: user)) else { return .refused(404, "there is no session '\(id)'; it may have ended") }
             return .ok(.object([("ended", .string(id))]))
         }
         add("GET", "/log-level", to: &routes) { _, _ in .ok(levels) }
@@ -53,13 +54,13 @@ struct AdminPages: Sendable {
 
     private func add(
         _ method: String, _ path: String, to routes: inout WebRoutes,
-        _ answer: @escaping @Sendable (_ body: [String: JSONValue], _ asker: String) async -> Answer
+        _ answer: @escaping @Sendable (_ body: [String: JSONValue], _ user: uid_t?) async -> Answer
     ) {
         routes.add(method, path, bodyByteCountMax: method == "GET" ? 0 : Self.bodyByteCountMax) { exchange in
             Task {
                 let result =
                     if let body = Self.members(exchange.body) {
-                        await answer(body, OperatorName.text(of: exchange.peerUser))
+                        await answer(body, exchange.peerUser)
                     } else {
                         Answer.refused(400, "the body is no JSON object")
                     }

@@ -233,8 +233,10 @@ final class DatabaseDirectory: Sendable {
 
     /// What all databases are and have done. One that is too busy to say counts as it last was.
     func sample() async -> DatabaseSample {
-        let past = past.withLock { $0 }
-        let asked = workers
+        // One that closes meanwhile is in one of both.
+        let (asked, past) = workersByName.withLock { workers in
+            (Array(workers.values), self.past.withLock { $0 })
+        }
         let found = await ask(asked) { worker, answer in worker.sample { answer($0) } }
         return asked.reduce(into: past) { $0 += found.answers[$1.name] ?? $1.latestSample }
     }

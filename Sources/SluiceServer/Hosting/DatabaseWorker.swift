@@ -22,6 +22,8 @@ final class DatabaseWorker: Sendable {
         var openingFailure = ""
         /// Events that wait until other databases are closed, because file descriptors have run out.
         var postponed: [DatabaseEvent] = []
+        /// When the oldest of them came.
+        var postponedSince: Int64?
         /// What the databases have done that were open before.
         var past = DatabaseSample()
         var eventLag = DurationHistogram()
@@ -200,7 +202,10 @@ final class DatabaseWorker: Sendable {
         }
         for connection in heldBack { connection.resumeReceiving() }
         let events = confined.postponed + taken
+        let oldest = [confined.postponedSince, since].compactMap(\.self).min()
+        confined.postponedSince = oldest
         guard openEngine(toHandle: events) else { return noteHealth() }
+        confined.postponedSince = nil
         let engine = confined.engine
         if let engine {
             // Before the uploads, which are then merged once.
@@ -214,7 +219,7 @@ final class DatabaseWorker: Sendable {
                 audit(of: engine)
                 carryOut(actions)
                 let end = uptime()
-                if engine.groupCount != groupCount { confined.eventLag.note(end - (since ?? start)) }
+                if engine.groupCount != groupCount { confined.eventLag.note(end - (oldest ?? start)) }
                 metrics?.databaseTurn(eventCount: events.count, of: name, took: .nanoseconds(end - start))
                 let messages = engine.takeMessages()
                 if !messages.isEmpty { relay(messages) }

@@ -9,7 +9,7 @@ final class ServerCore: ConnectionAcceptor {
         var open: Set<ConnectionID> = []
         /// The connections with requests that are being answered.
         var answering: Set<ConnectionID> = []
-        var admission: PendingConnections
+        var pending: PendingConnections
         /// The sockets of connections that wait for a place.
         var sockets: [ConnectionID: Int32] = [:]
         var refusingCount = 0
@@ -28,7 +28,7 @@ final class ServerCore: ConnectionAcceptor {
     /// How often ``PendingConnections/tick(now:)`` is called while connections are pending or waiting.
     private static let tickTime = Duration.milliseconds(250)
 
-    /// - Parameter loop: runs the timer of the admission.
+    /// - Parameter loop: runs the timer of the pending connections.
     init(hooks: ServerHooks, tls: TLSContext?, options: WebSocketServerOptions, loop: EventLoop) {
         self.hooks = hooks
         certificate = Mutex(tls)
@@ -36,7 +36,7 @@ final class ServerCore: ConnectionAcceptor {
         self.loop = loop
         state = Mutex(
             State(
-                admission: PendingConnections(
+                pending: PendingConnections(
                     .init(
                         pendingMax: options.pendingConnectionCountMax,
                         pendingMaxPerAddress: options.pendingConnectionCountMaxPerAddress,
@@ -71,13 +71,13 @@ final class ServerCore: ConnectionAcceptor {
     /// The owner knows who the peer of a connection is, so the connection is no longer pending.
     func admit(_ connection: WebSocketConnection) { change { $0.leave(connection.id, now: $1) } }
 
-    /// Changes the admission and carries out the steps that result.
+    /// Changes the pending connections and carries out the steps that result.
     private func change(_ body: (inout PendingConnections, Int64) -> [PendingConnections.Step]) {
         let now = MonotonicClock.now
         let (actions, mustTick) = state.withLock { state in
-            let actions = body(&state.admission, now).compactMap { action(for: $0, &state) }
-            defer { state.isTicking = !state.admission.isIdle }
-            return (actions, !state.isTicking && !state.admission.isIdle)
+            let actions = body(&state.pending, now).compactMap { action(for: $0, &state) }
+            defer { state.isTicking = !state.pending.isIdle }
+            return (actions, !state.isTicking && !state.pending.isIdle)
         }
         for action in actions { action() }
         if mustTick { scheduleTick() }
@@ -131,7 +131,7 @@ final class ServerCore: ConnectionAcceptor {
 
 extension ServerCore {
     func route(_ request: HTTPRequest, for connection: WebSocketConnection) -> HTTPRoute {
-        state.withLock { $0.admission.progress(connection.id, now: MonotonicClock.now) }
+        state.withLock { $0.pending.progress(connection.id, now: MonotonicClock.now) }
         return hooks.route(request)
     }
 
@@ -159,7 +159,7 @@ extension ServerCore {
                     status: 503, text: "this server has \(options.connectionCountMax) connections, its limit")
             }
             state.open.insert(connection.id)
-            state.admission.progress(connection.id, now: MonotonicClock.now)
+            state.pending.progress(connection.id, now: MonotonicClock.now)
             return nil
         }
         if let refusal { return refusal }

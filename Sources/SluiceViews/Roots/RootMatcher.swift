@@ -37,7 +37,7 @@ final class RootMatcher: Sendable {
         return try conditionEvaluator.matches(row, in: source)
     }
 
-    /// Does the same for an object of which nothing is known.
+    /// Whether an object counts for the query's total, judging its condition anew.
     func counts(_ row: Row?, in source: any ObjectSource) throws -> Bool {
         guard let row else { return false }
         return try (conditionEvaluator ?? evaluator).matches(row, in: source)

@@ -103,11 +103,17 @@ struct TopScreenTests {
                 #"{"database":"a","views":1,"queries":[{"query":"Q","hash":"1","found":\#(found)}]}"#)
         }
         let silent = try JSONParser.parse(#"{"database":"a","answers":false}"#)
-        let first = try TopSample([try report(100)])
-        let second = try TopSample([silent]).completed(by: first)
+        let first = try TopSample([try report(100)], at: 2)
+        let second = try TopSample([silent], at: 4).completed(by: first)
         #expect(second.silent == ["a"] && second.since(first).costs.map(\.foundCount) == [0])
-        let third = try TopSample([try report(103)]).completed(by: second)
-        #expect(third.since(second).costs.map(\.foundCount) == [3])
+        #expect(second.viewCount == 1)
+        let third = try TopSample([try report(140)], at: 6).completed(by: second)
+        #expect(third.since(second).costs.map(\.foundCount) == [40])
+        // In the four seconds since it has answered last.
+        let cells = TopTable(width: nil).lines(third.since(second), seconds: 2).dropFirst(2).first ?? ""
+        #expect(cells.split(separator: " ").dropFirst(3).first == "10", "\(cells)")
+        let quiet = TopTable(width: nil).lines(second.since(first), seconds: 2).dropFirst(2).first ?? ""
+        #expect(quiet.split(separator: " ").dropFirst(3).first == "0", "\(quiet)")
         let lines = TopTable(width: nil).lines(second, seconds: nil)
         #expect(lines.last == "the database 'a' is too busy to say what its queries cost")
         #expect(

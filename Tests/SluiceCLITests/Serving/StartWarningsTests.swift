@@ -105,7 +105,11 @@ struct StartWarningsTests {
     @Test func aFileOfSettingsWithAPasswordIsASecret() async throws {
         try await withFolder { folder in
             let what = "the password of 'journal' in the file of settings"
-            for secret in ["postgres://ada:s3cret@db/x", "postgres://ada@db/x?password=s3cret&a=b"] {
+            for secret in [
+                "postgres://ada:s3cret@db/x", "postgres://ada@db/x?password=s3cret&a=b",
+                "postgres://db/x?sslpassword=s3cret",
+                "postgres://ada:s3cret@db/x?password=s3cret&a=b&SSLpassword=s3cret",
+            ] {
                 let line = "journal = \(secret)\n"
                 let wide = try exposed(line, in: folder, mode: 0o644)
                 #expect(wide == [what: "chmod 640 or 600 \(folder)/s.conf"])

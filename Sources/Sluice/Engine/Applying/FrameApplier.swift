@@ -8,7 +8,7 @@ final class FrameApplier {
     let applier: Applier
     let storage: SQLiteClientStorage
     let objectImages: ObjectImages
-    private let holdings: Memberships
+    private let memberships: ObjectMemberships
     let map: SchemaMap
     let transaction: StoreTransaction
     /// The subscriptions whose state or progress the frame changed, by the ids of their records.
@@ -36,7 +36,7 @@ final class FrameApplier {
         self.applier = applier
         storage = applier.storage
         objectImages = applier.images
-        holdings = Memberships(applier.storage, applier.active)
+        memberships = ObjectMemberships(applier.storage, applier.active)
         self.map = map
         self.transaction = transaction
         commitVersion = applier.storage.syncState?.version ?? 0
@@ -67,7 +67,7 @@ final class FrameApplier {
         departed = []
         gone = []
         for subscription in completed {
-            for target in subscription.takeTargets() where try holdings.isMissed(target, by: subscription) {
+            for target in subscription.takeTargets() where try memberships.isMissed(target, by: subscription) {
                 linkTargets.insert(target)
             }
         }
@@ -75,7 +75,7 @@ final class FrameApplier {
         try showMembers()
         // The server does not have link targets that neither arrived nor belong to a complete subscription.
         for target in linkTargets
-        where try !storage.hasPending(target) && !holdings.isCompletelySynced(target) && !keeps(target, .unknown) {
+        where try !storage.hasPending(target) && !memberships.isCompletelySynced(target) && !keeps(target, .unknown) {
             try objectImages.evict(target, reason: .unknown, transaction)
         }
         linkTargets = []
@@ -90,7 +90,7 @@ final class FrameApplier {
         where try completed.contains(where: { try storage.isMember(object, of: $0.record.id, role: nil) }) {
             transaction.touch(object)
             let targets = try objectImages.showServerImage(of: object, transaction)
-            linkTargets.formUnion(try targets.filter(holdings.isMissedByMembers))
+            linkTargets.formUnion(try targets.filter(memberships.isMissedByMembers))
         }
     }
 

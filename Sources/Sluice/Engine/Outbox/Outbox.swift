@@ -19,7 +19,7 @@ final class Outbox {
     private let acknowledgements: Acknowledgements
     private let writes: LocalWrites
     private let uploads: Uploads
-    private let retirement: OutboxSettlement
+    private let settlement: OutboxSettlement
     private let postponed: PostponedAcknowledgements
     private let receipts = WriteReceipts()
     private let transfers: TransferReports
@@ -46,8 +46,8 @@ final class Outbox {
         writes = LocalWrites(
             storage, transactions, session, images, refused, options: options, now: now, random: random)
         uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
-        retirement = OutboxSettlement(
-            storage, schema, images, Memberships(storage, active), acknowledgements, offers, refused, transfers,
+        settlement = OutboxSettlement(
+            storage, schema, images, ObjectMemberships(storage, active), acknowledgements, offers, refused, transfers,
             keepsRefused: options.keepsRefusedWrites)
         postponed = PostponedAcknowledgements(session, active, acknowledgements, uploads)
     }
@@ -138,7 +138,7 @@ final class Outbox {
     func rejectUncertainUploads() throws {
         guard case .through(let sequence) = try UploadMark.stored(in: storage), !isEmpty else { return }
         try transactions.run(.local) { _ in
-            try retirement.reject(through: sequence, because: OutboxSettlement.forgotten)
+            try settlement.reject(through: sequence, because: OutboxSettlement.forgotten)
         }
         report()
     }
@@ -147,8 +147,8 @@ final class Outbox {
     ///
     /// - Parameter acknowledged: the last changeset that the server had accepted.
     func discard(acknowledged: UInt64) throws {
-        try retirement.drop(through: acknowledged)
-        try retirement.reject(through: storage.lastSequence, because: OutboxSettlement.discarded)
+        try settlement.drop(through: acknowledged)
+        try settlement.reject(through: storage.lastSequence, because: OutboxSettlement.discarded)
     }
 
     // MARK: What the server says
@@ -172,7 +172,7 @@ final class Outbox {
 
     /// Removes acknowledged changesets, in the open transaction.
     func retire(_ transaction: StoreTransaction) throws {
-        if canRetire { try retirement.retire(transaction) }
+        if canRetire { try settlement.retire(transaction) }
     }
 
     /// Removes acknowledged changesets, unless the outbox still waits for the server to catch up.
@@ -180,13 +180,13 @@ final class Outbox {
         // Without complete subscriptions there is no catch-up to wait for.
         if active.completeCount == 0 { active.awaitsCatchUp = false }
         guard canRetire else { return }
-        try transactions.run(.catchUp(acceptedAt: now())) { try retirement.retire($0) }
+        try transactions.run(.catchUp(acceptedAt: now())) { try settlement.retire($0) }
         finishRetiring()
     }
 
     /// Shows the server's state again instead of refused values; nil for those of all objects.
     func discardRefused(of objects: Set<ObjectRef>?) throws {
-        try transactions.run(.local) { try retirement.discardRefused(of: objects, $0) }
+        try transactions.run(.local) { try settlement.discardRefused(of: objects, $0) }
     }
 
     /// Reports what a transaction has retired, after it is stored.
@@ -200,7 +200,7 @@ final class Outbox {
             acknowledgements.forgetRejections()
             uploads.forget(through: acknowledgements.sequence)
         }
-        let (reports, verdicts) = retirement.takeReports()
+        let (reports, verdicts) = settlement.takeReports()
         receipts.reject(verdicts)
         receipts.settle(through: retiredSequence)
         for report in reports { onRejection?(report) }
@@ -242,12 +242,12 @@ final class Outbox {
 
     func transactionDidCommit() {
         postponed.forget()
-        receipts.reject(retirement.verdicts)
+        receipts.reject(settlement.verdicts)
         receipts.settle(through: retiredSequence)
     }
 
     func transactionDidRollBack() {
-        _ = retirement.takeReports()
+        _ = settlement.takeReports()
         transfers.rollBack()
     }
 }

@@ -8,7 +8,7 @@ final class OutboxSettlement {
     private let storage: SQLiteClientStorage
     private let schema: SchemaAgreement
     private let images: ObjectImages
-    private let holdings: Memberships
+    private let memberships: ObjectMemberships
     private let acknowledgements: Acknowledgements
     private let offers: KeptObjectOffers
     private let refused: RefusedWrites
@@ -22,14 +22,14 @@ final class OutboxSettlement {
     private(set) var verdicts: [UInt64: SyncError] = [:]
 
     init(
-        _ storage: SQLiteClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ holdings: Memberships,
+        _ storage: SQLiteClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ memberships: ObjectMemberships,
         _ acknowledgements: Acknowledgements, _ offers: KeptObjectOffers, _ refused: RefusedWrites,
         _ transfers: TransferReports, keepsRefused: Bool
     ) {
         self.storage = storage
         self.schema = schema
         self.images = images
-        self.holdings = holdings
+        self.memberships = memberships
         self.acknowledgements = acknowledgements
         self.offers = offers
         self.refused = refused
@@ -89,9 +89,9 @@ final class OutboxSettlement {
     /// by others, while a write from here hid the link, is still here.
     private func judge(_ targets: Set<ObjectRef>, _ transaction: StoreTransaction) throws {
         for target in targets where try !storage.hasPending(target) {
-            if try holdings.isMissedByMembers(target) {
+            if try memberships.isMissedByMembers(target) {
                 try images.evict(target, reason: .deleted, transaction)
-            } else if try !holdings.isMemberOfAny(target) {
+            } else if try !memberships.isMemberOfAny(target) {
                 try noteWritten(target)
             }
         }
@@ -99,7 +99,7 @@ final class OutboxSettlement {
 
     /// Has the subscriptions that are not complete and follow a link to an object say whether the server has it.
     private func noteWritten(_ object: ObjectRef) throws {
-        for follower in try holdings.incompleteFollowers(of: object) { follower.noteWritten(object) }
+        for follower in try memberships.incompleteFollowers(of: object) { follower.noteWritten(object) }
     }
 
     /// Removes acknowledged changesets from the outbox of a store without subscriptions. What was written stays.
@@ -138,7 +138,7 @@ final class OutboxSettlement {
         _ object: ObjectRef, accepted: OperationsByObject, isRejected: Bool, _ transaction: StoreTransaction
     ) throws -> Set<ObjectRef> {
         transaction.touch(object)
-        if try transaction.serverImages.contains(object) || holdings.isCompletelySynced(object) {
+        if try transaction.serverImages.contains(object) || memberships.isCompletelySynced(object) {
             return try images.showServerImage(of: object, transaction)
         }
         var image = try images.keptImage(of: object)
@@ -149,12 +149,12 @@ final class OutboxSettlement {
             try storage.setBaseImage(nil, of: object)
             return []
         }
-        if try !isPending && holdings.isMissedByMembers(object) {
+        if try !isPending && memberships.isMissedByMembers(object) {
             images.noteUnconfirmed(object)
             try images.evict(object, reason: .deleted, transaction)
             return []
         }
-        let isMember = try holdings.isMemberOfAny(object)
+        let isMember = try memberships.isMemberOfAny(object)
         if !isMember, !isPending { try noteWritten(object) }
         var linkTargets: Set<ObjectRef> = []
         if !isMember || isRejected {

@@ -2,7 +2,7 @@ internal import SluiceModel
 internal import SluiceStorage
 
 /// Which subscriptions have an object, and what that says of its image here.
-struct Memberships {
+struct ObjectMemberships {
     private let storage: SQLiteClientStorage
     private let active: ActiveSubscriptions
 
