@@ -269,6 +269,9 @@ struct BackupTests {
                         #expect(try await Tool.run("backup", "--data=\(data)", "--to=\(file)").code == 0)
                     }
                 }
+                // What was stored last is in the archive once the server has stopped.
+                server.process.signal(SIGTERM)
+                _ = try await server.process.finish()
             }
             // Half of what is restored is from the backup, and half from the archive.
             func checkRestored() throws {
@@ -283,11 +286,16 @@ struct BackupTests {
                 #expect(count == 8_000)
             }
             let arguments = ["restore", file, "--archive=\(root)/archive", "--data=\(new)"]
+            let start = ContinuousClock.now
+            #expect(try await Tool.run(arguments).code == 0)
+            let time = (ContinuousClock.now - start) / .microseconds(1)
+            try checkRestored()
+            try FileManager.default.removeItem(atPath: new)
             var killedCount = 0
-            for _ in 0..<Self.roundCount {
+            for _ in 0..<4 * Self.roundCount {
                 let process = try ChildProcess(Tool.path, arguments)
                 // It dies at a random moment of its work; no outcome depends on which.
-                usleep(UInt32.random(in: 5_000...400_000, using: &generator))
+                usleep(UInt32.random(in: 0...UInt32(time), using: &generator))
                 process.signal(SIGKILL)
                 let exit = try await process.finish()
                 if exit.code != 0 { killedCount += 1 }

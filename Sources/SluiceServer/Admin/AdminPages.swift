@@ -26,7 +26,9 @@ struct AdminPages: Sendable {
             guard case .string(let id)? = body["session"] else {
                 return .refused(400, "name a session: {\"session\":\"7.1\"}")
             }
-            guard endSession(id, OperatorName.text(of: user)) else { return .refused(404, "there is no session '\(id)'; it may have ended") }
+            guard endSession(id, OperatorName.text(of: user)) else {
+                return .refused(404, "there is no session '\(id)'; it may have ended")
+            }
             return .ok(.object([("ended", .string(id))]))
         }
         add("GET", "/log-level", to: &routes) { _, _ in .ok(levels) }

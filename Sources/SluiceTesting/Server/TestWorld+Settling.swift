@@ -25,7 +25,8 @@ extension TestWorld {
             withoutProgress = isStill ? withoutProgress + time : .zero
             guard withoutProgress < timeout, spent < timeout * Self.progressFactor else {
                 let left = [busy ?? "the network"] + (await unfinishedWork())
-                throw NotSettled("after \(min(spent, timeout * Self.progressFactor)) there is still work in \(left.joined(separator: "; "))")
+                let time = min(spent, timeout * Self.progressFactor)
+                throw NotSettled("after \(time) there is still work in \(left.joined(separator: "; "))")
             }
         }
     }

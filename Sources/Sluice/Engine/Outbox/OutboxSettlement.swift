@@ -22,9 +22,9 @@ final class OutboxSettlement {
     private(set) var verdicts: [UInt64: SyncError] = [:]
 
     init(
-        _ storage: SQLiteClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages, _ memberships: ObjectMemberships,
-        _ acknowledgements: Acknowledgements, _ offers: KeptObjectOffers, _ refused: RefusedWrites,
-        _ transfers: TransferReports, keepsRefused: Bool
+        _ storage: SQLiteClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages,
+        _ memberships: ObjectMemberships, _ acknowledgements: Acknowledgements, _ offers: KeptObjectOffers,
+        _ refused: RefusedWrites, _ transfers: TransferReports, keepsRefused: Bool
     ) {
         self.storage = storage
         self.schema = schema
