@@ -55,6 +55,40 @@ import Testing
         }
     }
 
+    /// The file that is put back is the one that an operator means, although it is older than what it replaces.
+    @Test(arguments: [true, false])
+    func `a file of rules that is put back holds, and one that does not fit is warned of`(isInFile: Bool) async throws {
+        try await withFolder { folder in
+            let network = LoopbackNetwork()
+            let lines = Guarded<[LogLine]>([])
+            var configuration = configuration(isInFile ? folder + "/data" : nil, network)
+            configuration.log = LogSink(level: .warning) { line in lines.withLock { $0.append(line) } }
+            let server = try SyncServer(configuration)
+            try server.start()
+            let store = try await store(network)
+            func write(_ id: String) async throws -> Int {
+                let nyc = try await server.database("nyc", models: models)
+                try await store.write { try $0.upsert(Flight(id: id, delay: 1)) }
+                try await store.uploaded(timeout: waitMax)
+                return try await nyc.objects(Flight.self).count()
+            }
+            #expect(try await write("A") == 1)
+            configuration.rules = #"{"database":{"schema":true},"classes":{"Flihgt":{"read":true}}}"#
+            try server.reload(configuration)
+            #expect(try await write("B") == 1)
+            let warning = lines.withLock { lines in
+                lines.first { $0.message == "the server's rules do not fit the classes of a database" }
+            }
+            let problems = warning?.metadata.first { $0.name == "problems" }?.value ?? ""
+            #expect(problems.contains("Flihgt") == isInFile)
+            configuration.rules = Self.open
+            try server.reload(configuration)
+            #expect(try await write("C") == 2)
+            await store.close()
+            await server.stop()
+        }
+    }
+
     @Test func otherQuotasHoldForTheNextWhoAsksAndWhatIsThereStays() async throws {
         let network = LoopbackNetwork()
         var configuration = configuration(nil, network)

@@ -19,13 +19,16 @@ struct AdminClient: Sendable {
 
     let folder: String
     private let timeout: Duration
+    private let mayWait: Bool
 
     /// - Parameters:
     ///   - folder: the data folder of the server.
     ///   - timeout: how long to wait for the server's answer.
-    init(_ folder: String, timeout: Duration) {
+    ///   - mayWait: whether the command has the option that lets it wait longer.
+    init(_ folder: String, timeout: Duration, mayWait: Bool = true) {
         self.folder = folder
         self.timeout = timeout
+        self.mayWait = mayWait
     }
 
     /// Whether a server listens at the socket, or may do so: not everybody may ask.
@@ -42,6 +45,7 @@ struct AdminClient: Sendable {
         }
         self.folder = folder
         timeout = try arguments.duration("timeout") ?? .seconds(60)
+        mayWait = true
     }
 
     /// Asks, and waits for the answer.
@@ -74,7 +78,8 @@ struct AdminClient: Sendable {
         guard let (status, body) = try Self.answer({ buffer in Self.read(socket, into: buffer, until: end) }) else {
             throw .failure(
                 "the server with the data folder '\(folder)' has not answered within \(timeout): it is busy, or was "
-                    + "stopped; --timeout=TIME waits longer")
+                    + "stopped\(method == "GET" ? "" : ", and may do later what it was asked")"
+                    + (mayWait ? "; --timeout=TIME waits longer" : ""))
         }
         guard status == 200 else {
             throw .failure(ReportPrinter.text("error", of: body) ?? "the server refuses, with status \(status)")

@@ -7,7 +7,7 @@ struct SessionsCommand: Command {
         "sessions",
         "Print the sessions of a server on this machine: user, address, since when, how far behind, what waits.",
         options: AdminClient.options + [
-            .value("end", "ID", "end this session; its client opens another one, unless its user is revoked"),
+            .value("end", "ID", "end this session; its client opens another one, if its user may log in"),
             OutputFormat.option,
         ],
         notes: [

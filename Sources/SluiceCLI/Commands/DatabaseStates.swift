@@ -16,7 +16,7 @@ struct DatabaseStates: Sendable {
 
     /// Asks the server of a folder. Where one listens and does not answer, stderr says why.
     static func ask(serverAt folder: String, patience: Duration) async -> DatabaseStates {
-        let client = AdminClient(folder, timeout: patience)
+        let client = AdminClient(folder, timeout: patience, mayWait: false)
         guard client.isServed else { return DatabaseStates(answer: .noServer) }
         do { return DatabaseStates(answer: .known(try parse(try await client.ask("GET", "/databases")))) } catch {
             Diagnostics.report("the states of the databases are unknown: \(error)")

@@ -24,7 +24,7 @@ struct UsersCommand: Command {
             .flag("of-issuer", "NAME is a user whom only an issuer's tokens name (revoke)"),
         ] + AuditOptions.options,
         notes: [
-            "Servers may run meanwhile. passwd, remove and revoke end the user's sessions at once, and claims changes what they may do. revoke also refuses the tokens that an issuer has given the user so far; restore takes them again.",
+            "Servers may run meanwhile. passwd, remove and revoke end the user's sessions at once, and claims changes what they may do. revoke also refuses the tokens that an issuer has given the user so far; restore takes them again. It leaves the password as it is: passwd and remove keep a user out who has one.",
             "After five wrong passwords an account is locked, for up to 15 minutes; unlock and passwd end that. list shows users with logins, claims, revocations and locks.",
         ],
         examples: [
@@ -111,10 +111,11 @@ struct UsersCommand: Command {
     private func revoke(_ store: any UserStore, now: Int64) throws {
         // Names with a colon are those of issuers' users alone.
         let mayBeUnknown = isOfIssuer || name.contains(":")
-        let isKnown = try store.write(about: name) { records in
-            let isKnown = try records.user(name) != nil || records.revocation(of: name) != nil
+        let (isKnown, hasPassword) = try store.write(about: name) { records in
+            let hasPassword = try records.user(name) != nil
+            let isKnown = try hasPassword || records.revocation(of: name) != nil
             if isKnown || mayBeUnknown { try records.revoke(name, now: now) }
-            return isKnown
+            return (isKnown, hasPassword)
         }
         guard isKnown || mayBeUnknown else {
             throw CommandError.failure(
@@ -122,6 +123,11 @@ struct UsersCommand: Command {
                     + "whom only an issuer's tokens name")
         }
         note(.revoked)
+        if hasPassword {
+            Diagnostics.report(
+                "'\(DisplayText.shortened(name))' has a password, and can log in again with it; 'sluice users passwd' or "
+                    + "'remove' keeps the user out")
+        }
     }
 
     /// Says where there was nothing to do: it is no failure for a user whom the store knows.

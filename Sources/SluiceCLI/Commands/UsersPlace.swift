@@ -32,7 +32,9 @@ enum UsersPlace {
     func open(isMaking: Bool) throws -> OpenUsers {
         switch self {
         case .folder(let folder):
-            if isMaking { mkdir(folder, 0o700) }
+            if isMaking, mkdir(folder, 0o700) == 0 {
+                Diagnostics.report("'\(folder)' was not there, and has been made")
+            }
             var status = stat()
             guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
                 throw CommandError.failure("'\(folder)' is no folder; name the one of the server's databases")

@@ -34,11 +34,14 @@ extension DatabaseEngine {
     /// Lets the rules hold that the server was started with, and stores them. Where others were stored after them, as
     /// `sluice rules deploy` does, those hold: a server that is started again with its old file undoes nothing.
     ///
-    /// - Parameter isWritable: whether the database can be written; if not, nothing is stored.
-    package func begin(with rules: RulesFile?, isWritable: Bool) throws {
+    /// - Parameters:
+    ///   - isWritable: whether the database can be written; if not, nothing is stored.
+    ///   - isChange: whether the file has changed while the server runs. Then it is the latest that was said, also if it is
+    ///     as it was at some time.
+    package func begin(with rules: RulesFile?, isWritable: Bool, isChange: Bool = false) throws {
         configuredRules = rules
         guard let rules else { return loadRules() }
-        if isSuperseded(rules) {
+        if !isChange, isSuperseded(rules) {
             database.note(
                 .warning, "the database has other rules, which were stored after those of the server's file; they hold")
             return loadRules()
@@ -57,9 +60,9 @@ extension DatabaseEngine {
             try database.setLimits(limits)
             guard let rules else { return }
             let isStored = isFile && materialize == nil && isWritable
-            try begin(with: rules, isWritable: isStored)
+            try begin(with: rules, isWritable: isStored, isChange: true)
             // A database that has no file yet gets them with it.
-            if !isStored, !isSuperseded(rules) { hold(AccessRules(rules)) }
+            if !isStored { hold(AccessRules(rules)) }
         } catch {
             database.noteFailure("the server's rules and quotas could not be taken over", error)
         }
@@ -99,6 +102,13 @@ extension DatabaseEngine {
         let stored = try store(file)
         if stored.isNew {
             note(.rulesDeployed(version: stored.version, former: stored.version - 1), in: nil, user: User.serverID)
+            let problems = file.problems(with: database.storage.schema)
+            // A database without classes gets them later.
+            if !problems.isEmpty, !database.storage.schema.classes.isEmpty {
+                database.note(
+                    .warning, "the server's rules do not fit the classes of a database",
+                    [("problems", problems.prefix(10).map(\.description).joined(separator: "; "))])
+            }
             hold(AccessRules(file))
         }
         return stored
