@@ -74,7 +74,9 @@ struct RulesDeployment: Sendable {
             }
         }
         guard failureCount == 0 else {
-            throw CommandError.failure("\(failureCount) of \(targets.count) databases have not taken the rules")
+            throw CommandError.failure(
+                "\(failureCount) of \(targets.count) databases "
+                    + (isTrial ? "would not take the rules, so nothing is stored" : "have not taken the rules"))
         }
         return warningCount
     }

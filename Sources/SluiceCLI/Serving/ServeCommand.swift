@@ -63,7 +63,7 @@ struct ServeCommand: Command {
             StandardOutput.shared.write(line: "dashboard at http\(url.dropFirst(2))/_/")
         }
         let metricsFile = settings.metricsPath.map { path in
-            MetricsFile(path: path, log: configuration.log) { await server.metricsText() }
+            MetricsFile(path: path, log: configuration.log?.about(.network)) { await server.metricsText() }
         }
         let writing = metricsFile.map { file in Task { await file.keepCurrent() } }
         supervision.begin(for: server, url: url)
