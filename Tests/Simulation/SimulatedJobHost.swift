@@ -99,15 +99,14 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
     }
 
     func rows(
-        _ positions: Range<Int>, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
+        after key: ObjectKey?, countMax: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
         let pageRowCount = simulation.plan.options.pageRowCount
         let (found, schema) = try await perform("rows") { node, now in
             let query = try node.engine.jobQuery(readBy: nil, query, now: now)
             // Few at a time, so that queues go on behind them.
             let found = try node.storage.rows(
-                of: query, first: positions.lowerBound,
-                countMax: min(positions.count, pageRowCount))
+                of: query, after: key, countMax: min(countMax, pageRowCount))
             return (found, node.storage.schema)
         }
         return try await perform("claims") { node, now in

@@ -8,7 +8,7 @@ struct InterceptedHost: JobHost {
         case reading
         case writing
         /// Rows of a queue were read, and are claimed next.
-        case hasReadRows
+        case hasReadRows(QueueRows)
     }
 
     let base: any JobHost
@@ -40,11 +40,12 @@ struct InterceptedHost: JobHost {
     }
 
     func rows(
-        _ positions: Range<Int>, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
+        after key: ObjectKey?, countMax: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
         try await intercept(.reading)
-        let rows = try await base.rows(positions, ofQueue: name, query, withPartitions: withPartitions)
-        try await intercept(.hasReadRows)
+        let rows = try await base.rows(
+            after: key, countMax: countMax, ofQueue: name, query, withPartitions: withPartitions)
+        try await intercept(.hasReadRows(rows))
         return rows
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// The examples of PROTOCOL.md, byte for byte.
 @Suite struct GoldenBytesTests {
-    @Test(arguments: ["hello", "open", "upload", "commit"])
+    @Test(arguments: ["hello", "open", "upload", "commit", "queue", "queue answer"])
     func exampleHasTheBytesThatTheDocumentShows(name: String) throws {
         let document = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
@@ -78,7 +78,33 @@ import Testing
                 ]))
         return [
             "hello": Frame.encode(hello), "open": Frame.encode(open), "upload": Frame.encode(upload),
-            "commit": Frame.encode(commit),
+            "commit": Frame.encode(commit), "queue": Frame.encode(queue()), "queue answer": Frame.encode(try queueAnswer()),
         ]
+    }
+
+    private static func queue() -> ClientMessage {
+        .job(
+            .init(
+                session: 1, request: 5,
+                question: .queue(
+                    name: "mail", query: "Mail WHERE isSent == false", after: .string("M1"), rowCountMax: 64,
+                    withPartitions: true)))
+    }
+
+    private static func queueAnswer() throws -> ServerMessage {
+        let mail = try ClassSchema(
+            "Mail", primaryKey: "id", properties: [Property("id", .scalar(.string)), Property("isSent", .scalar(.bool))])
+        let now = Timestamp(microseconds: 1_357_034_400_000_000)
+        let claim = JobRecord(
+            .init(space: QueueClaim.space("mail"), name: DeadLetterRecord.name(of: "Mail", .string("M2"))),
+            due: Timestamp(microseconds: now.microseconds + 30_000_000),
+            value: QueueClaim(holder: 0x0123_4567_89AB_CDEF, attemptCount: 1).wireBytes())
+        let row = Row(key: .string("M2"), version: 1001, values: [.string("M2"), .bool(false)])
+        let rows = QueueRows(
+            [QueueRow(row, claim: claim, dead: nil)], after: 0, isLast: true, schema: try Schema([mail]), classIndex: 0,
+            at: now, nextDue: claim.due, busyPartitions: ["a"])
+        var writer = ByteWriter()
+        rows.encode(into: &writer)
+        return .report(session: 1, request: 5, json: writer.bytes)
     }
 }

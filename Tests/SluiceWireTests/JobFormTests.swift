@@ -42,7 +42,7 @@ struct JobFormTests {
                 QueueRow(row(1, &generator), claim: record, dead: nil),
                 QueueRow(row(2, &generator), claim: nil, dead: record),
             ],
-            isLast: generator.bool(), schema: Self.schema, classIndex: 0,
+            after: generator.maybe { $0.number() }, isLast: generator.bool(), schema: Self.schema, classIndex: 0,
             at: Timestamp(microseconds: generator.integer()),
             nextDue: generator.maybe { Timestamp(microseconds: $0.integer()) }, busyPartitions: ["a", generator.text()])
         writer = ByteWriter()
@@ -52,6 +52,7 @@ struct JobFormTests {
         }
         #expect(found.rows == rows.rows && found.now == rows.now && found.nextDue == rows.nextDue)
         #expect(found.busyPartitions == rows.busyPartitions && found.isLast == rows.isLast)
+        #expect(found.precedingVersion == rows.precedingVersion)
     }
 
     /// Whatever the bytes are, they are read or refused, and a row that does not fit its class is refused.

@@ -38,7 +38,8 @@ extension SampleGenerator {
         case 1: .count(query: text())
         case 2:
             .queue(
-                name: text(), query: text(), first: number(), rowCountMax: number(), withPartitions: bool())
+                name: text(), query: text(), after: maybe { $0.key() }, rowCountMax: number(),
+                withPartitions: bool())
         case 3: .record(jobKey())
         case 4: .records(space: text(), after: maybe { $0.data() })
         case 5: .spaces(prefix: text())

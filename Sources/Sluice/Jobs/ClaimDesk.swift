@@ -77,6 +77,8 @@ final class ClaimDesk: Sendable {
     /// How many rows are looked at first, to find some that are free, and how many at a time afterwards, at most.
     private static let rowCountMin = 64
     private static let rowCountMax = 2_000
+    /// How often one claim begins again with the first row, because that to go on behind was deleted or changed.
+    private static let returnCountMax = 8
 
     init(
         _ host: any JobHost, _ name: String, lease: Duration, attempts: Int, _ backoff: Backoff,
@@ -98,21 +100,35 @@ final class ClaimDesk: Sendable {
     /// - Parameter count: at most how many.
     func claim(_ count: Int, _ judge: Judge?) async throws -> [Claimed] {
         guard count > 0 else { return [] }
-        // What is committed meanwhile moves the positions, and has the rows looked at once more.
-        var (first, size) = (0, max(Self.rowCountMin, 2 * count))
+        var (last, size) = (Row?.none, max(Self.rowCountMin, 2 * count))
         var earliest: Timestamp?
+        var returnCount = 0
         while true {
             let found = try await host.rows(
-                first..<first + size, ofQueue: name, query, withPartitions: judge != nil)
+                after: last?.key, countMax: size, ofQueue: name, query, withPartitions: judge != nil)
             let (candidates, next) = try candidates(count, among: found, judge)
             let due = next.map { host.time.advanced(by: found.now.distance(to: $0)) }
             earliest = [earliest, due].compactMap(\.self).min()
             state.withLock { [earliest] in $0.next = earliest }
             let claimed = try await claim(candidates, at: found.now)
-            if !claimed.isEmpty || found.isLast { return claimed }
+            if !claimed.isEmpty { return claimed }
+            if let row = last {
+                let isGone = found.precedingVersion == nil
+                let isChanged = !isGone && found.precedingVersion != 0 && found.precedingVersion != row.version
+                if isGone || isChanged { returnCount += 1 }
+                // What was committed has the rows looked at once more. Those that vanish as fast as they are looked at are
+                // in the hands of others.
+                guard returnCount <= Self.returnCountMax else { return [] }
+                if isChanged {
+                    // It may have moved over rows that were not looked at.
+                    last = nil
+                    continue
+                }
+            }
+            if found.isLast { return [] }
             // Behind rows that others hold, or that are dead, there may be free ones; or others were quicker.
-            guard candidates.isEmpty else { continue }
-            first += found.rows.count
+            guard candidates.isEmpty, let row = found.rows.last else { continue }
+            last = row.row
             size = max(size, min(4 * size, Self.rowCountMax))
         }
     }

@@ -34,10 +34,11 @@ package protocol JobHost: Sendable {
     /// Rows that a queue's query finds, in its order.
     ///
     /// - Parameters:
-    ///   - positions: which of them. Fewer may come, but at least one where there is one.
+    ///   - key: of the row that they come behind; nil for the first. See ``QueueRows/precedingVersion``.
+    ///   - countMax: at most how many. Fewer may come, but at least one where there is one.
     ///   - withPartitions: whether to tell of which partitions somebody works at a row.
     func rows(
-        _ positions: Range<Int>, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
+        after key: ObjectKey?, countMax: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows
 
     /// The results of a query in its order, by their keys; nil if it has no order and no limit, so that it can be read in

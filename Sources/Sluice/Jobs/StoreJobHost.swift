@@ -94,12 +94,12 @@ package struct StoreJobHost: JobHost {
     }
 
     package func rows(
-        _ positions: Range<Int>, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
+        after key: ObjectKey?, countMax: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
         try await ask(
             .queue(
-                name: name, query: text(query), first: UInt64(positions.lowerBound),
-                rowCountMax: UInt64(positions.count), withPartitions: withPartitions)
+                name: name, query: text(query), after: key, rowCountMax: UInt64(countMax),
+                withPartitions: withPartitions)
         ) { reader, schema throws(WireError) in try QueueRows(from: &reader, schema: schema) }
     }
 

@@ -38,11 +38,10 @@ struct ServerJobHost: JobHost {
     }
 
     func rows(
-        _ positions: Range<Int>, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
+        after key: ObjectKey?, countMax: Int, ofQueue name: String, _ query: @escaping JobQuery, withPartitions: Bool
     ) async throws -> QueueRows {
         let (found, schema) = try await access.query(readBy: user, query) { objects, query in
-            let found = try objects.rows(of: query, first: positions.lowerBound, countMax: positions.count)
-            return (found, objects.schema)
+            (try objects.rows(of: query, after: key, countMax: countMax), objects.schema)
         }
         let now = access.time
         return try await access.jobs { records, _ in

@@ -16,6 +16,9 @@ package struct QueueRow: Sendable, Hashable {
 /// Some of the rows that a queue's query finds, in its order, whoever holds them.
 package struct QueueRows: Sendable {
     package let rows: [QueueRow]
+    /// The version of the row that they come behind, or 0 where its place is the same in all versions; nil if they are the
+    /// first, also because the row is gone that they were to come behind.
+    package let precedingVersion: UInt64?
     /// Whether no row comes behind them.
     package let isLast: Bool
     package let schema: Schema
@@ -28,10 +31,11 @@ package struct QueueRows: Sendable {
     package let busyPartitions: [String]
 
     package init(
-        _ rows: [QueueRow], isLast: Bool, schema: Schema, classIndex: Int, at now: Timestamp, nextDue: Timestamp?,
-        busyPartitions: [String]
+        _ rows: [QueueRow], after precedingVersion: UInt64?, isLast: Bool, schema: Schema, classIndex: Int,
+        at now: Timestamp, nextDue: Timestamp?, busyPartitions: [String]
     ) {
         self.rows = rows
+        self.precedingVersion = precedingVersion
         self.isLast = isLast
         self.schema = schema
         self.classIndex = classIndex

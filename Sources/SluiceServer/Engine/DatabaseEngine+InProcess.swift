@@ -228,7 +228,7 @@ extension DatabaseEngine {
     }
 
     /// Reads the present state at a time.
-    func reading<Result>(at time: Timestamp, _ body: (any ObjectReading) throws -> Result) rethrows -> Result {
+    func reading<Result>(at time: Timestamp, _ body: (any KeyPaging) throws -> Result) rethrows -> Result {
         try database.storage.reading(at: time) { try body(database.storage) }
     }
 }

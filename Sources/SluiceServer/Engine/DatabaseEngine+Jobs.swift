@@ -115,10 +115,10 @@ extension DatabaseEngine {
             case .reading(let page): .task(.page(page))
             }
         case .count(let text): return .task(.count(try query(text, of: subscriber)))
-        case .queue(let name, let text, let first, let countMax, let withPartitions):
+        case .queue(let name, let text, let key, let countMax, let withPartitions):
             return .task(
                 .queue(
-                    name: name, try query(text, of: subscriber), first: Int(clamping: first),
+                    name: name, try query(text, of: subscriber), after: key,
                     countMax: Int(clamping: min(countMax, UInt64(database.limits.pageRowCount))),
                     withPartitions: withPartitions))
         case .list(let text): return .task(.list(try query(text, of: subscriber)))

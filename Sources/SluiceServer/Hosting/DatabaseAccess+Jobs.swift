@@ -54,7 +54,7 @@ extension DatabaseAccess {
     ///   `query` and `body` throw.
     package func query<Result: Sendable>(
         readBy userID: String?, _ query: @escaping @Sendable (Schema) throws -> Query,
-        _ body: @escaping @Sendable (any ObjectReading, Query) throws -> Result
+        _ body: @escaping @Sendable (any KeyPaging, Query) throws -> Result
     ) async throws -> Result {
         try await reading { engine, now in
             let query = try engine.jobQuery(readBy: userID, query, now: now)

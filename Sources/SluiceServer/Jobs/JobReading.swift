@@ -15,8 +15,8 @@ final class JobReading: SnapshotReading {
         case list(Query)
         /// Results by their keys.
         case rows(Query, [ObjectKey])
-        /// Rows of a queue, at most so many from a position on.
-        case queue(name: String, Query, first: Int, countMax: Int, withPartitions: Bool)
+        /// Rows of a queue, at most so many behind that with a key, or from the first on.
+        case queue(name: String, Query, after: ObjectKey?, countMax: Int, withPartitions: Bool)
 
         /// What is asked; of a page the time was brought before.
         var query: Query? {
@@ -48,8 +48,8 @@ final class JobReading: SnapshotReading {
         case .page(let page):
             outcome = .chunk(try page.read(in: source).shown(to: page.query.context, in: source))
         case .count(let query): outcome = .count(try source.count(matching: query))
-        case .queue(_, let query, let first, let countMax, _):
-            outcome = .rows(try source.rows(of: query, first: first, countMax: countMax))
+        case .queue(_, let query, let key, let countMax, _):
+            outcome = .rows(try source.rows(of: query, after: key, countMax: countMax))
         case .list(let query): outcome = .keys(query.isListed ? try source.refs(matching: query).map(\.key) : nil)
         case .rows(let query, let keys):
             outcome = .rows(try source.rows(keys, of: query))
@@ -64,6 +64,8 @@ package struct FoundRows {
     package let classIndex: Int
     /// Whether the query finds none behind them.
     package let isLast: Bool
+    /// Behind what they come; see ``QueueRows/precedingVersion``.
+    package var precedingVersion: UInt64?
 }
 
 /// Rows as a reader sees them: without the objects that the reader may not read, and without the properties that are
@@ -117,37 +119,64 @@ extension ObjectReading {
         }
         return FoundRows(rows: rows ?? [], classIndex: classIndex ?? 0, isLast: true)
     }
+}
 
-    /// Rows of a query in its order, as its reader sees them.
+extension KeyPaging {
+    /// Rows of a query in its order, as its reader sees them; ascending by key where it has none.
+    ///
+    /// Without an order they are found by the key whether or not its row is there. With one, by the values that the row has
+    /// now: it may stand elsewhere than when it was read, and where the row is gone the first rows are found.
     ///
     /// - Parameters:
-    ///   - first: how many results come before them. O(that).
+    ///   - key: of the row that they come behind; nil for the first. O(rows before it) for a query with a limit or a
+    ///     section, or of one object.
     ///   - countMax: at most so many, and about a megabyte of them, but at least one.
-    package func rows(of query: Query, first: Int, countMax: Int) throws -> FoundRows {
+    package func rows(of query: Query, after key: ObjectKey?, countMax: Int) throws -> FoundRows {
         guard let classIndex = try classIndex(of: query) else {
             return FoundRows(rows: [], classIndex: 0, isLast: true)
         }
-        let (first, countMax) = (min(first, Int(Int32.max)), min(countMax, Int(Int32.max)))
+        let countMax = max(1, min(countMax, Int(Int32.max)))
         let shown = ShownRows(self, to: query.context)
+        let byteCountMax = 1 << 20
         var rows: [Row] = []
-        var (position, byteCount, isLast) = (0, 0, true)
+        var (byteCount, isLast) = (0, true)
         func add(_ row: Row) throws -> Bool {
-            position += 1
-            guard position > first else { return true }
-            isLast = rows.count < countMax && byteCount < 1 << 20
+            isLast = rows.count < countMax && byteCount < byteCountMax
             guard isLast else { return false }
             rows.append(try shown.shown(row, ofClass: classIndex))
             byteCount += row.byteCount
             return true
         }
+        guard query.isListed else {
+            for row in try self.rows(
+                matching: query, afterKey: key, limit: countMax + 1, byteCountMax: byteCountMax)
+            {
+                guard try add(row) else { break }
+            }
+            // A page that is full ends without having looked further.
+            isLast = isLast && byteCount < byteCountMax
+            return FoundRows(rows: rows, classIndex: classIndex, isLast: isLast, precedingVersion: key.map { _ in 0 })
+        }
+        var preceding: Row?
         if query.object != nil || query.isPartial || query.hasSection {
-            for (_, row) in try results(of: query) {
+            let results = try results(of: query)
+            let index = key.flatMap { key in results.firstIndex { $0.row.key == key } }
+            preceding = index.map { results[$0].row }
+            for (_, row) in results[(index.map { $0 + 1 } ?? 0)...] {
                 guard try add(row) else { break }
             }
         } else {
-            try self.rows(matching: query, after: nil, limit: first + countMax + 1, add)
+            preceding = try key.flatMap { try shown.row(ObjectRef(classIndex, $0)) }
+            let position = try preceding.map { row in
+                SortPosition(
+                    values: try Evaluator(query, schema: schema).sortValues(
+                        of: row, in: ReadableObjects(self, in: query.context)),
+                    id: Identity(className: query.className, key: row.key).objectID)
+            }
+            try self.rows(matching: query, after: position, limit: countMax + 1, add)
         }
-        return FoundRows(rows: rows, classIndex: classIndex, isLast: isLast)
+        return FoundRows(
+            rows: rows, classIndex: classIndex, isLast: isLast, precedingVersion: preceding?.version)
     }
 }
 

@@ -21,7 +21,8 @@ extension JobRecords {
         let partitions = withPartitions ? QueueClaim.partitionSpace(name) : nil
         let dues = [try nextDue(ofSpace: space), try partitions.flatMap { try nextDue(ofSpace: $0) }]
         return QueueRows(
-            rows, isLast: found.isLast, schema: schema, classIndex: found.classIndex, at: now,
+            rows, after: found.precedingVersion, isLast: found.isLast, schema: schema, classIndex: found.classIndex,
+            at: now,
             nextDue: dues.compactMap(\.self).min(),
             busyPartitions: try partitions.map { try busyPartitions(of: $0, at: now) } ?? [])
     }

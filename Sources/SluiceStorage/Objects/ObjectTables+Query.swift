@@ -151,8 +151,10 @@ extension ObjectTables {
         else { return nil }
         let name = "\(SQLCompiler.rootAlias).\(column.name)"
         if value.isNull { return key.isAscending ? nil : SQLStatement(name + " IS NULL") }
-        return key.isAscending
-            ? SQLStatement(name + " >= ?", [binding])
+        if key.isAscending { return SQLStatement(name + " >= ?", [binding]) }
+        // The primary key is never null, and OR would keep SQLite from looking it up.
+        return property == schema[query.classIndex].primaryKeyIndex
+            ? SQLStatement(name + " <= ?", [binding])
             : SQLStatement("(" + name + " <= ? OR " + name + " IS NULL)", [binding])
     }
 }

@@ -55,13 +55,14 @@ extension ConsumerChunk {
 }
 
 extension QueueRows {
-    /// The class, the time, when the next row is due, the busy partitions, whether no row comes behind them, then each row
-    /// with its records.
+    /// The class, the time, when the next row is due, the busy partitions, the version of the row that they come behind,
+    /// whether no row comes behind them, then each row with its records.
     package func encode(into writer: inout ByteWriter) {
         writer.varint(UInt64(classIndex))
         writer.zigzag(now.microseconds)
         writer.due(nextDue)
         writer.array(busyPartitions) { $0.string($1) }
+        writer.optional(precedingVersion) { $0.varint($1) }
         writer.bool(isLast)
         writer.array(rows) { writer, row in
             writer.data(row.row.wireBytes())
@@ -76,6 +77,7 @@ extension QueueRows {
         let now = Timestamp(microseconds: try reader.zigzag())
         let nextDue = try reader.due()
         let partitions = try reader.array { reader throws(WireError) in try reader.string() }
+        let precedingVersion = try reader.optional { reader throws(WireError) in try reader.varint() }
         let isLast = try reader.bool()
         let rows = try reader.array(minimumSize: 3) { reader throws(WireError) in
             QueueRow(
@@ -84,8 +86,8 @@ extension QueueRows {
                 dead: try reader.optional { reader throws(WireError) in try JobRecord(from: &reader) })
         }
         self.init(
-            rows, isLast: isLast, schema: schema, classIndex: classIndex, at: now, nextDue: nextDue,
-            busyPartitions: partitions)
+            rows, after: precedingVersion, isLast: isLast, schema: schema, classIndex: classIndex, at: now,
+            nextDue: nextDue, busyPartitions: partitions)
     }
 }
 

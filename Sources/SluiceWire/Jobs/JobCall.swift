@@ -24,8 +24,8 @@ extension ClientMessage.JobCall {
         case chunk(query: String, after: Checkpoint?, rowCountMax: UInt64)
         /// How many results a query has: a varint.
         case count(query: String)
-        /// Rows of a queue from a position on in its order: ``QueueRows``.
-        case queue(name: String, query: String, first: UInt64, rowCountMax: UInt64, withPartitions: Bool)
+        /// Rows of a queue in its order, behind the row with a key, or from the first on: ``QueueRows``.
+        case queue(name: String, query: String, after: ObjectKey?, rowCountMax: UInt64, withPartitions: Bool)
         /// The keys of all results in their order, or nil for a query without an order and a limit: an optional array of
         /// keys.
         case list(query: String)
@@ -57,11 +57,11 @@ extension ClientMessage.JobCall.Question: WireCodable {
         case .count(let query):
             writer.byte(1)
             writer.string(query)
-        case .queue(let name, let query, let first, let countMax, let withPartitions):
+        case .queue(let name, let query, let key, let countMax, let withPartitions):
             writer.byte(2)
             writer.string(name)
             writer.string(query)
-            writer.varint(first)
+            writer.optional(key) { $1.encode(into: &$0) }
             writer.varint(countMax)
             writer.bool(withPartitions)
         case .record(let key):
@@ -100,7 +100,8 @@ extension ClientMessage.JobCall.Question: WireCodable {
         case 1: self = .count(query: try reader.string())
         case 2:
             self = .queue(
-                name: try reader.string(), query: try reader.string(), first: try reader.varint(),
+                name: try reader.string(), query: try reader.string(),
+                after: try reader.optional { reader throws(WireError) in try ObjectKey(from: &reader) },
                 rowCountMax: try reader.varint(), withPartitions: try reader.bool())
         case 3: self = .record(try JobRecord.Key(from: &reader))
         case 4:
