@@ -77,7 +77,8 @@ struct JobReadingTests {
     }
 
     @Test(arguments: [
-        "Plane", "Plane WHERE seats > 5", "Plane SORT(id DESC)", "Plane SORT(seats ASC)", "Plane SORT(seats DESC, note ASC)",
+        "Plane", "Plane WHERE seats > 5", "Plane SORT(id DESC)", "Plane SORT(seats ASC)",
+        "Plane SORT(seats DESC, note ASC)",
         "Plane SORT(home.id DESC)", "Plane SORT(seats ASC) LIMIT(70)", "Plane SORT(seats ASC) DISTINCT(seats)",
         "Plane WHERE seats == 99",
     ])

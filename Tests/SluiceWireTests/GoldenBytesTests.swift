@@ -78,7 +78,8 @@ import Testing
                 ]))
         return [
             "hello": Frame.encode(hello), "open": Frame.encode(open), "upload": Frame.encode(upload),
-            "commit": Frame.encode(commit), "queue": Frame.encode(queue()), "queue answer": Frame.encode(try queueAnswer()),
+            "commit": Frame.encode(commit), "queue": Frame.encode(queue()),
+            "queue answer": Frame.encode(try queueAnswer()),
         ]
     }
 
@@ -93,7 +94,8 @@ import Testing
 
     private static func queueAnswer() throws -> ServerMessage {
         let mail = try ClassSchema(
-            "Mail", primaryKey: "id", properties: [Property("id", .scalar(.string)), Property("isSent", .scalar(.bool))])
+            "Mail", primaryKey: "id",
+            properties: [Property("id", .scalar(.string)), Property("isSent", .scalar(.bool))])
         let now = Timestamp(microseconds: 1_357_034_400_000_000)
         let claim = JobRecord(
             .init(space: QueueClaim.space("mail"), name: DeadLetterRecord.name(of: "Mail", .string("M2"))),
