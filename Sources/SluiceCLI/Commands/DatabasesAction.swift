@@ -34,18 +34,17 @@ enum DatabasesAction: Sendable {
         // One whose files are gone is none of the folder, and the server knows that it could not be opened.
         for name in names.union(states.failedNames).sorted() {
             let state = states.state(of: name)
-            do {
-                let glance = try names.contains(name) ? folder.glance(name) : nil
+            var (glance, failure) = (DatabaseGlance?.none, StorageError?.none)
+            do { glance = try names.contains(name) ? folder.glance(name) : nil } catch let error as StorageError {
+                failure = error
+            }
+            if failure == nil || state != nil {
                 StandardOutput.shared.write(
                     line: format == .jsonl ? Self.json(name, state, glance) : Self.line(name, state, glance))
-            } catch let error as StorageError {
-                failureCount += 1
-                if state != nil {
-                    StandardOutput.shared.write(
-                        line: format == .jsonl ? Self.json(name, state, nil) : Self.line(name, state, nil))
-                }
-                Diagnostics.report("\(name): \(error.message)")
             }
+            guard let failure else { continue }
+            failureCount += 1
+            Diagnostics.report("\(name): \(failure.message)")
         }
         let restriction = try folder.restriction.read()
         if restriction != DatabaseRestriction() {
@@ -59,9 +58,10 @@ enum DatabasesAction: Sendable {
     ///   - glance: nil if the file could not be read.
     static func line(_ name: String, _ state: String?, _ glance: DatabaseGlance?) -> String {
         func count(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
-        guard let glance else { return "\(name)\t\(state ?? "not served")" }
+        let state = state ?? "not served"
+        guard let glance else { return "\(name)\t\(state)" }
         return [
-            name, state ?? "not served", "\((glance.byteCount + 1023) / 1024) KiB", "version \(glance.version)",
+            name, state, "\((glance.byteCount + 1023) / 1024) KiB", "version \(glance.version)",
             glance.rulesVersion == 0 ? "no rules" : "rules \(glance.rulesVersion)",
             count(glance.classCount, "class", "classes"), count(glance.objectCount, "object", "objects"),
         ].joined(separator: "\t")
