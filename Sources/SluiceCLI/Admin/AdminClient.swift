@@ -43,9 +43,7 @@ struct AdminClient: Sendable {
         guard let folder = arguments.value("data") else {
             throw .usage("--data=DIR is missing: the data folder of a server that runs on this machine")
         }
-        self.folder = folder
-        timeout = try arguments.duration("timeout") ?? .seconds(60)
-        mayWait = true
+        self.init(folder, timeout: try arguments.duration("timeout") ?? .seconds(60))
     }
 
     /// Asks, and waits for the answer.

@@ -203,9 +203,11 @@ final class DatabaseWorker: Sendable {
         for connection in heldBack { connection.resumeReceiving() }
         let events = confined.postponed + taken
         let oldest = [confined.postponedSince, since].compactMap(\.self).min()
-        confined.postponedSince = oldest
-        guard openEngine(toHandle: events) else { return noteHealth() }
         confined.postponedSince = nil
+        guard openEngine(toHandle: events) else {
+            confined.postponedSince = oldest
+            return noteHealth()
+        }
         let engine = confined.engine
         if let engine {
             // Before the uploads, which are then merged once.
