@@ -37,13 +37,14 @@ struct Comparison {
         date = attributes?[.modificationDate] as? Date ?? .distantPast
     }
 
-    /// A line for each measurement that has changed or is new, or a line that none has.
+    /// A line for each measurement that has changed, one with the number of new ones, or a line that none has changed.
     func text(_ measurements: [Measurement]) -> String {
         var lines: [String] = []
+        var newCount = 0
         for measurement in measurements {
             let name = "\(measurement.row) \(measurement.name)"
             guard let former = entries[name] else {
-                lines.append("  \(name): new")
+                newCount += 1
                 continue
             }
             let (what, old, new) =
@@ -56,6 +57,7 @@ struct Comparison {
             let share = old == 0 ? "" : String(format: " (%+.0f %%)", (new / old - 1) * 100)
             lines.append("  \(name): \(what) \(old.shown) -> \(new.shown)\(share)")
         }
+        if newCount > 0 { lines.append("  measurements that were not in it: \(newCount)") }
         let since = "Since the run of \(date.formatted(.iso8601))"
         let limit = "\(Int(Self.notableShare * 100)) %"
         return lines.isEmpty

@@ -1,10 +1,11 @@
-/// The options of the command line: `--runs=N --only=R1,R3 --quick --json=FILE`.
+/// The options of the command line: `--runs=N --only=R1,R3 --scale=N --quick --json=FILE`.
 struct Options {
     private(set) var runCount = 3
     /// Whether sizes are small, only to see that everything works.
     private(set) var isQuick = false
     private(set) var jsonFile = ".build/benchmarks.json"
     private var only: Set<String> = []
+    private var scale = 1
 
     init(_ arguments: [String]) throws {
         for argument in arguments {
@@ -21,10 +22,15 @@ struct Options {
                     let known = Row.available.map(\.rawValue).joined(separator: ", ")
                     throw BenchmarkError("--only=\(names): there is no row \(name); there are \(known)")
                 }
+            case ("--scale", let factor?):
+                guard let number = Int(factor), (1...100).contains(number) else {
+                    throw BenchmarkError("--scale=\(factor): give a number from 1 to 100")
+                }
+                scale = number
             case ("--json", let file?): jsonFile = file
             case ("--quick", nil): isQuick = true
             default:
-                throw BenchmarkError("'\(argument)' is unknown; use --runs=N --only=R1,R3 --quick --json=FILE")
+                throw BenchmarkError("'\(argument)' is unknown; use --runs=N --only=R1,R3 --scale=N --quick --json=FILE")
             }
         }
     }
@@ -34,6 +40,6 @@ struct Options {
 
     func includes(_ row: String) -> Bool { only.isEmpty || only.contains(row) }
 
-    /// The size of a measurement: the whole one, or a small one in a quick run.
-    func size(_ whole: Int, quick: Int) -> Int { isQuick ? quick : whole }
+    /// The size of a measurement: the whole one or a small one in a quick run, times `--scale`.
+    func size(_ whole: Int, quick: Int) -> Int { (isQuick ? quick : whole) * scale }
 }
