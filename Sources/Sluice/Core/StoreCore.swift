@@ -318,7 +318,9 @@ package final class StoreCore: Sendable {
         case .closed:
             functions.metrics?.disconnected()
             performLater { $0.handle(event) }
-        default: performLater { $0.handle(event) }
+        case .start, .stop, .pause, .resume, .retryAfterFailure, .reconnectNow, .surroundingsChanged, .credentials,
+            .renew, .reconnect, .settle:
+            performLater { $0.handle(event) }
         }
     }
 

@@ -285,7 +285,9 @@ extension ClientMessage {
         switch self {
         case .write(let write): write.operations.utf8.count
         case .subscribe(let subscribe): subscribe.query.utf8.count
-        default: 0
+        case .hello, .open, .authenticate, .unsubscribe, .upload, .credit, .members, .reportRequest, .declare, .remove,
+            .cached, .deploy, .variables, .listen, .message, .job, .close:
+            0
         }
     }
 }

@@ -233,7 +233,10 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
                 }
             case .unsubscribe(_, let subscription):
                 if state.withLock({ $0.refused.remove(subscription) }) != nil { continue }
-            default: break
+            // These name no subscription.
+            case .hello, .open, .authenticate, .upload, .credit, .members, .reportRequest, .declare, .remove, .cached,
+                .deploy, .variables, .listen, .message, .job, .write, .close:
+                break
             }
             rest.append(message)
             isEmpty = false

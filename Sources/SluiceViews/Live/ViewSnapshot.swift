@@ -58,14 +58,7 @@ package struct ViewSnapshot: Sendable, Hashable {
                 guard let target = declared.type.targetClass.flatMap(schema.index(of:)),
                     let next = query.exclusions.next(following: property, ofClass: object.classIndex, at: position)
                 else { continue }
-                switch row.values[property] {
-                case .link(let key): queue.append((ObjectRef(target, key), next))
-                case .list(let elements), .set(let elements):
-                    for case .link(let key) in elements { queue.append((ObjectRef(target, key), next)) }
-                case .map(let map):
-                    for case .link(let key) in map.entries.map(\.value) { queue.append((ObjectRef(target, key), next)) }
-                default: break
-                }
+                row.values[property].forEachLink { queue.append((ObjectRef(target, $0), next)) }
             }
         }
     }
