@@ -62,8 +62,6 @@ private final class ServerStanding: ClientReading {
     init(_ objects: any TrialStorage) { self.objects = objects }
 
     var schema: Schema { objects.schema }
-    var subscriptions: [SubscriptionRecord] { [] }
-    var subscriptionCount: Int { 0 }
     var pendingObjects: [ObjectRef] { [] }
     var outboxCount: Int { 0 }
 

@@ -10,8 +10,6 @@ extension DatabaseEngine {
     /// The database's objects and schema.
     package var objects: any ObjectReading { database.storage }
 
-    package var limits: DatabaseLimits { database.limits }
-
     /// What is to be sent after work of this process.
     package func settle() -> [DatabaseAction] {
         endAllIfVanished()

@@ -17,14 +17,6 @@ final class JobReading: SnapshotReading {
         case rows(Query, [ObjectKey])
         /// Rows of a queue, at most so many behind that with a key, or from the first on.
         case queue(name: String, Query, after: ObjectKey?, countMax: Int, withPartitions: Bool)
-
-        /// What is asked; of a page the time was brought before.
-        var query: Query? {
-            switch self {
-            case .page: nil
-            case .count(let query), .list(let query), .rows(let query, _), .queue(_, let query, _, _, _): query
-            }
-        }
     }
 
     enum Outcome {

@@ -22,12 +22,6 @@ package protocol ObjectStanding: ObjectSource {
 
 /// Reads a client's store as of one commit: objects, subscriptions and memberships.
 package protocol ClientReading: ObjectReading, ObjectStanding, QueryPlanning {
-    /// The subscriptions, dormant ones included, by ascending id. Takes O(n log n).
-    var subscriptions: [SubscriptionRecord] { get }
-
-    /// How many subscriptions there are, dormant ones included.
-    var subscriptionCount: Int { get }
-
     /// The subscription, dormant or not, to the query with a hash. O(1).
     func subscription(toQuery hash: ObjectID) -> SubscriptionRecord?
 

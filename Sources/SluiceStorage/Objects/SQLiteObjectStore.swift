@@ -16,9 +16,6 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
 
     package var schema: Schema { tables.schema }
 
-    /// The position of a class's primary key; nil if it has none.
-    func primaryKeyIndex(ofClass classIndex: Int) -> Int? { try? tables.table(classIndex).schema.primaryKeyIndex }
-
     package var now: Timestamp { tables.now }
 
     package func row(_ object: ObjectRef) throws -> Row? { try tables.row(object) }

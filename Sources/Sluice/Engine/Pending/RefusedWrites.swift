@@ -48,8 +48,6 @@ final class RefusedWrites {
     /// Whether refused values of an object stay visible.
     func keeps(_ object: ObjectRef) -> Bool { kept[object] != nil }
 
-    var keptObjects: [ObjectRef] { Array(kept.keys) }
-
     /// What an object shows here on top of an image of the server; nil if there is nothing to show.
     func shown(_ image: Row?, of object: ObjectRef) -> Row? {
         var image = image
