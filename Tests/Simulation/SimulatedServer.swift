@@ -57,7 +57,7 @@ final class SimulatedServer {
 
     /// The one node of a server that has no others, or the first of them.
     var engine: DatabaseEngine { nodes[0].engine }
-    var storage: any ServerStorage { nodes[0].storage }
+    var storage: SQLiteServerStorage { nodes[0].storage }
 
     /// How subscriptions were started, counted over all lives of the server.
     var starts: StartCounts { nodes.reduce(into: StartCounts()) { $0 += $1.starts } }
@@ -114,7 +114,8 @@ final class SimulatedServer {
     }
 
     private static func engine(
-        _ storage: any ServerStorage, _ journal: MemoryJournal?, _ options: SimulationOptions, _ conditions: [[String]],
+        _ storage: SQLiteServerStorage, _ journal: MemoryJournal?, _ options: SimulationOptions,
+        _ conditions: [[String]],
         _ problems: ProblemLog,
         _ random: @escaping () -> UInt64
     ) -> DatabaseEngine {

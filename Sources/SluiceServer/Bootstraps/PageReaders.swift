@@ -17,7 +17,7 @@ final class PageReaders {
 
     /// Whether a page can be read beside the writer.
     enum Place {
-        case free(any ServerSnapshot)
+        case free(ServerSnapshot)
         /// It can, once others have been read.
         case later
         /// The writer must read it.
@@ -64,7 +64,7 @@ final class PageReaders {
     }
 
     /// Hands out a page to be read in a snapshot of the present state.
-    func begin(_ page: Reading.Page, for subscription: ViewSubscription, in snapshot: any ServerSnapshot) {
+    func begin(_ page: Reading.Page, for subscription: ViewSubscription, in snapshot: ServerSnapshot) {
         let isAbandoned = database.isAbandoned
         let reading: any SnapshotReading =
             switch page {

@@ -19,7 +19,7 @@ final class PageSender {
     /// How long it took from a request to the last page.
     private(set) var bootstraps = DurationHistogram()
 
-    private var storage: any ServerStorage { database.storage }
+    private var storage: SQLiteServerStorage { database.storage }
     private var limits: DatabaseLimits { database.limits }
 
     init(_ database: Database, _ budget: WorkBudget) {

@@ -6,7 +6,7 @@ internal import SluiceWire
 
 /// Merges a group of uploads against the present state, and writes nothing: the result is redo data.
 struct GroupPreparation {
-    let storage: any JournaledStorage
+    let storage: SQLiteServerStorage
     let schema: Schema
     let check: OperationCheck
     /// What a transaction may hold, as its author checks it too.
@@ -44,7 +44,7 @@ struct GroupPreparation {
     var bases: BaseImages
 
     init(
-        storage: any JournaledStorage, operationCountMax: Int, limits: DataLimits,
+        storage: SQLiteServerStorage, operationCountMax: Int, limits: DataLimits,
         authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?, now: Timestamp
     ) {
         self.policies = policies

@@ -66,7 +66,7 @@ package final class DatabaseEngine {
     ///   - policies: the validators and resolvers; nil for none.
     ///   - random: makes random numbers for nonces and ids.
     package init(
-        name: String, storage: any ServerStorage, journal: (any Journal)? = nil, workerID: String? = nil,
+        name: String, storage: SQLiteServerStorage, journal: (any Journal)? = nil, workerID: String? = nil,
         limits: DatabaseLimits = DatabaseLimits(), log: LogSink? = nil,
         readContext: ReadContexts? = nil, rules: AccessRules? = nil, policies: WritePolicies? = nil,
         random: @escaping () -> UInt64
@@ -341,7 +341,7 @@ package final class DatabaseEngine {
 
     /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
     /// file.
-    package var materialize: (() throws -> any ServerStorage)? {
+    package var materialize: (() throws -> SQLiteServerStorage)? {
         get { database.materialize }
         set { database.materialize = newValue }
     }

@@ -57,6 +57,13 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
         try tables.rows(matching: query, after: position, limit: limit, in: self, body)
     }
 
+    /// The next rows that match a query's predicate, whatever its sort and limit, in the order of their keys, which every
+    /// replica of a database has alike. Not for `OBJECT(id)`.
+    ///
+    /// - Parameters:
+    ///   - key: the rows with greater keys; nil for those from the first on.
+    ///   - limit: the most rows wanted.
+    ///   - byteCountMax: the page ends when its rows take about this many bytes.
     package func rows(
         matching query: Query, afterKey key: ObjectKey?, limit: Int, byteCountMax: Int
     ) throws -> [Row] {
