@@ -13,8 +13,8 @@ final class Observations {
     private let now: () -> Timestamp
     private let log: LogSink?
     private let overruled = OverruledResults()
-    private let totals: ObservedTotals
-    private let aggregates: ObservedAggregates
+    private let totals: ObservedFigures<ObservedTotal>
+    private let aggregates: ObservedFigures<ObservedAggregate>
     private var index: ObserverIndex
     /// When time changes results.
     let clock: QueryClock
@@ -30,8 +30,8 @@ final class Observations {
         now: @escaping () -> Timestamp, log: LogSink?
     ) {
         self.storage = storage
-        totals = ObservedTotals(storage)
-        aggregates = ObservedAggregates(storage)
+        totals = ObservedFigures(storage)
+        aggregates = ObservedFigures(storage)
         self.active = active
         self.session = session
         self.now = now
@@ -169,7 +169,7 @@ final class Observations {
 
     /// What the query of a subscription computes.
     private func figures(of subscription: Subscription) -> ShownFigures {
-        ShownFigures(total: totals[subscription], groups: aggregates[subscription])
+        ShownFigures(total: totals[subscription] ?? nil, groups: aggregates[subscription])
     }
 
     // MARK: Publishing
