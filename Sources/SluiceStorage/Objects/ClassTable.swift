@@ -195,7 +195,7 @@ final class ClassTable {
         case .int: return .int(statement.int(column))
         case .string: return .string(statement.string(column))
         case .uuid:
-            guard case .uuid(let key)? = ColumnCodec.uuid.read(column, of: statement) else { throw damaged() }
+            guard case .uuid(let key)? = ColumnCodec.scalar(.uuid).read(column, of: statement) else { throw damaged() }
             return .uuid(key)
         default:
             return .id(
