@@ -46,7 +46,7 @@ extension JSONSession {
             told.pieces.append(.text(JSONMessage.rejected(rejected.rejection, schema)))
         case .error(let failure): self.failed(failure, &told)
         case .moved(let moved):
-            phase = .ended
+            end()
             told.pieces.append(.text(JSONMessage.make("moved") { $0.member("url", moved.url) }))
             told.close = (.normal, "the session goes on at another server")
         case .report(_, let request, let bytes):
@@ -76,8 +76,7 @@ extension JSONSession {
     }
 
     private mutating func opened(_ opened: ServerMessage.Opened, _ told: inout Told) {
-        guard case .opening(let open) = phase else { return }
-        phase = .open
+        guard let open = noteOpening() else { return }
         schema = opened.schema ?? Schema()
         let name = JSONClientName(opened.identity, context)
         client = name
@@ -111,7 +110,7 @@ extension JSONSession {
                 JSONMessage.error(
                     failure.code, failure.message, action: failure.action, wait: failure.retryAfter)))
         guard failure.action != .report else { return }
-        phase = .ended
+        end()
         told.close = (failure.action == .retry ? .tryAgainLater : .policyViolation, failure.message)
     }
 
@@ -132,14 +131,7 @@ extension JSONSession {
             guard var subscription = subscriptions[id] else { continue }
             var change = JSONChange(
                 subscriptions: [id], version: page.version, showsLinks: subscription.audience.showsLinks)
-            switch (page.kind, subscription.state) {
-            case (.bootstrap, .fresh), (.bootstrap, .complete), (.bootstrap, .interrupted):
-                change.resets = true
-                subscription.state = .loading
-            case (.bootstrap, .loading): break
-            case (.resumed, .complete): subscription.state = .interrupted
-            case (.resumed, _): break
-            }
+            change.resets = subscription.note(page.kind)
             subscriptions[id] = subscription
             change.parts = [JSONChange.Part(message: position, block: 0)]
             change.progress = page.kind == .bootstrap ? Int((page.progress * 1_000).rounded()) : nil
@@ -170,7 +162,7 @@ extension JSONSession {
         change.progress = nil
         change.acceptedAt = complete.acceptedAt.microseconds
         change.add(complete.figures, of: subscription.audience, message: position, place: nil)
-        subscription.state = .complete
+        subscription.noteCompletion()
         subscriptions[id] = subscription
         note(complete.version)
         told.pieces.append(.change(change))
