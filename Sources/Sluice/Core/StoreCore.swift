@@ -68,7 +68,7 @@ package final class StoreCore: Sendable {
         var options = ClientOptions()
         options.purgesRevokedObjects = configuration.purgesRevokedObjects
         options.keepsRevokedObject = { [functions] in functions.keepsRevokedObject($0) }
-        options.keepsRefusedWrites = configuration.refusedWrites == .keepLocal
+        options.keepsRejectedWrites = configuration.rejectedWrites == .keepLocal
         options.resetMode = configuration.clientReset.mode
         options.copiesBeforeReset = configuration.clientReset.keepsBackup
         options.cacheLimits = configuration.cacheLimits

@@ -16,7 +16,7 @@ extension ClientEngine {
                 throw StoreError(
                     .notUploaded,
                     "the store has writes that the server has not confirmed, and each copy would upload them; wait for "
-                        + "uploaded() and discard refused writes before copying it as a synced store")
+                        + "uploaded() and discard rejected writes before copying it as a synced store")
             }
             try storage.copy(toFile: path, for: .synced)
         }

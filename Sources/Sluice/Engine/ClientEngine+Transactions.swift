@@ -20,7 +20,7 @@ extension ClientEngine: StoreTransactionsDelegate {
 
     func transactionDidCommit(_ transaction: StoreTransaction, origin: ChangeOrigin) {
         outbox.transactionDidCommit()
-        refused.commit()
+        rejected.commit()
         if schemas.takeChange() { onSchemaGrowth?(schema) }
         observations.publish(transaction, origin: origin)
         faults.recording("what has travelled could not be read") {

@@ -11,7 +11,7 @@ struct ClientState: Sendable {
     var lastSequence: UInt64 = 0
     var outboxCount = 0
     var pendingRows = PendingRows()
-    /// Objects that show refused values, and count as pending.
+    /// Objects that show rejected values, and count as pending.
     var kept: Set<ObjectRef> = []
     var subscriptions = SubscriptionTable()
     /// The subscriptions with a bootstrap under way.

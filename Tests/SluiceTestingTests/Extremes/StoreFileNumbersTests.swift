@@ -54,7 +54,7 @@ extension ExtremeNumberTests {
 
     private func open(_ path: String) throws -> ScriptedSession {
         try ScriptedSession(at: .file(path), classes: Self.classes()) {
-            $0.keepsRefusedWrites = true
+            $0.keepsRejectedWrites = true
             $0.cacheLimits = CacheLimits(byteCountMax: 100, ageMax: .seconds(10))
         }
     }

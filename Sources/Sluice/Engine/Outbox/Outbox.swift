@@ -30,7 +30,7 @@ final class Outbox {
         _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ images: ObjectImages, _ active: ActiveSubscriptions,
         _ acknowledgements: Acknowledgements, _ waiters: SyncWaiters, _ offers: KeptObjectOffers,
-        _ refused: RefusedWrites,
+        _ rejected: StoredRejections,
         _ transfers: TransferReports, faults: FaultRecorder, options: ClientOptions,
         now: @escaping () -> Timestamp, random: @escaping () -> UInt64, log: LogSink?
     ) {
@@ -44,11 +44,11 @@ final class Outbox {
         self.acknowledgements = acknowledgements
         hasRecord = !options.isReadOnly && !options.isShortLived
         writes = LocalWrites(
-            storage, transactions, session, images, refused, options: options, now: now, random: random)
+            storage, transactions, session, images, rejected, options: options, now: now, random: random)
         uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
         settlement = OutboxSettlement(
-            storage, schema, images, ObjectMemberships(storage, active), acknowledgements, offers, refused, transfers,
-            keepsRefused: options.keepsRefusedWrites)
+            storage, schema, images, ObjectMemberships(storage, active), acknowledgements, offers, rejected, transfers,
+            keepsRejected: options.keepsRejectedWrites)
         postponed = PostponedAcknowledgements(session, active, acknowledgements, uploads)
     }
 
@@ -184,9 +184,9 @@ final class Outbox {
         finishRetiring()
     }
 
-    /// Shows the server's state again instead of refused values; nil for those of all objects.
-    func discardRefused(of objects: Set<ObjectRef>?) throws {
-        try transactions.run(.local) { try settlement.discardRefused(of: objects, $0) }
+    /// Shows the server's state again instead of rejected values; nil for those of all objects.
+    func discardRejected(of objects: Set<ObjectRef>?) throws {
+        try transactions.run(.local) { try settlement.discardRejected(of: objects, $0) }
     }
 
     /// Reports what a transaction has retired, after it is stored.
