@@ -142,7 +142,7 @@ final class ClassTable {
     enum Purpose: Hashable {
         case revive, find, rowByKey, keyByRow, versionByRow, insertGhost, insertUnknown, findAll, findRows
         case allInOrder, rowsInOrder
-        case insertTogether, keyAbove
+        case insertBuffered, keyAbove
         case update(PropertySet), updateTogether(PropertySet)
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
         case setElement(Int), setElementIdentity(Int), deleteElement(Int)
