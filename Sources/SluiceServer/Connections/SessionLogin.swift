@@ -50,7 +50,7 @@ struct SessionLogin: Sendable {
     let database: String
     private(set) var phase: Phase
     /// What the session counts as, until it has ended.
-    var place: QuotaLedger.Place?
+    var slot: QuotaLedger.Slot?
 
     init(database: String, opening open: ClientMessage.Open, byteCount: Int) {
         self.database = database

@@ -128,10 +128,10 @@ extension ClientState {
                     let chunk = RowChunk(base: statement.int(4), bytes: statement.blob(5)),
                     0...RowChunk.baseMax ~= chunk.base, let classIndex = Int(exactly: statement.int(2)), classIndex >= 0
                 else { throw Self.damaged("a membership", connection) }
-                let place = Memberships.Place(
+                let key = Memberships.Key(
                     subscription: UInt64(clamping: statement.int(0)), isStaged: statement.int(1) != 0,
                     classIndex: classIndex, role: role)
-                members.load(chunk, at: place)
+                members.load(chunk, at: key)
             }
         }
     }
