@@ -93,7 +93,7 @@ package final class StoreCore: Sendable {
                 random: environment.random, log: functions.forwardingLog.about(.sync)))
         published = Mutex(storage.schema)
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
-        confined.engine.reportTransfers(while: { [transfers] in transfers.isHeard }, transfers.tell)
+        confined.engine.reportTransfers(while: { [transfers] in transfers.hasListeners }, transfers.notify)
         for rejection in confined.engine.unreportedRejections { rejections.report(rejection) }
         confined.engine.onRejection = { [rejections, functions] rejection in
             functions.metrics?.writeRejected(code: rejection.reason.code)

@@ -144,7 +144,7 @@ extension ClientEngine {
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
         onSession?(nil)
         reportStatus()
-        waiters.tell(.connected, .success(true))
+        waiters.notify(.connected, .success(true))
     }
 
     /// Declares what the request to open the session could not name yet: the program declared it while the request was
@@ -316,8 +316,8 @@ extension ClientEngine {
 
     private func failWaiters(_ error: SyncError) {
         reportStatus()
-        waiters.tell(.connected, .failure(error))
-        waiters.tell(.uploaded, .failure(error))
+        waiters.notify(.connected, .failure(error))
+        waiters.notify(.uploaded, .failure(error))
         for subscription in active.synced { statusWaiters.fail(subscription, subscription.error ?? error) }
     }
 

@@ -182,13 +182,13 @@ final class PeerConnection: Sendable {
             return frame.buffer.frameByteCount
         }
         let byteCount = form.value.withLock { form in
-            let told = form.session.tell(frame.messages)
-            let texts = frame.texts(of: told, form.session)
+            let translation = form.session.translate(frame.messages)
+            let texts = frame.texts(of: translation, form.session)
             for text in texts { connection.send(text) }
-            form.unpaidPageCount += UInt64(told.pageCount)
-            handle(told.steps, now: now)
+            form.unpaidPageCount += UInt64(translation.pageCount)
+            handle(translation.steps, now: now)
             pay(&form, now: now)
-            if let close = told.close { connection.close(code: close.code, reason: close.reason) }
+            if let close = translation.close { connection.close(code: close.code, reason: close.reason) }
             return texts.reduce(0) { $0 + $1.frameByteCount }
         }
         carryOutActions()

@@ -63,7 +63,7 @@ final class DatabaseDirectory: Sendable {
             try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals))
         }
         self.folder = Mutex(folder)
-        opener.journals?.messages.receive { [weak self] in self?.known($1)?.hear($0) }
+        opener.journals?.messages.receive { [weak self] in self?.known($1)?.deliver($0) }
         beginUpkeep(policy: replicas)
         guard let obstacle = folder?.obstacle else { return }
         opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])

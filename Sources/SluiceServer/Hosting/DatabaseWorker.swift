@@ -14,7 +14,7 @@ final class DatabaseWorker: Sendable {
         // Sound because every access goes through `queue`.
         let database: HostedDatabase
         /// The version of the database up to which clients were told.
-        var toldVersion: UInt64 = 0
+        var publishedVersion: UInt64 = 0
         /// When the engine last handled an event.
         var usedAt = Timestamp(microseconds: 0)
         var eventLag = DurationHistogram()
@@ -95,7 +95,7 @@ final class DatabaseWorker: Sendable {
     private func prepare(_ engine: DatabaseEngine) {
         engine.isAbandoned = { [weak self] id in self?.intake.withLock { $0.abandons(id) } ?? true }
         engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
-        confined.toldVersion = engine.version
+        confined.publishedVersion = engine.version
         noteHealth()
     }
 
@@ -134,7 +134,7 @@ final class DatabaseWorker: Sendable {
 
     /// Passes messages of other servers' clients on to those that listen here, if the database is open. Any thread may
     /// call it; it returns at once. What comes faster than it can be passed on is lost.
-    func hear(_ messages: [[UInt8]]) {
+    func deliver(_ messages: [[UInt8]]) {
         intake.withLock { $0.add(messages) }
         wake()
     }
@@ -196,8 +196,8 @@ final class DatabaseWorker: Sendable {
 
     /// Has done what a turn wants done.
     private func carryOut(_ actions: [DatabaseAction]) {
-        let moment = DatabaseMoment(database: name, version: confined.toldVersion)
-        if let engine = confined.engine { confined.toldVersion = engine.version }
+        let moment = DatabaseMoment(database: name, version: confined.publishedVersion)
+        if let engine = confined.engine { confined.publishedVersion = engine.version }
         if !actions.isEmpty { act(actions, moment) }
     }
 

@@ -32,7 +32,7 @@ struct JSONSession: Sendable {
     }
 
     /// What a frame is to the client.
-    struct Told {
+    struct Translation {
         var pieces: [JSONPiece] = []
         /// What the pieces speak of: the frame's messages, after those of earlier frames that begin the same commit.
         var messages: [ServerMessage]

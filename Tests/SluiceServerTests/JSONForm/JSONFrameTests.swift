@@ -37,7 +37,7 @@ struct JSONFrameTests {
 
     /// Tells a frame's messages, and expects JSON.
     private func tell(_ messages: [ServerMessage], _ session: inout JSONSession) throws {
-        let told = session.tell(messages)
+        let told = session.translate(messages)
         let writer = JSONRowWriter(schema: session.schema, messages: told.messages)
         for piece in told.pieces {
             let text =

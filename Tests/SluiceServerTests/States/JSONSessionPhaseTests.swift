@@ -75,13 +75,13 @@ struct JSONSessionPhaseTests {
     @Test(arguments: Phase.allCases)
     func `a session that is handed over or has failed is over`(phase: Phase) {
         var session = Self.session(phase)
-        _ = session.tell([.moved(.init(session: 1, url: "wss://other/any"))])
+        _ = session.translate([.moved(.init(session: 1, url: "wss://other/any"))])
         #expect(Self.phase(of: session) == .ended)
         session = Self.session(phase)
-        _ = session.tell([.error(.init(session: 1, code: .overloaded, message: "later", action: .retry))])
+        _ = session.translate([.error(.init(session: 1, code: .overloaded, message: "later", action: .retry))])
         #expect(Self.phase(of: session) == .ended)
         session = Self.session(phase)
-        _ = session.tell([.error(.init(session: 1, code: .overloaded, message: "a report", action: .report))])
+        _ = session.translate([.error(.init(session: 1, code: .overloaded, message: "a report", action: .report))])
         #expect(Self.phase(of: session) == phase)
     }
 }

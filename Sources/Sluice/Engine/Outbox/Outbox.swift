@@ -98,7 +98,7 @@ final class Outbox {
     /// Sends no more uploads in this session, and fails those who wait for them.
     func stopUploads(because error: SyncError) {
         uploads.stop(because: error)
-        waiters.tell(.uploaded, .failure(error))
+        waiters.notify(.uploaded, .failure(error))
     }
 
     // MARK: The session
@@ -192,7 +192,7 @@ final class Outbox {
     /// Reports what a transaction has retired, after it is stored.
     func finishRetiring() {
         report()
-        if !waiters.isEmpty(.uploaded) { waiters.tell(.uploaded, .success(isEmpty)) }
+        if !waiters.isEmpty(.uploaded) { waiters.notify(.uploaded, .success(isEmpty)) }
     }
 
     private func report() {
@@ -213,7 +213,7 @@ final class Outbox {
     /// - Returns: false, and nothing is noted, if it has to be applied now.
     func postpones(_ content: [ServerContent]) -> Bool {
         // Who waits for uploads, or wants to be told of them, is told at once.
-        guard waiters.isEmpty(.uploaded), !transfers.isHeard(),
+        guard waiters.isEmpty(.uploaded), !transfers.hasListeners(),
             let acknowledged = postponed.note(content, retired: retiredSequence)
         else { return false }
         note(acknowledged: acknowledged)
