@@ -272,7 +272,7 @@ final class SimulatedServer {
         try history.record(storage)
         try follower.step(now: now)
         try checkBackend()
-        return try carryOut(engine.settle(), since: before.version)
+        return try carryOut(engine.finishOwnWork(), since: before.version)
     }
 
     /// Does something in the process of a node.
@@ -283,7 +283,7 @@ final class SimulatedServer {
     ) throws -> (Swift.Result<Result, any Error>, [Output]) {
         let before = history.latest
         let result = Swift.Result { try body(node, now) }
-        let actions = node.engine.settle()
+        let actions = node.engine.finishOwnWork()
         try record(node)
         try follower.step(now: now)
         try checkBackend()

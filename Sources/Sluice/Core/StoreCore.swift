@@ -298,9 +298,9 @@ package final class StoreCore: Sendable {
                 link?.disconnect()
                 configuration.environment.schedule(delay) { [weak self] in self?.performLater { $0.handle(.reconnect) }
                 }
-            case .settle(let delay):
+            case .storePostponed(let delay):
                 configuration.environment.scheduleUpkeep(delay) { [weak self] in
-                    self?.performLater { $0.handle(.settle) }
+                    self?.performLater { $0.handle(.storePostponed) }
                 }
             }
         }
@@ -319,7 +319,7 @@ package final class StoreCore: Sendable {
             functions.metrics?.disconnected()
             performLater { $0.handle(event) }
         case .start, .stop, .pause, .resume, .retryAfterFailure, .reconnectNow, .surroundingsChanged, .credentials,
-            .renew, .reconnect, .settle:
+            .renew, .reconnect, .storePostponed:
             performLater { $0.handle(event) }
         }
     }

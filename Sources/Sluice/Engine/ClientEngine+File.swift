@@ -8,7 +8,7 @@ extension ClientEngine {
     /// Writes the store to a new file.
     package func writeCopy(to path: String, as kind: StoreCopy) throws {
         try transactions.checkNoneIsOpen()
-        outbox.settle()
+        outbox.storePostponed()
         switch kind {
         case .local: try storage.copy(toFile: path, for: .alone)
         case .synced:

@@ -142,7 +142,7 @@ package final class ClientEngine {
 
     /// Handles frames from the server, in order of arrival.
     package func receive(_ frames: [[UInt8]]) {
-        defer { settleTime() }
+        defer { noteTimeSource() }
         passTime()
         do {
             for frame in frames {
@@ -164,7 +164,7 @@ package final class ClientEngine {
                 }
             }
             try applyContent()
-            try settleReset()
+            try endResetIfCaughtUp()
         } catch let error as WireError {
             abandonConnection("the server sent a frame that cannot be read: \(error.message)")
         } catch let error as SchemaError {

@@ -33,12 +33,12 @@ extension DatabaseEngine {
     func commit(now: Timestamp, isPressing: Bool = false) -> Committer.Outcome? {
         let outcome = committer.commit(now: now, isPressing: isPressing, following: publishFollowed)
         uncommittedWrites = UncommittedWrites()
-        settle(outcome)
+        report(outcome)
         return outcome
     }
 
     /// Sends what came of a group to all sessions concerned.
-    func settle(_ outcome: Committer.Outcome?) {
+    func report(_ outcome: Committer.Outcome?) {
         switch outcome {
         case nil: break
         case .committed(let group):

@@ -11,7 +11,7 @@ extension DatabaseEngine {
     package var objects: any ObjectReading { database.storage }
 
     /// What is to be sent after work of this process.
-    package func settle() -> [DatabaseAction] {
+    package func finishOwnWork() -> [DatabaseAction] {
         endAllIfVanished()
         return takeOutput()
     }
@@ -51,7 +51,7 @@ extension DatabaseEngine {
                 changeset: changeset)
             return (upload, [])
         }
-        settle(outcome)
+        report(outcome)
         switch outcome {
         case nil: break
         case .committed(let group)?:

@@ -86,7 +86,7 @@ extension DatabaseEngine {
             }
             return (nil, changes)
         }
-        settle(outcome)
+        report(outcome)
         return (made, outcome)
     }
 }

@@ -300,7 +300,7 @@ final class DatabaseDirectory: Sendable {
     func isQuiet() async -> Bool {
         for worker in workers {
             let isQuiet = await withCheckedContinuation { continuation in
-                worker.settle { continuation.resume(returning: $0) }
+                worker.whenIdle { continuation.resume(returning: $0) }
             }
             if !isQuiet { return false }
         }

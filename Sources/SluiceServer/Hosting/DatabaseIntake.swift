@@ -54,7 +54,7 @@ struct DatabaseIntake {
     var isStopping: Bool { phase == .stopping }
 
     /// Whether nothing is left to do.
-    var isSettled: Bool { isStopping || !isScheduled && mailbox.isEmpty }
+    var isIdle: Bool { isStopping || !isScheduled && mailbox.isEmpty }
 
     var counts: (events: Int, bytes: Int) { (mailbox.eventCount, mailbox.byteCount) }
 

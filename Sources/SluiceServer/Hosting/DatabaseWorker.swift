@@ -372,7 +372,7 @@ final class DatabaseWorker: Sendable {
     /// Carries out what work of this process has left to be done.
     private func finish(_ engine: DatabaseEngine) {
         audit(of: engine)
-        carryOut(engine.settle())
+        carryOut(engine.finishOwnWork())
         askJournalAgain()
         confined.database.dropIfVanished()
         noteHealth()
@@ -441,12 +441,12 @@ final class DatabaseWorker: Sendable {
     var isOpen: Bool { queue.sync { confined.engine != nil } }
 
     /// Calls `completion` once what has begun is done, with whether nothing is left to do. No thread waits for it.
-    func settle(_ completion: @escaping @Sendable (Bool) -> Void) {
+    func whenIdle(_ completion: @escaping @Sendable (Bool) -> Void) {
         queue.async { [self] in
             aside.async { [self] in
                 readers.async(flags: .barrier) { [self] in
                     queue.async { [self] in
-                        completion(intake.withLock(\.isSettled))
+                        completion(intake.withLock(\.isIdle))
                     }
                 }
             }

@@ -50,7 +50,7 @@ struct DatabaseIntakeTests {
         _ = Self.post(to: &intake)
         intake.stop()
         #expect(intake.phase == .stopping)
-        #expect(intake.counts.events == 0 && intake.isSettled)
+        #expect(intake.counts.events == 0 && intake.isIdle)
     }
 
     @Test(arguments: Phase.allCases)
@@ -75,9 +75,9 @@ struct DatabaseIntakeTests {
         let turn = intake.takeTurn()
         #expect(turn.events.count == 1 && turn.since == 5 && turn.journalHasGrown)
         #expect(!intake.journalHasGrown)
-        #expect(!intake.isSettled)
+        #expect(!intake.isIdle)
         #expect(intake.endTurn(hasWork: false) == false)
-        #expect(intake.isSettled)
+        #expect(intake.isIdle)
     }
 
     @Test func `another turn follows where something came meanwhile, or the database has work`() {

@@ -128,7 +128,7 @@ extension ExtremeNumberTests {
             session.commit(7, to: id, [ScriptedSession.user(3, age: 5, version: 7)], acknowledged: 2)
         }
         session.commit(8, to: 1, [], acknowledged: 9)
-        engine.handle(.settle)
+        engine.handle(.storePostponed)
         _ = try? engine.sweepCache()
         _ = try? engine.purgeUnsubscribed()
         engine.reportProgress()

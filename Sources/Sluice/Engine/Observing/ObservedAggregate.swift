@@ -62,7 +62,7 @@ struct ObservedAggregate: ObservedFigure {
         if isSaid != (table == nil) {
             try renew(from: storage)
         } else if isSaid {
-            try settle(objects, outcome, in: storage)
+            try followPending(objects, outcome, in: storage)
         } else {
             try add(outcome, in: storage)
         }
@@ -78,7 +78,7 @@ struct ObservedAggregate: ObservedFigure {
     }
 
     /// Follows the pending writes of the objects that a transaction has changed or settled.
-    private mutating func settle(
+    private mutating func followPending(
         _ objects: Set<ObjectRef>, _ outcome: TransactionOutcome, in storage: SQLiteClientStorage
     ) throws {
         let query = subscription.query

@@ -41,7 +41,7 @@ struct ObservedTotal: ObservedFigure {
         if subscription.judge.isAlone {
             try count(outcome, in: storage)
         } else {
-            try settle(objects, outcome, in: storage)
+            try followPending(objects, outcome, in: storage)
         }
     }
 
@@ -49,7 +49,7 @@ struct ObservedTotal: ObservedFigure {
     private mutating func noteSaid() { value = subscription.record.total.map { $0 + effects.values.reduce(0, +) } }
 
     /// Follows the pending writes of the objects that a transaction has changed or settled.
-    private mutating func settle(
+    private mutating func followPending(
         _ objects: Set<ObjectRef>, _ outcome: TransactionOutcome, in storage: SQLiteClientStorage
     ) throws {
         let query = subscription.query

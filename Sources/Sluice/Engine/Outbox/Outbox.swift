@@ -202,7 +202,7 @@ final class Outbox {
         }
         let (reports, verdicts) = settlement.takeReports()
         receipts.reject(verdicts)
-        receipts.settle(through: retiredSequence)
+        receipts.acknowledge(through: retiredSequence)
         for report in reports { onRejection?(report) }
     }
 
@@ -221,14 +221,14 @@ final class Outbox {
     }
 
     /// Stores what was postponed, in a transaction of its own.
-    func settle() {
+    func storePostponed() {
         guard !postponed.isEmpty, !storage.isInTransaction else { return }
         faults.recording("acknowledgements could not be stored") { try transactions.run(.local) { _ in } }
     }
 
-    func settlingTimerFired() {
+    func timerFired() {
         postponed.timerFired()
-        settle()
+        storePostponed()
     }
 
     // MARK: Transactions
@@ -243,7 +243,7 @@ final class Outbox {
     func transactionDidCommit() {
         postponed.forget()
         receipts.reject(settlement.verdicts)
-        receipts.settle(through: retiredSequence)
+        receipts.acknowledge(through: retiredSequence)
     }
 
     func transactionDidRollBack() {
