@@ -92,7 +92,7 @@ struct DeclaredProperty {
             reporter.report(.error("unsupportedType", "'\(name)' cannot be stored: \(problem)", at: declaredType))
         }
         checkLet(variable, binding, reportingTo: &reporter)
-        checkPrimaryKey(declaredType, variable, reportingTo: &reporter)
+        checkPrimaryKey(declaredType, reportingTo: &reporter)
     }
 
     private func checkIgnored(_ variable: VariableDeclSyntax, reportingTo reporter: inout Reporter) {
@@ -122,9 +122,7 @@ struct DeclaredProperty {
                 fixIts: [.replace("use 'var'", keyword, with: keyword.with(\.tokenKind, .keyword(.var)))]))
     }
 
-    private func checkPrimaryKey(
-        _ declaredType: TypeSyntax?, _ variable: VariableDeclSyntax, reportingTo reporter: inout Reporter
-    ) {
+    private func checkPrimaryKey(_ declaredType: TypeSyntax?, reportingTo reporter: inout Reporter) {
         guard isPrimaryKey else { return }
         if let declaredType, declaredType.isOptional {
             var fixIts: [FixIt] = []

@@ -10,7 +10,6 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConv
     package static let invalidPayload = CloseCode(rawValue: 1007)
     package static let policyViolation = CloseCode(rawValue: 1008)
     package static let messageTooBig = CloseCode(rawValue: 1009)
-    package static let internalError = CloseCode(rawValue: 1011)
     package static let tryAgainLater = CloseCode(rawValue: 1013)
 
     /// Whether a close frame may have this code: assigned by the registry, or in the ranges for libraries (3000–3999)

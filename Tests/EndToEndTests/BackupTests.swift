@@ -3,7 +3,6 @@ import Glibc
 import Sluice
 import SluiceModel
 import SluiceStorage
-import Synchronization
 import TestSupport
 import Testing
 
@@ -11,43 +10,6 @@ import Testing
 /// version, and so does each version that is restored from the archive.
 @Suite(.serialized)
 struct BackupTests {
-    /// Writes transactions one after the other: each adds an entry with its number, and counts it.
-    private final class Writer: Sendable {
-        let store: Store
-        let number: Int64
-        private let token: NotificationToken
-        private let state = Mutex<(written: Int64, acknowledged: Int64)>((0, 0))
-
-        init(_ store: Store, number: Int64) throws {
-            self.store = store
-            self.number = number
-            token = try store.records(ofClass: "Counter").observe { _ in }
-        }
-
-        var written: Int64 { state.withLock { $0.written } }
-        var acknowledged: Int64 { state.withLock { $0.acknowledged } }
-
-        func write(_ seed: UInt64) async throws {
-            var generator = SeededGenerator(seed: seed)
-            while !Task.isCancelled {
-                for _ in 0..<Int.random(in: 1...8, using: &generator) { try await writeOne() }
-                let upTo = written
-                do { try await store.uploaded(timeout: waitMax) } catch is CancellationError { return }
-                state.withLock { $0.acknowledged = max($0.acknowledged, upTo) }
-            }
-        }
-
-        private func writeOne() async throws {
-            let next = written
-            let entry = try Record(Fixture.entry.get(), ["writer": .int(number), "number": .int(next)])
-            try await store.write { transaction in
-                try transaction.insert(entry)
-                try transaction.update(Identity(className: "Counter", key: .string("all")), add: ["value": .int(1)])
-            }
-            state.withLock { $0.written = next + 1 }
-        }
-    }
-
     /// What a restored database has: its version, the counter, and how many entries there are of each writer.
     private struct Content {
         let version: UInt64
@@ -103,20 +65,10 @@ struct BackupTests {
             let port = try ServerProcess.unusedPort()
             var server = try await ServerProcess.start(folder: data, port: port, options: options)
             defer { server.process.signal(SIGKILL) }
-            var writers: [Writer] = []
-            for number in 0..<2 {
-                let store = try await Fixture.store(server.url())
-                if number == 0 {
-                    let counter = try Record(Fixture.counter.get(), ["name": .string("all")])
-                    try await store.write { try $0.upsert(counter) }
-                    try await store.uploaded(timeout: waitMax)
-                }
-                _ = try await store.found("Counter")
-                writers.append(try Writer(store, number: Int64(number)))
-            }
+            let writers = try await EntryWriter.two(server.url())
             let tasks = writers.map { writer in
                 let seed = generator.next()
-                return Task { try await writer.write(seed) }
+                return Task { try await writer.write(seed: seed) }
             }
             var made: [Made] = []
             for round in 0..<Self.roundCount {
@@ -158,7 +110,7 @@ struct BackupTests {
     }
 
     private func check(
-        _ made: [Made], _ writers: [Writer], _ root: String, _ archive: String,
+        _ made: [Made], _ writers: [EntryWriter], _ root: String, _ archive: String,
         using generator: inout SeededGenerator
     ) async throws {
         let final = try Content(root + "/data")

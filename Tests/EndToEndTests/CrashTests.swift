@@ -3,7 +3,6 @@ import Glibc
 import Sluice
 import SluiceModel
 import SluiceStorage
-import Synchronization
 import TestSupport
 import Testing
 
@@ -11,58 +10,6 @@ import Testing
 /// arrives later.
 @Suite(.serialized)
 struct CrashTests {
-    /// Records what one client has written and knows to be on the server. Every transaction adds an entry and counts
-    /// it.
-    private final class Writer: Sendable {
-        let store: Store
-        let number: Int64
-        private let token: NotificationToken
-        private let state = Mutex<(written: Int64, acknowledged: Int64)>((0, 0))
-
-        init(_ store: Store, number: Int64) throws {
-            self.store = store
-            self.number = number
-            token = try store.records(ofClass: "Counter").observe { _ in }
-        }
-
-        var written: Int64 { state.withLock { $0.written } }
-        var acknowledged: Int64 { state.withLock { $0.acknowledged } }
-
-        func entries(_ count: Int64) -> Set<[Value]> {
-            Set((0..<count).map { [.int(number), .int($0)] })
-        }
-
-        /// Writes bursts and waits for each to be acknowledged, until cancelled.
-        func write(_ generator: inout SeededGenerator) async throws {
-            while !Task.isCancelled {
-                for _ in 0..<Int.random(in: 1...12, using: &generator) { try await writeOne() }
-                do { try await acknowledge() } catch is CancellationError { return }
-            }
-        }
-
-        private func writeOne() async throws {
-            let next = written
-            let entry = try Record(Fixture.entry.get(), ["writer": .int(number), "number": .int(next)])
-            try await store.write { transaction in
-                try transaction.insert(entry)
-                try transaction.update(Identity(className: "Counter", key: .string("all")), add: ["value": .int(1)])
-            }
-            state.withLock { $0.written = next + 1 }
-        }
-
-        func acknowledge() async throws {
-            let upTo = written
-            try await store.uploaded(timeout: waitMax)
-            state.withLock { $0.acknowledged = max($0.acknowledged, upTo) }
-        }
-    }
-
-    private func makeCounter(_ store: Store) async throws {
-        let counter = try Record(Fixture.counter.get(), ["name": .string("all")])
-        try await store.write { try $0.upsert(counter) }
-        try await store.uploaded(timeout: waitMax)
-    }
-
     /// The content of a server as a new client sees it: the entries and the counter.
     private func content(_ server: ServerProcess) async throws -> (entries: [[Value]], counter: Value?) {
         try await Fixture.withStore(server.url()) { store in
@@ -78,17 +25,11 @@ struct CrashTests {
             let port = try ServerProcess.unusedPort()
             var server = try await ServerProcess.start(folder: folder, port: port)
             defer { server.process.signal(SIGKILL) }
-            var writers: [Writer] = []
-            for number in 0..<2 {
-                let store = try await Fixture.store(server.url())
-                if number == 0 { try await makeCounter(store) }
-                _ = try await store.found("Counter")
-                writers.append(try Writer(store, number: Int64(number)))
-            }
+            let writers = try await EntryWriter.two(server.url())
             for round in 0..<3 {
                 let tasks = writers.map { writer in
-                    var generator = SeededGenerator(seed: generator.next())
-                    return Task { try await writer.write(&generator) }
+                    let seed = generator.next()
+                    return Task { try await writer.write(seed: seed) }
                 }
                 let count = writers.reduce(0) { $0 + $1.written } + Int64.random(in: 2...80, using: &generator)
                 try await wait(for: "\(count) transactions") { writers.reduce(0) { $0 + $1.written } >= count }
@@ -131,7 +72,7 @@ struct CrashTests {
     func killedClientKeepsWhatItWroteAndUploadsItOnce(seed: UInt64) async throws {
         try await withFolder { folder in
             try await withServer { server in
-                try await Fixture.withStore(server.url()) { try await makeCounter($0) }
+                try await Fixture.withStore(server.url()) { try await EntryWriter.makeCounter($0) }
                 let (url, path, journal) = (server.url(), folder + "/client.sluice", folder + "/journal")
                 await #expect(processExitsWith: .signal(SIGKILL)) {
                     [url = url as String, path = path as String, journal = journal as String, seed = seed as UInt64] in

@@ -26,7 +26,7 @@ struct DatabaseState {
     /// - Parameters:
     ///   - other: whose clients to look at.
     ///   - version: the log entries after this version are looked at, with what undoes them.
-    init(_ storage: any ServerStorage, clientsOf other: any ServerStorage, logAfter version: UInt64) throws {
+    init(_ storage: SQLiteServerStorage, clientsOf other: SQLiteServerStorage, logAfter version: UInt64) throws {
         facts.append(.line("head \(storage.head), version \(storage.version), log from \(storage.logStart)"))
         facts.append(
             .line("accepted \(String(describing: storage.acceptedAt)), retyped \(storage.retypedVersion ?? 0)"))

@@ -18,7 +18,7 @@ final class ServerHistory {
     /// The transactions that the last recording has found.
     private(set) var fresh: [SluiceStorage.LogEntry] = []
 
-    init(_ storage: any ServerStorage) throws {
+    init(_ storage: SQLiteServerStorage) throws {
         latest = try ServerState(storage)
         states[latest.version] = latest
         epochs.insert(storage.epoch)
@@ -111,14 +111,14 @@ final class ServerHistory {
     }
 
     /// Records the present state of a node that has reached another position of a journal than any before it.
-    func record(_ storage: any ServerStorage, at position: UInt64) throws {
+    func record(_ storage: SQLiteServerStorage, at position: UInt64) throws {
         try record(storage)
         points.append((position, point))
         if points.count > Self.pointCountMax { points.removeFirst() }
     }
 
     /// Checks that a node that follows has the objects that another one had at its version and in its epoch.
-    func check(_ storage: any ServerStorage) throws {
+    func check(_ storage: SQLiteServerStorage) throws {
         guard let known = state(at: storage.version, inEpoch: storage.epoch) else {
             throw SimulationFailure("a node stands at version \(storage.version), which never was")
         }
@@ -129,7 +129,7 @@ final class ServerHistory {
     }
 
     /// Records the present state of the server.
-    func record(_ storage: any ServerStorage) throws {
+    func record(_ storage: SQLiteServerStorage) throws {
         fresh = []
         epochs.insert(storage.epoch)
         guard storage.version >= latest.version else {
@@ -164,7 +164,7 @@ final class ServerHistory {
         for version in earlier.version + 1..<latest.version {
             states[version] = try ServerState(
                 latest, version: version, at: storage.time(ofVersion: version), schemaAtFirst: earlier.schemaAtFirst,
-                olds: try storage.oldImages(since: version).map { ($0.object, $0.row) })
+                olds: (try storage.oldImages(since: version) ?? []).map { ($0.object, $0.row) })
         }
     }
 }

@@ -19,7 +19,7 @@ final class ServerState: ViewSource, RuledObjects {
     private var snapshots: [String: (query: Query, snapshot: ViewSnapshot)] = [:]
 
     /// Reads all objects of the storage.
-    init(_ storage: any ServerStorage, after earlier: ServerState? = nil) throws {
+    init(_ storage: SQLiteServerStorage, after earlier: ServerState? = nil) throws {
         schema = storage.schema
         version = storage.version
         now = storage.now

@@ -92,7 +92,7 @@ struct SimulatedBackend {
     /// Notes what validators have refused. Rejections are stored until the client confirms them, in a later batch.
     ///
     /// - Parameter clients: the numbers of the clients that have a session.
-    mutating func note(_ storage: any ServerStorage, of clients: some Sequence<UInt64>) throws {
+    mutating func note(_ storage: SQLiteServerStorage, of clients: some Sequence<UInt64>) throws {
         for client in clients {
             for bytes in try storage.rejections(of: client) {
                 let rejection = try ServerMessage.Rejection(wireBytes: bytes)

@@ -7,7 +7,7 @@ import TestSupport
 /// A second engine of a simulation's database. It sees nothing but the bytes of the server's journal and, where they no
 /// longer reach back, a copy of the database's file, and must come to the same state.
 final class SimulatedFollower {
-    private let server: () -> any ServerStorage
+    private let server: () -> SQLiteServerStorage
     /// The follower's file; nil keeps its data in memory.
     private var path: String?
     /// Where copies of the server's database are put; nil before the first.
@@ -22,7 +22,7 @@ final class SimulatedFollower {
 
     /// - Parameter path: the follower's file; nil keeps its data in memory.
     init(
-        of server: @escaping () -> any ServerStorage, path: String?, problems: ProblemLog, seed: UInt64
+        of server: @escaping () -> SQLiteServerStorage, path: String?, problems: ProblemLog, seed: UInt64
     ) throws {
         self.server = server
         self.path = path
@@ -142,7 +142,7 @@ final class SimulatedFollower {
     private static let digestInterval = 8
 
     /// Compares what nodes of a cluster compare.
-    private func compareDigests(_ server: any ServerStorage) throws {
+    private func compareDigests(_ server: SQLiteServerStorage) throws {
         let digests = try [server, storage].map { try $0.digest { false } }
         guard digests[0] == digests[1] else {
             throw SimulationFailure("the follower's digest differs at group \(server.head.position)")

@@ -15,9 +15,9 @@ final class SimulatedNode {
     private var replicaCount = 0
     /// How it reaches the journal that the nodes share; nil for one node with a journal of its own.
     let journal: MemoryJournal?
-    private(set) var storage: any ServerStorage
+    private(set) var storage: SQLiteServerStorage
     private(set) var engine: DatabaseEngine
-    private let makeEngine: (any ServerStorage) -> DatabaseEngine
+    private let makeEngine: (SQLiteServerStorage) -> DatabaseEngine
     /// The query that the engine wants to prepare beside its own work. It reads the state at the time of the request,
     /// and runs in a later step.
     private var preparation: QueryPreparation?
@@ -29,7 +29,8 @@ final class SimulatedNode {
     private var startsOfEarlierLives = StartCounts()
     private var sharedPagesOfEarlierLives = SharedPageCounts()
 
-    init(path: String?, _ journal: MemoryJournal?, _ makeEngine: @escaping (any ServerStorage) -> DatabaseEngine) throws
+    init(path: String?, _ journal: MemoryJournal?, _ makeEngine: @escaping (SQLiteServerStorage) -> DatabaseEngine)
+        throws
     {
         self.path = path
         self.journal = journal
@@ -38,7 +39,7 @@ final class SimulatedNode {
         engine = makeEngine(storage)
     }
 
-    private static func open(_ path: String?) throws -> any ServerStorage {
+    private static func open(_ path: String?) throws -> SQLiteServerStorage {
         let storage = try SQLiteServerStorage.open(
             path.map { .file($0) } ?? .memory, databaseID: SimulatedServer.databaseID)
         storage.heldElementCountMin = 1

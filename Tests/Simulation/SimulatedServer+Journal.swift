@@ -116,7 +116,7 @@ final class SimulatedSnapshot {
     let head: JournalHead
     private let path: String
 
-    init(of storage: any ServerStorage) throws {
+    init(of storage: SQLiteServerStorage) throws {
         head = storage.head
         path = "/dev/shm/sluice-snapshot-\(UUID().uuidString)"
         try storage.copy(toFile: path)

@@ -57,7 +57,7 @@ final class SimulatedServer {
 
     /// The one node of a server that has no others, or the first of them.
     var engine: DatabaseEngine { nodes[0].engine }
-    var storage: any ServerStorage { nodes[0].storage }
+    var storage: SQLiteServerStorage { nodes[0].storage }
 
     /// How subscriptions were started, counted over all lives of the server.
     var starts: StartCounts { nodes.reduce(into: StartCounts()) { $0 += $1.starts } }
@@ -114,7 +114,8 @@ final class SimulatedServer {
     }
 
     private static func engine(
-        _ storage: any ServerStorage, _ journal: MemoryJournal?, _ options: SimulationOptions, _ conditions: [[String]],
+        _ storage: SQLiteServerStorage, _ journal: MemoryJournal?, _ options: SimulationOptions,
+        _ conditions: [[String]],
         _ problems: ProblemLog,
         _ random: @escaping () -> UInt64
     ) -> DatabaseEngine {
@@ -271,7 +272,7 @@ final class SimulatedServer {
         try history.record(storage)
         try follower.step(now: now)
         try checkBackend()
-        return try carryOut(engine.settle(), since: before.version)
+        return try carryOut(engine.finishOwnWork(), since: before.version)
     }
 
     /// Does something in the process of a node.
@@ -282,7 +283,7 @@ final class SimulatedServer {
     ) throws -> (Swift.Result<Result, any Error>, [Output]) {
         let before = history.latest
         let result = Swift.Result { try body(node, now) }
-        let actions = node.engine.settle()
+        let actions = node.engine.finishOwnWork()
         try record(node)
         try follower.step(now: now)
         try checkBackend()

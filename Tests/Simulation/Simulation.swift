@@ -202,8 +202,8 @@ package final class Simulation {
             set(.reconnect, after: delay, for: client)
         case .probe: break
         case .renew(let delay): if client.isRenewable { set(.renew([]), after: delay, for: client) }
-        case .settle(let delay):
-            set(.settle, after: delay, for: client)
+        case .storePostponed(let delay):
+            set(.storePostponed, after: delay, for: client)
         }
     }
 

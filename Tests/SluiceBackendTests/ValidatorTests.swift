@@ -92,7 +92,7 @@ struct ValidatorTests {
             let server = try TestServer(prepare: Self.judge)
             let path = folder + "/store"
             func open() async throws -> Store {
-                try await server.open(models, path: path) { $0.refusedWrites = .keepLocal }
+                try await server.open(models, path: path) { $0.rejectedWrites = .keepLocal }
             }
             let store = try await open()
             let recorder = try EventRecorder(store.objects(Flight.self))
@@ -104,7 +104,7 @@ struct ValidatorTests {
             for expected in [1, 0] {
                 let again = try await open()
                 #expect(try again.objects(Flight.self).fetch() == [Flight(id: "UA1", delay: 9_999)])
-                #expect(try again.refusedWrites.count == 1)
+                #expect(try again.rejectedWrites.count == 1)
                 let reports = Reports(again)
                 if expected > 0 { try await wait(for: "the report") { !reports.list.isEmpty } }
                 try await again.connected(timeout: waitMax)
@@ -112,7 +112,7 @@ struct ValidatorTests {
                 #expect(reports.list.allSatisfy { $0.reason.message == "UA1 is a day late" })
                 reports.end()
                 if expected == 0 {
-                    try await again.discardRefusedWrites()
+                    try await again.discardRejectedWrites()
                     #expect(try again.objects(Flight.self).fetch().isEmpty)
                 }
                 await again.close()

@@ -108,7 +108,7 @@ import Testing
         try bench.storage.transaction { try bench.storage.delete(ObjectRef(0, .int(7)), version: 9) }
         bench.advance(microseconds: 2_000_000)
         #expect(try bench.checkDigests().isEmpty)
-        bench.engine.cached.judgeAllAgain()
+        bench.engine.kept.checks.judgeAllAgain()
         #expect(try bench.checkDigests() == withdrawn(0, kept))
         #expect(bench.engine.cachedObjectCount == 0)
     }

@@ -159,7 +159,7 @@ struct SessionPlaceTests {
         let peer = PeerConnection(
             SilentConnection(), LoginPeer(address: "192.0.2.1"),
             ConnectionProtocol(limits: ServerLimits(), login: ByteLogin()),
-            place: try #require(ledger.connect(from: "192.0.2.1")), log: nil
+            slot: try #require(ledger.connect(from: "192.0.2.1")), log: nil
         ) { _, _ in }
         #expect(ledger.heldCounts.connections == 1)
         peer.disconnected(because: "the test ends it")

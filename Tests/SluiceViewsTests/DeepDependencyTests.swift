@@ -81,17 +81,16 @@ import Testing
                 let number = numbers[object] ?? numbers.count
                 numbers[object] = number
                 guard seen.insert([number, position]).inserted else { continue }
-                let excluded = query.exclusions.excludedProperties(at: position)
-                if let change = commit.change(of: object),
-                    change.changesPresence || !change.changed.subtracting(excluded).isEmpty
-                {
+                let present = query.exclusions.presentProperties(
+                    propertyCount: declared.properties.count, at: position)
+                if let change = commit.change(of: object), change.changesPresence || change.changed.meets(present) {
                     return true
                 }
             }
             guard let row = source.row(object) else { continue }
             for (property, value) in row.values.enumerated() {
                 guard let target = declared.properties[property].type.targetClass.flatMap(source.schema.index(of:)),
-                    let next = query.exclusions.next(following: property, ofClass: object.classIndex, at: position)
+                    let next = query.exclusions.next(following: property, at: position)
                 else { continue }
                 value.forEachLink { queue.append((ObjectRef(target, $0), next, false)) }
             }

@@ -48,8 +48,8 @@ package struct ClientOptions: Sendable {
     package var purgesRevokedObjects = true
     /// Which of them stay all the same; nil lets none stay.
     package var keepsRevokedObject: (@Sendable (Identity) -> Bool)?
-    /// Whether values that the server has refused stay visible here.
-    package var keepsRefusedWrites = false
+    /// Whether values that the server has rejected stay visible here.
+    package var keepsRejectedWrites = false
     /// What becomes of unsent writes when the server's history is another one, and whether the file is copied before.
     package var resetMode = ClientResetPolicy.Mode.recoverUnsynced
     package var copiesBeforeReset = false

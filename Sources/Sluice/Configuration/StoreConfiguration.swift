@@ -53,8 +53,8 @@ public struct StoreConfiguration: Sendable {
     /// it stays, later sessions ask again. It runs on the store's queue, so it must be quick and must not use the store.
     /// It is not asked about deletions.
     public var keepsRevokedObject: (@Sendable (Identity) -> Bool)?
-    /// What becomes of local writes that the server refuses. What is kept already stays so until it is discarded.
-    public var refusedWrites = RefusedWritePolicy.revert
+    /// What becomes of local writes that the server rejects. What is kept already stays so until it is discarded.
+    public var rejectedWrites = RejectedWritePolicy.revert
     /// What becomes of unsent writes when the server has another history than the one that the store knows.
     public var clientReset = ClientResetPolicy()
     /// How much the store keeps of what nobody observes; nothing is removed unless a limit is set.

@@ -4,7 +4,7 @@
 /// Tests compare the cases with the configuration's stored properties, so that a new setting must decide.
 enum StoreSetting: String, CaseIterable {
     case location, models, schema, sync, startsSyncing, durability, purgesWhenTokenIsReleased, purgesRevokedObjects
-    case keepsRevokedObject, refusedWrites, clientReset, cacheLimits, log, metrics, environment
+    case keepsRevokedObject, rejectedWrites, clientReset, cacheLimits, log, metrics, environment
 
     /// What a setting does where the store is open already.
     enum Effect {
@@ -26,7 +26,7 @@ enum StoreSetting: String, CaseIterable {
         case .models, .schema: .adds
         case .keepsRevokedObject, .log, .metrics: .replaces
         // The functions of a reset replace, and the rest must agree.
-        case .sync, .durability, .purgesWhenTokenIsReleased, .purgesRevokedObjects, .refusedWrites, .clientReset,
+        case .sync, .durability, .purgesWhenTokenIsReleased, .purgesRevokedObjects, .rejectedWrites, .clientReset,
             .cacheLimits:
             .mustAgree
         case .startsSyncing, .environment: .onlyOpens
@@ -55,7 +55,7 @@ enum StoreSetting: String, CaseIterable {
         case .purgesWhenTokenIsReleased:
             return names(("", open.purgesWhenTokenIsReleased == new.purgesWhenTokenIsReleased))
         case .purgesRevokedObjects: return names(("", open.purgesRevokedObjects == new.purgesRevokedObjects))
-        case .refusedWrites: return names(("", open.refusedWrites == new.refusedWrites))
+        case .rejectedWrites: return names(("", open.rejectedWrites == new.rejectedWrites))
         case .clientReset:
             return names(
                 ("mode", open.clientReset.mode == new.clientReset.mode),

@@ -33,22 +33,22 @@ final class ConnectionPool: Sendable {
     /// - Parameters:
     ///   - key: nil for a connection of one's own.
     ///   - uptime: what measures how long the server took to answer.
-    ///   - tell: called with what happens to the connection, and what comes for the store, in order.
+    ///   - notify: called with what happens to the connection, and what comes for the store, in order.
     ///   - connect: begins a connection with a delegate.
     /// - Throws: what `connect` throws.
     func join(
         _ key: Key?, agent: String, uptime: @escaping @Sendable () -> Duration,
-        tell: @escaping @Sendable (ClientEvent) -> Void,
+        notify: @escaping @Sendable (ClientEvent) -> Void,
         connect: (any MessageConnectionDelegate) throws -> any MessageConnection
     ) throws -> ConnectionMember {
-        if let known = connections.withLock({ connections in key.flatMap { connections[$0] } })?.join(tell) {
+        if let known = connections.withLock({ connections in key.flatMap { connections[$0] } })?.join(notify) {
             return known
         }
         let made = SharedConnection(agent: agent, uptime: uptime) { [weak self] connection in
             guard let key else { return }
             self?.connections.withLock { if $0[key] === connection { $0[key] = nil } }
         }
-        guard let member = made.join(tell) else { preconditionFailure("a new connection takes its first member") }
+        guard let member = made.join(notify) else { preconditionFailure("a new connection takes its first member") }
         // Another store may have begun one at the same time, which then has members of its own only.
         if let key { connections.withLock { $0[key] = made } }
         try made.begin(connect)

@@ -12,7 +12,7 @@ internal import Synchronization
 /// not keep the others waiting. A store that cannot handle what comes for it delays the others of its connection.
 package final class SharedConnection: MessageConnectionDelegate {
     private struct Member {
-        let tell: @Sendable (ClientEvent) -> Void
+        let notify: @Sendable (ClientEvent) -> Void
         /// The number of the session; nil before it is opened.
         var number: UInt64?
         /// Whether anything was sent for the session.
@@ -79,7 +79,7 @@ package final class SharedConnection: MessageConnectionDelegate {
         } catch {
             end()
             // Others may have joined meanwhile.
-            tellAll(.closed(reason: (error as? TransportError)?.message ?? "\(error)"))
+            notifyAll(.closed(reason: (error as? TransportError)?.message ?? "\(error)"))
             throw error
         }
     }
@@ -88,20 +88,20 @@ package final class SharedConnection: MessageConnectionDelegate {
 
     /// Adds a store.
     ///
-    /// - Parameter tell: called with what happens to the connection, and what comes for the store, in order.
+    /// - Parameter notify: called with what happens to the connection, and what comes for the store, in order.
     /// - Returns: the member; nil if the connection is over or full.
-    package func join(_ tell: @escaping @Sendable (ClientEvent) -> Void) -> ConnectionMember? {
+    package func join(_ notify: @escaping @Sendable (ClientEvent) -> Void) -> ConnectionMember? {
         let (member, isOpen) = state.withLock { state -> (UInt64?, Bool) in
             let limit = state.phase.sessionCountMax ?? Self.memberCountMax
             guard state.phase != .over, state.members.count < min(limit, Self.memberCountMax) else {
                 return (nil, false)
             }
             state.lastMember += 1
-            state.members[state.lastMember] = Member(tell: tell)
+            state.members[state.lastMember] = Member(notify: notify)
             return (state.lastMember, state.phase.isOpen)
         }
         guard let member else { return nil }
-        if isOpen { tell(.opened()) }
+        if isOpen { notify(.opened()) }
         return ConnectionMember(self, member)
     }
 
@@ -212,14 +212,14 @@ package final class SharedConnection: MessageConnectionDelegate {
             let connection = state.connection ?? connection
             connection.send(SharedBuffer(hello))
             state.connection = connection
-            return state.members.values.map(\.tell)
+            return state.members.values.map(\.notify)
         }
-        for tell in members { tell(.opened()) }
+        for notify in members { notify(.opened()) }
     }
 
     package func connection(_ connection: any MessageConnection, didReceive message: UnsafeRawBufferPointer) {
         let frame = Array(message)
-        let tells = state.withLock { state -> [@Sendable (ClientEvent) -> Void] in
+        let notifiers = state.withLock { state -> [@Sendable (ClientEvent) -> Void] in
             if state.phase.awaitsGreeting, let reply = Self.greeting(in: frame) {
                 state.phase.greet(reply, at: uptime())
             }
@@ -235,9 +235,9 @@ package final class SharedConnection: MessageConnectionDelegate {
                 guard count >= Self.pendingCountMax, state.behind.insert(member).inserted else { continue }
                 if state.behind.count == 1 { connection.pauseReceiving() }
             }
-            return receivers.compactMap { state.members[$0]?.tell }
+            return receivers.compactMap { state.members[$0]?.notify }
         }
-        for tell in tells { tell(.received(frame)) }
+        for notify in notifiers { notify(.received(frame)) }
     }
 
     /// A frame of errors may concern several sessions.
@@ -253,20 +253,20 @@ package final class SharedConnection: MessageConnectionDelegate {
 
     package func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
         end()
-        tellAll(
+        notifyAll(
             .closed(
                 reason: error?.message ?? "the server closed the connection", outlook: error?.outlook ?? .passing,
                 wait: error?.retryAfter ?? .zero))
     }
 
     /// Tells everybody of the end.
-    private func tellAll(_ event: ClientEvent) {
+    private func notifyAll(_ event: ClientEvent) {
         let members = state.withLock { state in
             defer { state.members = [:] }
             state.connection = nil
-            return state.members.values.map(\.tell)
+            return state.members.values.map(\.notify)
         }
-        for tell in members { tell(event) }
+        for notify in members { notify(event) }
     }
 }
 

@@ -47,7 +47,7 @@ package final class RejectionCenter: Sendable {
             defer { state.unreported = [] }
             return (state.nextNumber, state.unreported)
         }
-        for rejection in unreported { tell(rejection, [gated]) }
+        for rejection in unreported { notify(rejection, [gated]) }
         return HandlerToken { [weak self] in
             self?.state.withLock { $0.handlers.removeAll { $0.number == number } }
             gate.close()
@@ -59,10 +59,10 @@ package final class RejectionCenter: Sendable {
             if state.handlers.isEmpty { state.keep(rejection) }
             return state.handlers.map(\.handler)
         }
-        if !handlers.isEmpty { tell(rejection, handlers) }
+        if !handlers.isEmpty { notify(rejection, handlers) }
     }
 
-    private func tell(_ rejection: WriteRejection, _ handlers: [Handler]) {
+    private func notify(_ rejection: WriteRejection, _ handlers: [Handler]) {
         calls.run { [self] in
             let isTold = handlers.reduce(false) { $1(rejection) || $0 }
             // Those who were there have been stopped meanwhile.

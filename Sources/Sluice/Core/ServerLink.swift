@@ -71,14 +71,14 @@ final class ServerLink: Sendable {
     /// Begins a connection, or joins one that is there, and reports its events to `tell`, in order, until
     /// ``disconnect()``.
     func connect(
-        to server: ServerChoice, as credentials: Credentials, tell: @escaping @Sendable (ClientEvent) -> Void
+        to server: ServerChoice, as credentials: Credentials, notify: @escaping @Sendable (ClientEvent) -> Void
     ) {
-        let listener = Listener(tell: tell)
+        let listener = Listener(notify: notify)
         do {
             let endpoint = try endpoint(of: server)
             let key = mayShare ? ConnectionPool.Key(endpoint, configuration, credentials) : nil
             let member = try ConnectionPool.shared.join(
-                key, agent: ClientOptions().agent, uptime: environment.uptime, tell: { listener.say($0) },
+                key, agent: ClientOptions().agent, uptime: environment.uptime, notify: { listener.say($0) },
                 connect: { try connect(to: endpoint, $0) })
             state.withLock { $0 = (member, listener) }
             listener.begin()
@@ -87,7 +87,7 @@ final class ServerLink: Sendable {
             // A bad address of another server ends nothing: the store returns to those of its configuration.
             let outlook: TransportError.Outlook =
                 if case .handedOver = server { .passing } else { transport?.outlook ?? .lasting }
-            tell(.closed(reason: transport?.message ?? "\(error)", outlook: outlook))
+            notify(.closed(reason: transport?.message ?? "\(error)", outlook: outlook))
         }
     }
 
@@ -155,10 +155,10 @@ final class ServerLink: Sendable {
             case silent
         }
 
-        private let tell: @Sendable (ClientEvent) -> Void
+        private let notify: @Sendable (ClientEvent) -> Void
         private let state = Mutex(State.waiting([]))
 
-        init(tell: @escaping @Sendable (ClientEvent) -> Void) { self.tell = tell }
+        init(notify: @escaping @Sendable (ClientEvent) -> Void) { self.notify = notify }
 
         /// Reports what has happened so far, and from now on.
         func begin() {
@@ -166,7 +166,7 @@ final class ServerLink: Sendable {
             state.withLock { state in
                 guard case .waiting(let events) = state else { return }
                 state = .listening
-                for event in events { tell(event) }
+                for event in events { notify(event) }
             }
         }
 
@@ -176,7 +176,7 @@ final class ServerLink: Sendable {
             state.withLock { state in
                 switch state {
                 case .waiting(let events): state = .waiting(events + [event])
-                case .listening: tell(event)
+                case .listening: notify(event)
                 case .silent: break
                 }
             }

@@ -22,7 +22,7 @@ final class SessionFeed: Sendable {
     func publish(_ status: SessionStatus) {
         state.withLock { state in
             guard state != status else { return }
-            feed.tell(SessionChange(old: state, new: status))
+            feed.notify(SessionChange(old: state, new: status))
             state = status
         }
     }

@@ -68,7 +68,7 @@ package final class StoreCore: Sendable {
         var options = ClientOptions()
         options.purgesRevokedObjects = configuration.purgesRevokedObjects
         options.keepsRevokedObject = { [functions] in functions.keepsRevokedObject($0) }
-        options.keepsRefusedWrites = configuration.refusedWrites == .keepLocal
+        options.keepsRejectedWrites = configuration.rejectedWrites == .keepLocal
         options.resetMode = configuration.clientReset.mode
         options.copiesBeforeReset = configuration.clientReset.keepsBackup
         options.cacheLimits = configuration.cacheLimits
@@ -93,7 +93,7 @@ package final class StoreCore: Sendable {
                 random: environment.random, log: functions.forwardingLog.about(.sync)))
         published = Mutex(storage.schema)
         confined.engine.onSchemaGrowth = { [weak self] schema in self?.published.withLock { $0 = schema } }
-        confined.engine.reportTransfers(while: { [transfers] in transfers.isHeard }, transfers.tell)
+        confined.engine.reportTransfers(while: { [transfers] in transfers.hasListeners }, transfers.notify)
         for rejection in confined.engine.unreportedRejections { rejections.report(rejection) }
         confined.engine.onRejection = { [rejections, functions] rejection in
             functions.metrics?.writeRejected(code: rejection.reason.code)
@@ -298,9 +298,9 @@ package final class StoreCore: Sendable {
                 link?.disconnect()
                 configuration.environment.schedule(delay) { [weak self] in self?.performLater { $0.handle(.reconnect) }
                 }
-            case .settle(let delay):
+            case .storePostponed(let delay):
                 configuration.environment.scheduleUpkeep(delay) { [weak self] in
-                    self?.performLater { $0.handle(.settle) }
+                    self?.performLater { $0.handle(.storePostponed) }
                 }
             }
         }
@@ -318,7 +318,9 @@ package final class StoreCore: Sendable {
         case .closed:
             functions.metrics?.disconnected()
             performLater { $0.handle(event) }
-        default: performLater { $0.handle(event) }
+        case .start, .stop, .pause, .resume, .retryAfterFailure, .reconnectNow, .surroundingsChanged, .credentials,
+            .renew, .reconnect, .storePostponed:
+            performLater { $0.handle(event) }
         }
     }
 

@@ -25,7 +25,7 @@ final class StoreRegistry: Sendable {
     }
 
     /// Names a location by the bytes of its path: texts may be equal and lead to different files.
-    private enum Place: Hashable {
+    private enum Key: Hashable {
         case file([UInt8])
         case memory(String)
 
@@ -37,7 +37,7 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    private let entries = Mutex<[Place: Entry]>([:])
+    private let entries = Mutex<[Key: Entry]>([:])
     private let opening = DispatchQueue(label: "sluice.opening", attributes: .concurrent)
 
     /// Returns the core of the configuration's location: the open one, with its schema extended, or a new one. The
@@ -45,14 +45,14 @@ final class StoreRegistry: Sendable {
     func core(for configuration: StoreConfiguration) async throws -> StoreCore {
         var configuration = configuration
         configuration.location = configuration.location.canonical
-        let place = Place(configuration.location)
+        let key = Key(configuration.location)
         let schema = try configuration.wholeSchema()
         while true {
-            switch claim(place) {
+            switch claim(key) {
             case .free:
-                return try await open(place, configuration, schema: schema)
+                return try await open(key, configuration, schema: schema)
             case .busy:
-                await change(of: place)
+                await change(of: key)
             case .open(let core):
                 do {
                     try await core.join(configuration, schema: schema)
@@ -66,25 +66,25 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    private func claim(_ place: Place) -> Claim {
+    private func claim(_ key: Key) -> Claim {
         entries.withLock { entries in
-            switch entries[place] {
+            switch entries[key] {
             case nil:
-                entries[place] = .busy(waiters: [])
+                entries[key] = .busy(waiters: [])
                 return .free
             case .busy: return .busy
             case .open(let core, let holderCount):
-                entries[place] = .open(core, holderCount: holderCount + 1)
+                entries[key] = .open(core, holderCount: holderCount + 1)
                 return .open(core)
             }
         }
     }
 
-    private func change(of place: Place) async {
+    private func change(of key: Key) async {
         await withCheckedContinuation { continuation in
             let isBusy = entries.withLock { entries in
-                guard case .busy(let waiters) = entries[place] else { return false }
-                entries[place] = .busy(waiters: waiters + [continuation])
+                guard case .busy(let waiters) = entries[key] else { return false }
+                entries[key] = .busy(waiters: waiters + [continuation])
                 return true
             }
             if !isBusy { continuation.resume() }
@@ -92,10 +92,10 @@ final class StoreRegistry: Sendable {
     }
 
     /// Replaces the entry of a busy location, and resumes those who wait for it.
-    private func finish(_ place: Place, _ entry: Entry?) {
+    private func finish(_ key: Key, _ entry: Entry?) {
         let waiters = entries.withLock { entries -> [CheckedContinuation<Void, Never>] in
-            guard case .busy(let waiters) = entries[place] else { return [] }
-            entries[place] = entry
+            guard case .busy(let waiters) = entries[key] else { return [] }
+            entries[key] = entry
             return waiters
         }
         for waiter in waiters { waiter.resume() }
@@ -104,7 +104,7 @@ final class StoreRegistry: Sendable {
     // MARK: Opening
 
     private func open(
-        _ place: Place, _ configuration: StoreConfiguration, schema: Schema
+        _ key: Key, _ configuration: StoreConfiguration, schema: Schema
     ) async throws -> StoreCore {
         do {
             let core = try await withCheckedThrowingContinuation { continuation in
@@ -116,11 +116,11 @@ final class StoreRegistry: Sendable {
                         })
                 }
             }
-            finish(place, .open(core, holderCount: 1))
+            finish(key, .open(core, holderCount: 1))
             core.start()
             return core
         } catch {
-            finish(place, nil)
+            finish(key, nil)
             throw StoreError.wrapping(error)
         }
     }
@@ -157,25 +157,25 @@ final class StoreRegistry: Sendable {
 
     /// Gives up one hold on a core. When the last hold is given up, the core closes in the background.
     func release(_ core: StoreCore) {
-        let place = Place(core.configuration.location)
+        let key = Key(core.configuration.location)
         let isLast = entries.withLock { entries in
-            guard case .open(let held, let holderCount) = entries[place], held === core else { return false }
-            entries[place] = holderCount == 1 ? .busy(waiters: []) : .open(core, holderCount: holderCount - 1)
+            guard case .open(let held, let holderCount) = entries[key], held === core else { return false }
+            entries[key] = holderCount == 1 ? .busy(waiters: []) : .open(core, holderCount: holderCount - 1)
             return holderCount == 1
         }
-        if isLast { core.close { [self] in finish(place, nil) } }
+        if isLast { core.close { [self] in finish(key, nil) } }
     }
 
     /// Closes a core, whoever else holds it, and waits for the calls of handlers that run.
     func close(_ core: StoreCore) async {
-        let place = Place(core.configuration.location)
+        let key = Key(core.configuration.location)
         let isMine = entries.withLock { entries in
-            guard case .open(let held, _) = entries[place], held === core else { return false }
-            entries[place] = .busy(waiters: [])
+            guard case .open(let held, _) = entries[key], held === core else { return false }
+            entries[key] = .busy(waiters: [])
             return true
         }
         await withCheckedContinuation { continuation in core.close { continuation.resume() } }
-        if isMine { finish(place, nil) }
+        if isMine { finish(key, nil) }
         await core.gates.callsHaveReturned()
     }
 }

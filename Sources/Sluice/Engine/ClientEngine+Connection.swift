@@ -7,7 +7,7 @@ internal import SluiceWire
 extension ClientEngine {
     /// Handles an event. An error of the store ends the connection, which is tried again later.
     package func handle(_ event: ClientEvent) {
-        defer { settleTime() }
+        defer { noteTimeSource() }
         passTime()
         switch event {
         case .start: start()
@@ -21,9 +21,9 @@ extension ClientEngine {
         case .closed(let reason, let outlook, let wait): disconnected(reason, outlook, atLeast: wait)
         case .received(let frame): receive([frame])
         case .reconnect: respond(to: .waitOver)
-        case .settle:
-            outbox.settlingTimerFired()
-            faults.recording("the end of a reset could not be noted") { try settleReset() }
+        case .storePostponed:
+            outbox.timerFired()
+            faults.recording("the end of a reset could not be noted") { try endResetIfCaughtUp() }
         case .credentials(let credentials): session.login.replace(credentials)
         case .renew(let credentials): session.renew(credentials)
         }
@@ -140,11 +140,11 @@ extension ClientEngine {
         try offers.beginSession(hasContext: openingContext != nil)
         messages.beginSession()
         outbox.pump()
-        try settleReset()
+        try endResetIfCaughtUp()
         log?(.info, "session opened", [("outcome", "\(opened.outcome)"), ("version", "\(opened.version)")])
         onSession?(nil)
         reportStatus()
-        waiters.tell(.connected, .success(true))
+        waiters.notify(.connected, .success(true))
     }
 
     /// Declares what the request to open the session could not name yet: the program declared it while the request was
@@ -316,8 +316,8 @@ extension ClientEngine {
 
     private func failWaiters(_ error: SyncError) {
         reportStatus()
-        waiters.tell(.connected, .failure(error))
-        waiters.tell(.uploaded, .failure(error))
+        waiters.notify(.connected, .failure(error))
+        waiters.notify(.uploaded, .failure(error))
         for subscription in active.synced { statusWaiters.fail(subscription, subscription.error ?? error) }
     }
 
@@ -330,7 +330,7 @@ extension ClientEngine {
 
     /// Ends syncing and every observation. The engine cannot be used after that.
     package func close() {
-        outbox.settle()
+        outbox.storePostponed()
         sayGoodbye()
         stop(because: SyncError(.stopped, "the store was closed; open it again"))
         observations.endAll()

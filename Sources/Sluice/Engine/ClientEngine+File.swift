@@ -8,7 +8,7 @@ extension ClientEngine {
     /// Writes the store to a new file.
     package func writeCopy(to path: String, as kind: StoreCopy) throws {
         try transactions.checkNoneIsOpen()
-        outbox.settle()
+        outbox.storePostponed()
         switch kind {
         case .local: try storage.copy(toFile: path, for: .alone)
         case .synced:
@@ -16,7 +16,7 @@ extension ClientEngine {
                 throw StoreError(
                     .notUploaded,
                     "the store has writes that the server has not confirmed, and each copy would upload them; wait for "
-                        + "uploaded() and discard refused writes before copying it as a synced store")
+                        + "uploaded() and discard rejected writes before copying it as a synced store")
             }
             try storage.copy(toFile: path, for: .synced)
         }

@@ -1,39 +1,39 @@
 package import SluiceModel
 internal import SluiceStorage
 
-/// What the server has refused.
+/// What the server has rejected.
 extension ClientEngine {
-    /// The refused writes whose values stay visible.
-    var refusedWrites: [RefusedWrite] {
-        refused.records.filter { !$0.operations.isEmpty }.map { record in
+    /// The rejected writes whose values stay visible.
+    var rejectedWrites: [RejectedWrite] {
+        rejected.records.filter { !$0.operations.isEmpty }.map { record in
             let objects = Set(record.operations.map(\.object)).sorted()
-            return RefusedWrite(
+            return RejectedWrite(
                 id: record.number, rejections: record.reports,
                 objects: objects.map { Identity(className: storage.schema[$0.classIndex].name, key: $0.key) })
         }
     }
 
-    /// What was refused and nobody was told of, also in earlier processes.
-    package var unreportedRejections: [WriteRejection] { refused.records.filter { !$0.isReported }.flatMap(\.reports) }
+    /// What was rejected and nobody was told of, also in earlier processes.
+    package var unreportedRejections: [WriteRejection] { rejected.records.filter { !$0.isReported }.flatMap(\.reports) }
 
     /// Notes that a handler was told of a rejection.
     package func noteReported(_ rejection: WriteRejection) {
         guard let number = rejection.number, storage.obstacle == nil else { return }
         faults.recording("it could not be noted that a rejection was reported") {
-            try transactions.run(.local) { _ in try refused.noteReported([number]) }
+            try transactions.run(.local) { _ in try rejected.noteReported([number]) }
         }
     }
 
-    /// Shows the server's state again instead of refused values.
+    /// Shows the server's state again instead of rejected values.
     ///
-    /// - Parameter object: the object whose refused values go; nil for those of all objects.
-    package func discardRefusedWrites(of object: Identity?) throws {
+    /// - Parameter object: the object whose rejected values go; nil for those of all objects.
+    package func discardRejectedWrites(of object: Identity?) throws {
         let reference = try object.map { object in
             guard let classIndex = storage.schema.index(of: object.className) else {
                 throw StoreError(.unknownClass, MissingNames.text(class: object.className))
             }
             return ObjectRef(classIndex, object.key)
         }
-        try outbox.discardRefused(of: reference.map { [$0] })
+        try outbox.discardRejected(of: reference.map { [$0] })
     }
 }

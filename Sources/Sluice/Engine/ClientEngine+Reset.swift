@@ -75,9 +75,9 @@ extension ClientEngine {
     }
 
     /// Notes that the store has caught up after a reset, if it has.
-    func settleReset() throws {
+    func endResetIfCaughtUp() throws {
         guard session.isActive else { return }
-        try resets.settle(
+        try resets.endIfCaughtUp(
             retired: outbox.retiredSequence,
             isComplete: active.synced.allSatisfy { $0.phase == .complete || $0.error != nil },
             transactions)

@@ -65,10 +65,11 @@ extension ClientEngine {
     /// Reports which objects travel.
     ///
     /// - Parameters:
-    ///   - isHeard: whether anybody listens.
+    ///   - hasListeners: whether anybody listens.
     ///   - report: called for each step that has carried objects.
-    package func reportTransfers(while isHeard: @escaping () -> Bool, _ report: @escaping (ObjectTransfer) -> Void) {
-        transfers.isHeard = isHeard
+    package func reportTransfers(while hasListeners: @escaping () -> Bool, _ report: @escaping (ObjectTransfer) -> Void)
+    {
+        transfers.hasListeners = hasListeners
         transfers.onTransfer = report
     }
 

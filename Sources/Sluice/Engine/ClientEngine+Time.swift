@@ -19,7 +19,7 @@ extension ClientEngine {
     }
 
     /// Notes who moves the time: the server, while what it has sent is current, or else this store.
-    func settleTime() {
+    func noteTimeSource() {
         let isOwn = !session.isActive || active.awaitsCatchUp
         guard isOwn != storage.storeClock.isOwn else { return }
         storage.storeClock.isOwn = isOwn

@@ -4,7 +4,7 @@ internal import SluiceWire
 
 /// What belongs to every transaction, and changes of the schema, which concern every part.
 extension ClientEngine: StoreTransactionsDelegate {
-    var needsChanges: Bool { !observations.isEmpty || transfers.isHeard() }
+    var needsChanges: Bool { !observations.isEmpty || transfers.hasListeners() }
 
     func transactionDidBegin(_ transaction: StoreTransaction) throws {
         storage.moveTime(to: now())
@@ -20,7 +20,7 @@ extension ClientEngine: StoreTransactionsDelegate {
 
     func transactionDidCommit(_ transaction: StoreTransaction, origin: ChangeOrigin) {
         outbox.transactionDidCommit()
-        refused.commit()
+        rejected.commit()
         if schemas.takeChange() { onSchemaGrowth?(schema) }
         observations.publish(transaction, origin: origin)
         faults.recording("what has travelled could not be read") {
@@ -40,7 +40,7 @@ extension ClientEngine: StoreTransactionsDelegate {
 
     func schemaGrew(_ schema: Schema) throws {
         try transactions.run(.catchUp(acceptedAt: now()), durably: true) { try adopt(schema, $0) }
-        waiters.tell(.connected, .success(true))
+        waiters.notify(.connected, .success(true))
         outbox.pump()
     }
 

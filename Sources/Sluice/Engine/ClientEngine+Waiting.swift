@@ -31,7 +31,7 @@ extension ClientEngine {
     /// - Returns: the number for ``cancelWaiter(_:)``; nil if `waiter` returned true at once.
     package func whenUploaded(_ waiter: @escaping (Result<Bool, SyncError>) -> Bool) -> UInt64? {
         if let error = session.failure, waiter(.failure(error)) { return nil }
-        outbox.settle()
+        outbox.storePostponed()
         if waiter(.success(outbox.isEmpty)) { return nil }
         if let problem = session.standstill ?? outbox.problem, waiter(.failure(problem)) { return nil }
         return waiters.add(.uploaded, waiter)

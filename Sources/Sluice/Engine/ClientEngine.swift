@@ -18,7 +18,7 @@ package final class ClientEngine {
     let now: () -> Timestamp
     let session: SyncSession
     let schemas: SchemaAgreement
-    let refused: RefusedWrites
+    let rejected: StoredRejections
     let images: ObjectImages
     let active = ActiveSubscriptions()
     let offers: KeptObjectOffers
@@ -74,8 +74,8 @@ package final class ClientEngine {
         session = SyncSession(options, random: random, log: log)
         schemas = SchemaAgreement(storage, declared: declared ?? storage.schema)
         let acknowledgements = Acknowledgements()
-        refused = try RefusedWrites(storage)
-        images = try ObjectImages(storage, acknowledgements, refused, options: options)
+        rejected = try StoredRejections(storage)
+        images = try ObjectImages(storage, acknowledgements, rejected, options: options)
         let digests = SubscriptionDigests(storage, schemas, images)
         statusWaiters = StatusWaiters(session, active)
         requests = SubscriptionRequests(
@@ -87,7 +87,7 @@ package final class ClientEngine {
             storage, transactions, session, active, requests, images, offers, options: options, now: now)
         transfers = TransferReports(storage)
         outbox = Outbox(
-            storage, transactions, session, schemas, images, active, acknowledgements, waiters, offers, refused,
+            storage, transactions, session, schemas, images, active, acknowledgements, waiters, offers, rejected,
             transfers, faults: faults,
             options: options, now: now, random: random, log: log)
         resets = try ClientResets(storage, options: options, now: now)
@@ -142,7 +142,7 @@ package final class ClientEngine {
 
     /// Handles frames from the server, in order of arrival.
     package func receive(_ frames: [[UInt8]]) {
-        defer { settleTime() }
+        defer { noteTimeSource() }
         passTime()
         do {
             for frame in frames {
@@ -164,7 +164,7 @@ package final class ClientEngine {
                 }
             }
             try applyContent()
-            try settleReset()
+            try endResetIfCaughtUp()
         } catch let error as WireError {
             abandonConnection("the server sent a frame that cannot be read: \(error.message)")
         } catch let error as SchemaError {

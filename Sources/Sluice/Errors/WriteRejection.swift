@@ -1,7 +1,7 @@
 public import SluiceModel
 
 /// A local write that the server rejected. By the time that it is reported, the objects show the server's state again,
-/// unless the store keeps refused values (``StoreConfiguration/refusedWrites``).
+/// unless the store keeps rejected values (``StoreConfiguration/rejectedWrites``).
 public struct WriteRejection: Sendable {
     /// The object concerned; nil if the transaction was rejected as a whole.
     public let object: Identity?

@@ -14,7 +14,7 @@ final class EventFeed<Event: Sendable>: Sendable {
     init(_ makeListener: @escaping @Sendable () -> EventListener<Event>) { self.makeListener = makeListener }
 
     /// Whether anybody listens.
-    var isHeard: Bool { state.withLock { !$0.listeners.isEmpty } }
+    var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
 
     /// Adds a listener.
     ///
@@ -37,7 +37,7 @@ final class EventFeed<Event: Sendable>: Sendable {
     var source: EventSource<Event> { EventSource { [self] in listen() } }
 
     /// Tells everybody who listens.
-    func tell(_ event: Event) {
+    func notify(_ event: Event) {
         // Under the lock, so that every listener gets the events in their order. Listeners only note them.
         state.withLock { state in
             for listener in state.listeners.values { listener.note(event) }

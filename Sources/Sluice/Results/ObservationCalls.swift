@@ -21,7 +21,7 @@ final class ObservationCalls<Element: ResultElement>: Sendable {
     ///   - handler: told of the event. If it throws, the observation has no more events.
     ///   - onError: told of what the handler throws, and of the event's error unless the event before had it, too; nil
     ///     if nobody is.
-    func tell(
+    func notify(
         _ event: ResultEvent, _ handler: (Change<Element>) throws -> Void, _ onError: ((any Error) -> Void)?
     ) {
         gate.deliver {

@@ -17,7 +17,7 @@ extension Results {
         onError: (@MainActor (any Error) -> Void)? = nil
     ) throws -> NotificationToken {
         try observe { event, calls in
-            await MainActor.run { calls.tell(event, { try handler($0) }, onError.map { onError in { onError($0) } }) }
+            await MainActor.run { calls.notify(event, { try handler($0) }, onError.map { onError in { onError($0) } }) }
         }
     }
 
@@ -40,16 +40,16 @@ extension Results {
         onError: (@Sendable (isolated Isolation, any Error) -> Void)? = nil
     ) throws -> NotificationToken {
         try observe { event, calls in
-            await Self.tell(event, to: actor, by: calls, handler, onError)
+            await Self.notify(event, to: actor, by: calls, handler, onError)
         }
     }
 
-    private static func tell<Isolation: Actor>(
+    private static func notify<Isolation: Actor>(
         _ event: ResultEvent, to actor: isolated Isolation, by calls: ObservationCalls<Element>,
         _ handler: @Sendable (isolated Isolation, Change<Element>) throws -> Void,
         _ onError: (@Sendable (isolated Isolation, any Error) -> Void)?
     ) async {
-        calls.tell(event, { try handler(actor, $0) }, onError.map { onError in { onError(actor, $0) } })
+        calls.notify(event, { try handler(actor, $0) }, onError.map { onError in { onError(actor, $0) } })
     }
 
     /// Begins an observation whose events are handled one after the other.

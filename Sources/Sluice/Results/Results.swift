@@ -234,7 +234,7 @@ public struct Results<Element: ResultElement>: Sendable {
         let place: HandlerPlace = queue.map { .queue($0) } ?? .pool(core.handlers)
         return try begin(isPrompt: queue == nil) { event, ready, calls in
             place.run {
-                calls.tell(event, handler, onError)
+                calls.notify(event, handler, onError)
                 ready()
             }
         }

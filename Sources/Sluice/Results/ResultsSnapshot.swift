@@ -60,7 +60,7 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
 
     /// Whether the object at a position, from 0, shows writes of this store that the server has not confirmed: they wait
     /// to be uploaded or for an acknowledgement, or were refused and stay visible
-    /// (``StoreConfiguration/refusedWrites``). It is as of the commit of this snapshot. O(1).
+    /// (``StoreConfiguration/rejectedWrites``). It is as of the commit of this snapshot. O(1).
     ///
     /// An event comes when what is shown changes, also for ``Results/reportingPendingWrites()`` when only this does.
     ///

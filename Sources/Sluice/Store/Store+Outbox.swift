@@ -5,7 +5,7 @@ internal import SluiceStorage
 /// for the server; what it says may be stale when it returns.
 extension Store {
     /// The ids of the objects that show writes of this store which the server has not confirmed: they wait to be
-    /// uploaded or for an acknowledgement, or were refused and stay visible (``refusedWrites``). An object that was
+    /// uploaded or for an acknowledgement, or were refused and stay visible (``rejectedWrites``). An object that was
     /// deleted here is among them until the server has deleted it.
     ///
     /// O(operations in the outbox); ``isPending(_:)-(Element)`` is quicker for one object.

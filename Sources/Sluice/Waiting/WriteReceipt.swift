@@ -26,5 +26,7 @@ public final class WriteReceipt: Sendable {
     /// Notes what the server has said.
     ///
     /// - Parameter rejection: why it has rejected the write; nil if it has it.
-    package func settle(_ rejection: SyncError?) { state.withLock { $0 = rejection.map(Fate.rejected) ?? .uploaded } }
+    package func noteAnswer(_ rejection: SyncError?) {
+        state.withLock { $0 = rejection.map(Fate.rejected) ?? .uploaded }
+    }
 }

@@ -10,14 +10,14 @@ internal import SluiceViews
 /// What was written is kept beside the database until the transaction asks a query. Then it is written into the
 /// database on trial, so that the query finds it, and so is what follows.
 package final class PendingObjects: TransactionTarget {
-    private let stored: any TrialStorage
+    private let stored: SQLiteServerStorage
     /// In the order of the first write.
     private var written: [ObjectRef: Row?] = [:]
     private var order: [ObjectRef] = []
     private var isOnTrial = false
 
     /// - Parameter stored: the state that the transaction begins with.
-    package init(_ stored: any TrialStorage) { self.stored = stored }
+    package init(_ stored: SQLiteServerStorage) { self.stored = stored }
 
     package var reader: any ClientReading {
         get throws {
@@ -57,13 +57,11 @@ package final class PendingObjects: TransactionTarget {
 
 /// A database as a store without a server reads its own objects: no subscription and no outbox decide what is there.
 private final class ServerStanding: ClientReading {
-    private let objects: any TrialStorage
+    private let objects: SQLiteServerStorage
 
-    init(_ objects: any TrialStorage) { self.objects = objects }
+    init(_ objects: SQLiteServerStorage) { self.objects = objects }
 
     var schema: Schema { objects.schema }
-    var subscriptions: [SubscriptionRecord] { [] }
-    var subscriptionCount: Int { 0 }
     var pendingObjects: [ObjectRef] { [] }
     var outboxCount: Int { 0 }
 

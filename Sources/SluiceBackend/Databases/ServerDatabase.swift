@@ -173,7 +173,7 @@ public final class ServerDatabase: Sendable {
             }
             return OwnTransaction((result, writer.receipt), writer.operations, jobs)
         }
-        receipt?.settle(nil)
+        receipt?.noteAnswer(nil)
         return result
     }
 

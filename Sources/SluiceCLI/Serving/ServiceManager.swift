@@ -35,7 +35,7 @@ struct ServiceManager: Sendable {
     }
 
     /// Tells the manager. What cannot be delivered is lost: the server goes on without a manager.
-    func tell(_ news: News) {
+    func notify(_ news: News) {
         switch news {
         case .ready(let status): send("READY=1\nSTATUS=\(DisplayText.harmless(status))")
         case .reloading: send("RELOADING=1\nMONOTONIC_USEC=\(Self.monotonicMicroseconds)\nSTATUS=reading settings")

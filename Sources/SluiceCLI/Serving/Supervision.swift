@@ -16,14 +16,14 @@ final class Supervision: Sendable {
         guard let manager else { return }
         let text = "listening on \(url)"
         status.withLock { $0 = text }
-        manager.tell(.ready(status: text))
+        manager.notify(.ready(status: text))
         guard let interval = manager.watchdogInterval else { return }
         watchdog.withLock { watchdog in
             watchdog = Task {
                 while !Task.isCancelled {
                     // Nothing is said while the event loops answer nothing, and so the server is started again.
                     await server.beat()
-                    manager.tell(.watchdog)
+                    manager.notify(.watchdog)
                     try? await Task.sleep(for: interval / 2)
                 }
             }
@@ -33,15 +33,15 @@ final class Supervision: Sendable {
     /// Says that settings are read while that is so.
     func reloading<Outcome>(_ body: () async throws -> Outcome) async throws -> Outcome {
         guard let manager else { return try await body() }
-        manager.tell(.reloading)
-        defer { manager.tell(.ready(status: status.withLock { $0 })) }
+        manager.notify(.reloading)
+        defer { manager.notify(.ready(status: status.withLock { $0 })) }
         return try await body()
     }
 
     /// Says that the server stops.
     ///
     /// - Parameter time: for how long it serves on before that.
-    func beginStop(after time: Duration) { manager?.tell(.stopping(after: time)) }
+    func beginStop(after time: Duration) { manager?.notify(.stopping(after: time)) }
 
     /// Says no more that the server works.
     func end() { watchdog.withLock { $0 }?.cancel() }

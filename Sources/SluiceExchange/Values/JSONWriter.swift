@@ -32,8 +32,6 @@ package struct JSONWriter {
         return writer.bytes
     }
 
-    package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
-
     package mutating func raw(_ text: StaticString) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }

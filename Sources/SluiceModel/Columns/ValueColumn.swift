@@ -105,7 +105,7 @@ package struct ValueColumn: Sendable {
             for (index, isUsed) in isUsed.enumerated() where isUsed { body(.string(texts.text(index))) }
         case .texts(.link, _), .integers(.link, _):
             for row in 0..<count { value(at: row, keys: []).forEachLink(body) }
-        default: break
+        case .null, .key, .integers, .floats, .doubles, .texts: break
         }
     }
 }

@@ -50,7 +50,7 @@ extension Value {
     package var isCollection: Bool {
         switch self {
         case .list, .set, .map: true
-        default: false
+        case .null, .bool, .int, .float, .double, .string, .data, .date, .uuid, .objectID, .decimal, .link: false
         }
     }
 

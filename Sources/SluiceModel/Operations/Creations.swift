@@ -49,9 +49,6 @@ package struct Creations: Sendable {
         return position / 8 < bits.count && bits[position / 8] >> UInt8(position % 8) & 1 == 1
     }
 
-    /// Whether some values are defaults.
-    package var hasDefaults: Bool { defaults.contains { !$0.isEmpty } }
-
     /// The creations one by one. O(values).
     package var operations: [ObjectOperation] {
         let values = values

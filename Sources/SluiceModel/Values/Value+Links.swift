@@ -7,7 +7,7 @@ extension Value {
             for case .link(let key) in elements where try test(key) { return true }
         case .map(let map):
             for entry in map.entries { if case .link(let key) = entry.value, try test(key) { return true } }
-        default: break
+        case .null, .bool, .int, .float, .double, .string, .data, .date, .uuid, .objectID, .decimal: break
         }
         return false
     }

@@ -129,7 +129,7 @@ final class JournalWatch: Sendable {
             if kind == MessageInbox.kind { return messages.heed(rest) }
         }
         if words.count == 2, words[1] == NewsChannel.upkeep, let id = Int64(words[0]) {
-            if let place = places[id] { tell(.upkeepRequested(database: place.name)) }
+            if let place = places[id] { notify(.upkeepRequested(database: place.name)) }
             return
         }
         let numbers = words.compactMap { UInt64($0) }
@@ -146,9 +146,9 @@ final class JournalWatch: Sendable {
         }
     }
 
-    private func say(_ place: JournalPlace) { tell(.grew(database: place.name)) }
+    private func say(_ place: JournalPlace) { notify(.grew(database: place.name)) }
 
-    private func tell(_ news: JournalNews) { hear.withLock { $0 }?(news) }
+    private func notify(_ news: JournalNews) { hear.withLock { $0 }?(news) }
 }
 
 #endif

@@ -65,8 +65,6 @@ package struct FigureTable: Sendable {
         settle()
     }
 
-    package var groupCount: Int { positions.count }
-
     // MARK: Changing
 
     /// Adds an object that matches.

@@ -72,7 +72,7 @@ struct OperandSide {
             canBeNull ? make(quantifier, .equal, .null) : never(quantifier)
         case .notEqual: notNull(quantifier)
         case .beginsWith, .endsWith, .contains: always(quantifier)
-        default: never(quantifier)
+        case .less, .greater, .isIn, .between: never(quantifier)
         }
     }
 

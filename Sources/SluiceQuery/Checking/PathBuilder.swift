@@ -55,7 +55,8 @@ struct PathBuilder {
         case .size: return path(leaf, .scalar(.int), canBeNull: canBreak || declared.type.isOptional)
         case .keys: return path(leaf, .scalar(.string), canBeNull: false)
         case .count, .presence: return path(leaf, .scalar(.int), canBeNull: false)
-        default: return path(leaf, type, canBeNull: true)
+        case .object, .link, .entry, .element, .whole, .backlinkCount, .aggregate, .subquery:
+            return path(leaf, type, canBeNull: true)
         }
     }
 

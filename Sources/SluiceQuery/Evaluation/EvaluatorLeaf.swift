@@ -79,7 +79,7 @@ extension Query.Path {
         case .backlinkCount: own + 64
         case .aggregate(_, let elements): own + 16 + elements.cost
         case .subquery(let subquery): own + 64 + subquery.collection.cost
-        default: own
+        case .object, .value, .entry, .element, .count, .size: own
         }
     }
 }

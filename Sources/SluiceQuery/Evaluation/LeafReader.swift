@@ -65,7 +65,8 @@ final class LeafReader: Sendable {
             guard case .map(let map) = row.values[property] else { return false }
             for entry in map.entries where try test(.string(entry.key)) { return true }
             return false
-        default: return try test(value(of: row, context, source))
+        case .object, .link, .entry, .element, .count, .size, .presence, .whole, .backlinkCount, .aggregate, .subquery:
+            return try test(value(of: row, context, source))
         }
     }
 

@@ -110,7 +110,7 @@ extension PropertyTest.Outcomes {
         case .lessOrEqual: self = [.less, .equal]
         case .greater: self = .greater
         case .greaterOrEqual: self = [.greater, .equal]
-        default: return nil
+        case .isIn, .between, .beginsWith, .endsWith, .contains, .like: return nil
         }
     }
 }

@@ -51,24 +51,17 @@ package struct ExclusionTree: Hashable, Sendable {
 
     /// Whether objects at `position` come without the property.
     ///
-    /// - Parameters:
-    ///   - property: a position in the class of the objects at `position`.
-    ///   - classIndex: that class.
-    package func isExcluded(property: Int, ofClass classIndex: Int, at position: Int) -> Bool {
-        nodes[position].excluded.contains(property)
-    }
+    /// - Parameter property: a position in the class of the objects at `position`.
+    package func isExcluded(property: Int, at position: Int) -> Bool { nodes[position].excluded.contains(property) }
 
     /// The position of the objects that a link property leads to; nil when the property is excluded.
-    package func next(following property: Int, ofClass classIndex: Int, at position: Int) -> Int? {
+    package func next(following property: Int, at position: Int) -> Int? {
         guard !nodes[position].excluded.contains(property) else { return nil }
         return nodes[position].children.first { $0.property == property }?.node ?? free
     }
 
     /// The properties that the queried objects come without.
     package var excludedRootProperties: PropertySet { nodes[Self.root].excluded }
-
-    /// The properties that objects at `position` come without.
-    package func excludedProperties(at position: Int) -> PropertySet { nodes[position].excluded }
 
     /// The properties that objects at `position` come with.
     ///

@@ -14,7 +14,7 @@ extension Query.Path {
         switch leaf {
         case .aggregate, .backlinkCount: true
         case .subquery(let subquery): subquery.isSelfContained
-        default: false
+        case .object, .value, .link, .elements, .keys, .entry, .element, .count, .size, .presence, .whole: false
         }
     }
 }

@@ -27,7 +27,9 @@ extension Query {
         package var isToMany: Bool {
             switch leaf {
             case .elements, .keys: true
-            default: steps.contains(where: \.isToMany)
+            case .object, .value, .link, .entry, .element, .count, .size, .presence, .whole, .backlinkCount, .aggregate,
+                .subquery:
+                steps.contains(where: \.isToMany)
             }
         }
 
@@ -53,7 +55,7 @@ extension Query {
                 } else {
                     .null
                 }
-            default: .null
+            case .object, .value, .link, .elements, .keys, .entry, .element, .size: .null
             }
         }
 
@@ -64,7 +66,8 @@ extension Query {
             case .backlinkCount: return true
             case .aggregate(_, let elements): return elements.readsBacklinks
             case .subquery(let subquery): return subquery.readsBacklinks
-            default: return false
+            case .object, .value, .link, .elements, .keys, .entry, .element, .count, .size, .presence, .whole:
+                return false
             }
         }
 

@@ -92,9 +92,6 @@ package struct Query: Sendable {
         return id
     }
 
-    /// Whether the predicate or the sort follows links.
-    package var usesLinkPaths: Bool { !dependencies.linkPaths.isEmpty }
-
     /// Whether the predicate follows links backwards.
     package var readsBacklinks: Bool { dependencies.readsBacklinks }
 

@@ -19,7 +19,7 @@ extension ComparisonOperator {
     package var isTextSearch: Bool {
         switch self {
         case .beginsWith, .endsWith, .contains, .like: true
-        default: false
+        case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .isIn, .between: false
         }
     }
 
@@ -27,7 +27,7 @@ extension ComparisonOperator {
     package var isOrdering: Bool {
         switch self {
         case .less, .lessOrEqual, .greater, .greaterOrEqual: true
-        default: false
+        case .equal, .notEqual, .isIn, .between, .beginsWith, .endsWith, .contains, .like: false
         }
     }
 
@@ -39,7 +39,7 @@ extension ComparisonOperator {
         case .lessOrEqual: .greaterOrEqual
         case .greater: .less
         case .greaterOrEqual: .lessOrEqual
-        default: nil
+        case .isIn, .between, .beginsWith, .endsWith, .contains, .like: nil
         }
     }
 
@@ -52,7 +52,7 @@ extension ComparisonOperator {
         case .lessOrEqual: .greater
         case .greater: .lessOrEqual
         case .greaterOrEqual: .less
-        default: nil
+        case .isIn, .between, .beginsWith, .endsWith, .contains, .like: nil
         }
     }
 }

@@ -29,7 +29,8 @@ struct ValueComparison {
         case .lessOrEqual: order <= 0
         case .greater: order > 0
         case .greaterOrEqual: order >= 0
-        default: false
+        // Lists and bounds are compared by their elements, and texts are searched above.
+        case .isIn, .between, .beginsWith, .endsWith, .contains, .like: false
         }
     }
 
@@ -64,7 +65,7 @@ struct ValueComparison {
         case .equal, .lessOrEqual, .greaterOrEqual, .like: left && right
         case .notEqual: left != right
         case .beginsWith, .endsWith, .contains: right
-        default: false
+        case .less, .greater, .isIn, .between: false
         }
     }
 

@@ -36,13 +36,6 @@ package struct Binding: Sendable {
         classes.condition(of: action, onClass: classIndex)
     }
 
-    /// What the user may read of a class, as parts that other users may hold as well; empty if that is nothing.
-    ///
-    /// - Complexity: linear in the length of the condition.
-    package func readAtoms(ofClass classIndex: Int) -> [BoundCondition] {
-        condition(of: .read, onClass: classIndex)?.atoms ?? []
-    }
-
     /// What writing a property needs: for an update of the object before it, for a creation of the object after it.
     ///
     /// - Returns: nil if the property has no rule of its own.

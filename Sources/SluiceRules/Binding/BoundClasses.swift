@@ -6,7 +6,7 @@ internal import Synchronization
 /// most classes.
 final class BoundClasses: Sendable {
     /// Few bytes: a hundred thousand users may have some each.
-    private enum Place: Hashable {
+    private enum Key: Hashable {
         case action(RuleAction, classIndex: Int32)
         case property(Int32, classIndex: Int32)
         case grant(PermissionFlag, classIndex: Int32)
@@ -15,7 +15,7 @@ final class BoundClasses: Sendable {
     let rules: Rules
     private let values: BoundValues
     private let veils: [Int: ReadVeil]
-    private let known = Mutex(SmallMap<Place, BoundCondition>())
+    private let known = Mutex(SmallMap<Key, BoundCondition>())
 
     /// - Parameters:
     ///   - values: the values of all variables that rules name.
@@ -68,11 +68,11 @@ final class BoundClasses: Sendable {
         rules.never.indices.contains(classIndex) ? rules.never[classIndex] : nil
     }
 
-    private func bound(_ place: Place, _ make: () -> BoundCondition?) -> BoundCondition? {
+    private func bound(_ key: Key, _ make: () -> BoundCondition?) -> BoundCondition? {
         known.withLock { known in
-            if let condition = known[place] { return condition }
+            if let condition = known[key] { return condition }
             guard let made = make() else { return nil }
-            known.append(place, made)
+            known.append(key, made)
             return made
         }
     }

@@ -52,15 +52,6 @@ package final class BoundCondition: Sendable {
     /// The condition as a query over the class.
     package var query: Query { state.withLock { $0.query() } }
 
-    /// Equal for conditions that are equal, of whichever user.
-    package var id: ObjectID { query.hash }
-
-    /// The parts of the condition's OR, each of which allows objects by itself: an IN counts as one for each element.
-    /// Atoms of different users are equal if their ids are.
-    package var atoms: [BoundCondition] {
-        isNever ? [] : query.alternatives.map { BoundCondition($0, schema: schema) }
-    }
-
     /// Whether no object is allowed.
     package var isNever: Bool { query.isOfNothing }
 

@@ -108,7 +108,7 @@ private struct RuleTracer {
         let operands: [PredicateSyntax] =
             switch predicate {
             case .or(let operands), .and(let operands): operands
-            default: []
+            case .constant, .comparison, .not: []
             }
         return RuleTrace(
             action: action, text: NormalText.predicate(predicate), outcome: try outcome(of: predicate, name),

@@ -3,13 +3,9 @@ internal import SluiceQuery
 internal import SluiceRules
 internal import SluiceWire
 
-/// Why a transaction is refused: its author may not do what it does to an object.
-struct WriteRefusal: Error {
-    let object: ObjectRef
-    var code = ErrorCode.permissionDenied
-    let message: String
-
-    var reason: ServerMessage.Rejection.Reason { .init(object: object, code: code, message: message) }
+/// Why a transaction is rejected: its author may not do what it does, or validators refuse it.
+struct TransactionRejection: Error {
+    let reasons: [ServerMessage.Rejection.Reason]
 }
 
 /// Judges the uploads of a group by what their authors may do.
@@ -59,33 +55,32 @@ final class WriteGuard {
         return edits
     }
 
-    /// The refusal of a creation whose key an object has that the author may not read.
-    func refusal(ofCreating object: ObjectRef) -> WriteRefusal { refusal("create", object) }
+    /// The rejection of a creation whose key an object has that the author may not read.
+    func rejection(ofCreating object: ObjectRef) -> TransactionRejection { rejection("create", object) }
 
-    /// The refusal of what would make an object too large, where the author does not see all of it: the size would tell
+    /// The rejection of what would make an object too large, where the author does not see all of it: the size would tell
     /// that of the hidden values.
     ///
     /// - Returns: nil if the author sees all of the object.
-    func refusal(of object: ObjectRef, for excess: LimitExcess, by session: SessionID) -> WriteRefusal? {
+    func rejection(of object: ObjectRef, for excess: LimitExcess, by session: SessionID) -> TransactionRejection? {
         let reads = binding(session).reads
         let classIndex = object.classIndex
         guard !reads.veil(ofClass: classIndex).properties.isEmpty || !reads.veiledLinks(ofClass: classIndex).isEmpty
         else { return nil }
-        return WriteRefusal(
-            object: object, code: .limitExceeded,
-            message: "\(schema[classIndex].name): more \(excess.limitName) than the \(excess.limit) allowed")
+        let message = "\(schema[classIndex].name): more \(excess.limitName) than the \(excess.limit) allowed"
+        return TransactionRejection(reasons: [.init(object: object, code: .limitExceeded, message: message)])
     }
 
     /// Judges a transaction, which then counts for those that follow it in the group.
     ///
-    /// - Throws: ``WriteRefusal``; nothing of the transaction counts then.
+    /// - Throws: ``TransactionRejection``; nothing of the transaction counts then.
     func judge(_ changes: [ChangedObject], by session: SessionID) throws {
         let rows: [(object: ObjectRef, row: Row?)] = changes.map { ($0.object, $0.new) }
         guard let rules = binding(session).rules else { return try state.attempt(rows) {} }
         let judgement = WriteJudgement(changes, by: rules)
-        if let denied = try judgement.denial(before: state) { throw refusal(denied) }
+        if let denied = try judgement.denial(before: state) { throw rejection(denied) }
         try state.attempt(rows) {
-            if let denied = try judgement.denial(after: state) { throw refusal(denied) }
+            if let denied = try judgement.denial(after: state) { throw rejection(denied) }
         }
     }
 
@@ -95,7 +90,7 @@ final class WriteGuard {
         try? state.attempt(changes) {}
     }
 
-    private func refusal(_ denied: RejectedOperation) -> WriteRefusal {
+    private func rejection(_ denied: RejectedOperation) -> TransactionRejection {
         let what =
             switch denied.denial.cause {
             case .property(let property): "write '\(property)' of"
@@ -106,12 +101,11 @@ final class WriteGuard {
             case .action(.update), .action(.updateAfter): "update"
             case .action(.delete): "delete"
             }
-        return refusal(what, denied.object)
+        return rejection(what, denied.object)
     }
 
-    private func refusal(_ action: String, _ object: ObjectRef) -> WriteRefusal {
-        WriteRefusal(
-            object: object,
-            message: "the server's rules do not let this user \(action) this \(schema[object.classIndex].name)")
+    private func rejection(_ action: String, _ object: ObjectRef) -> TransactionRejection {
+        let message = "the server's rules do not let this user \(action) this \(schema[object.classIndex].name)"
+        return TransactionRejection(reasons: [.init(object: object, code: .permissionDenied, message: message)])
     }
 }

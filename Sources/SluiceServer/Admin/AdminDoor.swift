@@ -5,19 +5,49 @@ internal import Synchronization
 
 /// Listens at the admin socket, and makes it again where somebody has removed it.
 ///
-/// | state | event | next |
-/// |---|---|---|
-/// | absent | the socket is made | open |
-/// | open | a look finds that its file is gone | absent |
-/// | absent, open | the server stops | stopped |
-///
 /// Any thread may use it.
 final class AdminDoor: Sendable {
-    private enum State {
+    /// Whether somebody listens at the socket.
+    ///
+    ///     state     socket made         cannot be made   stop
+    ///     -----------------------------------------------------
+    ///     absent    open                absent           stopped
+    ///     open      open, at this one   absent           stopped
+    ///     stopped   = (not wanted)      =                =
+    ///
+    /// `=` leaves the state.
+    enum State<Server: Sendable>: Sendable {
         /// The socket could not be made yet; what hinders it was logged.
         case absent(reason: String)
-        case open(WebSocketServer)
+        case open(Server)
         case stopped
+
+        /// Notes that somebody listens.
+        ///
+        /// - Returns: whether it is wanted: false once stopped.
+        mutating func open(_ server: Server) -> Bool {
+            if case .stopped = self { return false }
+            self = .open(server)
+            return true
+        }
+
+        /// Notes that the socket cannot be made.
+        ///
+        /// - Returns: whether that is worth saying: it is new.
+        mutating func fail(because reason: String) -> Bool {
+            switch self {
+            case .stopped, .absent(reason): return false
+            case .absent, .open: self = .absent(reason: reason)
+            }
+            return true
+        }
+
+        /// - Returns: who listened last.
+        mutating func stop() -> Server? {
+            defer { self = .stopped }
+            if case .open(let server) = self { return server }
+            return nil
+        }
     }
 
     /// How often the file is looked for.
@@ -29,7 +59,7 @@ final class AdminDoor: Sendable {
     private let isFolderInPlace: @Sendable () -> Bool
     private let schedule: Schedule
     private let log: LogSink?
-    private let state = Mutex(State.absent(reason: ""))
+    private let state = Mutex(State<WebSocketServer>.absent(reason: ""))
 
     /// Listens. Where the socket cannot be made, such as on a full disk, that is tried again.
     ///
@@ -86,32 +116,20 @@ final class AdminDoor: Sendable {
         do {
             let server = try WebSocketServer.listen(
                 inFolder: folder, name: AdminSocket.name, group: group, hooks: hooks)
-            let isWanted = state.withLock { state in
-                if case .stopped = state { return false }
-                state = .open(server)
-                return true
-            }
+            let isWanted = state.withLock { $0.open(server) }
             if !isWanted { Task { await server.stop() } }
             return isWanted
         } catch {
-            let isNew = state.withLock { state in
-                if case .absent(error.message) = state { return false }
-                if case .stopped = state { return false }
-                state = .absent(reason: error.message)
-                return true
+            if state.withLock({ $0.fail(because: error.message) }) {
+                log?(.warning, "there is no admin socket", [("reason", error.message)])
             }
-            if isNew { log?(.warning, "there is no admin socket", [("reason", error.message)]) }
             return false
         }
     }
 
     /// Ends all connections, and listens no more. The group must still be running.
     func stop() async {
-        let was = state.withLock { state in
-            defer { state = .stopped }
-            return state
-        }
-        guard case .open(let server) = was else { return }
+        guard let server = state.withLock({ $0.stop() }) else { return }
         await server.stop()
         if isFolderInPlace() { unlink(path) }
     }

@@ -49,14 +49,14 @@ struct OutgoingPages {
     /// Removes all, and makes their frames, in the order in which they were added.
     ///
     /// - Parameter now: when the database's version was accepted, if nothing else is known.
-    mutating func takeFrames(_ storage: any ServerStorage, now: Timestamp) -> [DatabaseAction] {
+    mutating func takeFrames(_ storage: SQLiteServerStorage, now: Timestamp) -> [DatabaseAction] {
         defer { self = OutgoingPages() }
         return parcels.map { $0.frame(storage, now: now) }
     }
 }
 
 extension OutgoingPages.Parcel {
-    fileprivate func frame(_ storage: any ServerStorage, now: Timestamp) -> DatabaseAction {
+    fileprivate func frame(_ storage: SQLiteServerStorage, now: Timestamp) -> DatabaseAction {
         let (session, subscription) = (receivers[0].session.session, receivers[0].id)
         var frame = FrameBuilder()
         if let places {

@@ -16,8 +16,8 @@ final class PageReaders {
     }
 
     /// Whether a page can be read beside the writer.
-    enum Place {
-        case free(any ServerSnapshot)
+    enum Availability {
+        case free(ServerSnapshot)
         /// It can, once others have been read.
         case later
         /// The writer must read it.
@@ -50,10 +50,10 @@ final class PageReaders {
 
     var isReading: Bool { !readings.isEmpty }
 
-    /// A place for the reading of a view's next page.
+    /// Whether there is a reader for a view's next page.
     ///
     /// - Parameter isLast: whether the page must bring everything up to now, which only the writer sees.
-    func place(for live: LiveView, _ remaining: RemainingPages, isLast: Bool) -> Place {
+    func availability(for live: LiveView, _ remaining: RemainingPages, isLast: Bool) -> Availability {
         guard !isLast, remaining.needsReading(limits), limits.pageReaderCount > 0,
             live.linkedCount <= limits.copiedMemberCountMax
         else { return .none }
@@ -64,7 +64,7 @@ final class PageReaders {
     }
 
     /// Hands out a page to be read in a snapshot of the present state.
-    func begin(_ page: Reading.Page, for subscription: ViewSubscription, in snapshot: any ServerSnapshot) {
+    func begin(_ page: Reading.Page, for subscription: ViewSubscription, in snapshot: ServerSnapshot) {
         let isAbandoned = database.isAbandoned
         let reading: any SnapshotReading =
             switch page {

@@ -19,7 +19,7 @@ final class PageSender {
     /// How long it took from a request to the last page.
     private(set) var bootstraps = DurationHistogram()
 
-    private var storage: any ServerStorage { database.storage }
+    private var storage: SQLiteServerStorage { database.storage }
     private var limits: DatabaseLimits { database.limits }
 
     init(_ database: Database, _ budget: WorkBudget) {
@@ -270,7 +270,7 @@ final class PageSender {
     @discardableResult
     private func beginReading(_ run: DifferenceRun, for subscription: ViewSubscription) -> PageReaders.Beginning {
         let live = subscription.view.live
-        switch readers.place(for: live, run.remaining, isLast: isLast(run)) {
+        switch readers.availability(for: live, run.remaining, isLast: isLast(run)) {
         case .later: return .later
         case .none: return .impossible
         case .free(let snapshot):

@@ -111,7 +111,7 @@ final class SharedPages {
     private func beginReading(_ run: PageRun, for subscription: ViewSubscription, isLast: Bool) -> Bool {
         if run.isReading { return true }
         let live = subscription.view.live
-        switch readers.place(for: live, run.remaining, isLast: isLast) {
+        switch readers.availability(for: live, run.remaining, isLast: isLast) {
         case .none: return false
         case .later: return true
         case .free(let snapshot):

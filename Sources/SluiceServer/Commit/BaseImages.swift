@@ -7,10 +7,10 @@ struct BaseImages {
     /// The most objects that may have changed since a version; of an earlier one nothing is known.
     private static let objectCountMax = 20_000
 
-    private let storage: any JournaledStorage
+    private let storage: SQLiteServerStorage
     private var images: [UInt64: [ObjectRef: Row?]?] = [:]
 
-    init(_ storage: any JournaledStorage) { self.storage = storage }
+    init(_ storage: SQLiteServerStorage) { self.storage = storage }
 
     /// - Parameter before: the object before the group.
     /// - Returns: nil if the object was not there, or if it is not known what it was.

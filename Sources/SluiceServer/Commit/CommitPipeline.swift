@@ -15,7 +15,7 @@ package struct CommitPipeline {
     /// The number of missed records that are read at a time.
     private static let recordCountMax = 64
 
-    private let storage: any JournaledStorage
+    private let storage: SQLiteServerStorage
     private let workerID: String?
     private let operationCountMax: Int
     private let limits: DataLimits
@@ -32,7 +32,7 @@ package struct CommitPipeline {
     ///   - limits: a transaction that would make a larger object is rejected.
     ///   - authority: what holds for the user of a session at the present state; nil if everybody may write everything.
     package init(
-        storage: any JournaledStorage, workerID: String?,
+        storage: SQLiteServerStorage, workerID: String?,
         operationCountMax: Int = DataLimits.standard.operationCount, limits: DataLimits = .standard,
         authority: ((SessionID) -> AccessBinding)? = nil
     ) {
@@ -47,7 +47,7 @@ package struct CommitPipeline {
     ///   - turns: whether the engine takes turns at the journal.
     ///   - random: makes the ids of epochs.
     init(
-        storage: any JournaledStorage, workerID: String?, operationCountMax: Int, limits: DataLimits,
+        storage: SQLiteServerStorage, workerID: String?, operationCountMax: Int, limits: DataLimits,
         authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?, turns: JournalTurns,
         meter: CommitMeter,
         random: @escaping () -> UInt64

@@ -20,11 +20,11 @@ struct GroupObjects {
         var place = 0
     }
 
-    private let storage: any JournaledStorage
+    private let storage: SQLiteServerStorage
     private var numbers: [ObjectRef: Int] = [:]
     private var entries: [Entry] = []
 
-    init(_ storage: any JournaledStorage) { self.storage = storage }
+    init(_ storage: SQLiteServerStorage) { self.storage = storage }
 
     var isEmpty: Bool { entries.isEmpty }
 

@@ -43,10 +43,10 @@ extension GroupPreparation {
     /// Has validators judge an upload.
     ///
     /// - Returns: whether they have amended anything.
-    /// - Throws: ``PolicyRefusal``.
+    /// - Throws: ``TransactionRejection``.
     func validate(
         _ touched: inout [TouchedObject], _ upload: Upload, _ policies: DatabasePolicies
-    ) throws(PolicyRefusal) -> Bool {
+    ) throws(TransactionRejection) -> Bool {
         guard !policies.validators.isEmpty else { return false }
         let changed = touched.indices.filter { place in
             policies.validators[touched[place].object.classIndex] != nil && !touched[place].isHidden

@@ -6,7 +6,7 @@ internal import SluiceWire
 
 /// Merges a group of uploads against the present state, and writes nothing: the result is redo data.
 struct GroupPreparation {
-    let storage: any JournaledStorage
+    let storage: SQLiteServerStorage
     let schema: Schema
     let check: OperationCheck
     /// What a transaction may hold, as its author checks it too.
@@ -44,7 +44,7 @@ struct GroupPreparation {
     var bases: BaseImages
 
     init(
-        storage: any JournaledStorage, operationCountMax: Int, limits: DataLimits,
+        storage: SQLiteServerStorage, operationCountMax: Int, limits: DataLimits,
         authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?, now: Timestamp
     ) {
         self.policies = policies
@@ -114,10 +114,8 @@ struct GroupPreparation {
             try merge(upload)
         } catch let excess as LimitExcess {
             reject(upload, .init(code: .limitExceeded, message: excess.description))
-        } catch let refusal as WriteRefusal {
-            reject(upload, refusal.reason)
-        } catch let refusal as PolicyRefusal {
-            reject(upload, refusal.reasons)
+        } catch let rejection as TransactionRejection {
+            reject(upload, rejection.reasons)
         } catch let conflict as JobConflict {
             reject(upload, conflict.reason)
         }
@@ -136,9 +134,9 @@ struct GroupPreparation {
             .rejection(client: upload.clientID, sequence: rejection.sequence, notice: rejection.wireBytes()))
     }
 
-    /// - Throws: ``LimitExcess`` when the upload would make an object too large, ``WriteRefusal`` when its author may not
-    ///   do what it does, ``PolicyRefusal`` when a validator refuses it, and ``JobConflict`` when what a database keeps of
-    ///   a job is not what its author knows; nothing of it counts then.
+    /// - Throws: ``LimitExcess`` when the upload would make an object too large, ``TransactionRejection`` when its author
+    ///   may not do what it does or a validator refuses it, and ``JobConflict`` when what a database keeps of a job is not
+    ///   what its author knows; nothing of it counts then.
     private mutating func merge(_ upload: Upload) throws {
         let changeset = upload.changeset
         var transaction = transaction(of: upload, kinds: changeset.operations.kinds)
@@ -191,7 +189,7 @@ struct GroupPreparation {
             let object = touched[place].object
             let name = template(ofClass: object.classIndex).name
             guard let excess = limits.excess(of: row, replacing: touched[place].old, in: name) else { continue }
-            throw writeGuard?.refusal(of: object, for: excess, by: upload.session) ?? excess
+            throw writeGuard?.rejection(of: object, for: excess, by: upload.session) ?? excess
         }
         let jobs = try judgeJobs(of: upload, touched)
         // What this process keeps of its jobs alone makes no version. An empty transaction of its own moves the time.
@@ -283,7 +281,7 @@ struct GroupPreparation {
     private func note(
         _ operation: ObjectOperation, of touched: inout TouchedObject, _ writeGuard: WriteGuard
     ) throws {
-        if touched.isHidden, case .create = operation.action { throw writeGuard.refusal(ofCreating: touched.object) }
+        if touched.isHidden, case .create = operation.action { throw writeGuard.rejection(ofCreating: touched.object) }
         for field in operation.fields { touched.named.insert(field.property) }
     }
 

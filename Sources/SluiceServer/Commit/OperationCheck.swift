@@ -112,11 +112,6 @@ package final class OperationCheck: Sendable {
 
     private func linksAreSound(_ value: Value, to target: String?) -> Bool {
         guard let target, let index = schema.index(of: target) else { return true }
-        return switch value {
-        case .link(let key): schema.classes[index].accepts(key)
-        case .list(let elements), .set(let elements): elements.allSatisfy { linksAreSound($0, to: target) }
-        case .map(let map): map.entries.allSatisfy { linksAreSound($0.value, to: target) }
-        default: true
-        }
+        return !value.anyLink { !schema.classes[index].accepts($0) }
     }
 }

@@ -9,21 +9,17 @@ extension ConnectionProtocol {
 
     /// Begins the login of a session that asks to be opened.
     mutating func logIn(_ open: ClientMessage.Open, byteCount: Int) -> [Action] {
-        sessionLogins[open.session] = SessionLogin(
-            database: open.path, phase: .opening(open, byteCount: byteCount, held: [], heldByteCount: 0))
+        sessionLogins[open.session] = SessionLogin(database: open.path, opening: open, byteCount: byteCount)
         if let decision = login.decide(open.credentials) { return decided(open.session, decision) }
         return [.authenticate(session: open.session, open.credentials, isRenewal: false)]
     }
 
     /// Checks new credentials for an open session. If they are rejected, the session ends.
     mutating func renew(_ session: UInt64, _ credentials: [WireCredentials]) -> [Action] {
-        guard let current = sessionLogins[session] else { return [] }
-        switch current.phase {
-        case .opening: return violation("session \(session) sends further credentials before it is open")
-        case .renewing(let user, _):
-            sessionLogins[session]?.phase = .renewing(user, next: credentials)
-            return []
-        case .open(let user): sessionLogins[session]?.phase = .renewing(user, next: nil)
+        switch sessionLogins[session]?.renew(credentials) {
+        case nil, .waits?: return []
+        case .tooEarly?: return violation("session \(session) sends further credentials before it is open")
+        case .checked?: break
         }
         if let decision = login.decide(credentials) { return decided(session, decision) }
         return [.authenticate(session: session, credentials, isRenewal: true)]
@@ -33,38 +29,44 @@ extension ConnectionProtocol {
     package mutating func decided(_ session: UInt64, _ decision: Result<LoginOutcome, LoginError>) -> [Action] {
         guard let current = sessionLogins[session] else { return [] }
         switch (current.phase, decision) {
-        case (.opening(let open, let byteCount, let held, let heldByteCount), .success(let outcome)):
-            sessionLogins[session]?.phase = .open(outcome.user)
-            var actions = news(of: outcome, for: session)
-            actions.append(
-                .open(session: session, database: current.database, open, outcome.user, byteCount: byteCount))
-            if !held.isEmpty {
-                actions.append(
-                    .deliver(
-                        session: session, database: current.database, outcome.user, held, byteCount: heldByteCount))
-            }
-            return actions
-        case (.opening(let open, _, _, _), .failure(let error)):
+        case (_, .success(let outcome)): return accepted(session, outcome)
+        case (.opening, .failure(let error)):
             sessionLogins[session] = nil
-            return [.send(refusal(open.session, error))]
-        case (.renewing(let user, let next), .success(let outcome)):
-            guard user.id == outcome.user.id else {
-                return end(session, .authenticationFailed, "the new credentials are of another user than the session")
-            }
-            sessionLogins[session]?.phase = .open(outcome.user)
-            return news(of: outcome, for: session)
-                + [.renewed(session: session, database: current.database, outcome.user)]
-                + (next.map { renew(session, $0) } ?? [])
-        case (.renewing(let user, let next), .failure(let error)):
+            return [.send(refusal(session, error))]
+        case (.renewing, .failure(let error)):
             guard error.retryAfter == nil else {
-                // What the session has holds on; the client may try again.
-                sessionLogins[session]?.phase = .open(user)
+                let next = sessionLogins[session]?.putOff()
                 let failure = ServerMessage.Failure(
                     session: session, code: .overloaded, message: error.message, action: .report)
                 return [.send(Frame.encode(ServerMessage.error(failure)))] + (next.map { renew(session, $0) } ?? [])
             }
             return end(session, .authenticationFailed, error.message)
-        case (.open, _): return []
+        case (.open, .failure): return []
+        }
+    }
+
+    private mutating func accepted(_ session: UInt64, _ outcome: LoginOutcome) -> [Action] {
+        guard var login = sessionLogins[session] else { return [] }
+        if case .renewing(let user, _) = login.phase, user.id != outcome.user.id {
+            return end(session, .authenticationFailed, "the new credentials are of another user than the session")
+        }
+        let database = login.database
+        let acceptance = login.accept(outcome.user)
+        sessionLogins[session] = login
+        switch acceptance {
+        case .unasked: return []
+        case .opened(let open, let byteCount, let held, let heldByteCount):
+            var actions = news(of: outcome, for: session)
+            actions.append(.open(session: session, database: database, open, outcome.user, byteCount: byteCount))
+            if !held.isEmpty {
+                actions.append(
+                    .deliver(session: session, database: database, outcome.user, held, byteCount: heldByteCount))
+            }
+            return actions
+        case .renewed(let next):
+            return news(of: outcome, for: session)
+                + [.renewed(session: session, database: database, outcome.user)]
+                + (next.map { renew(session, $0) } ?? [])
         }
     }
 

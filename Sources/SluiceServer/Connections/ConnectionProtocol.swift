@@ -150,8 +150,8 @@ package struct ConnectionProtocol: Sendable {
     }
 
     /// Counts a session until it has ended, in whatever way. One that has ended does not count.
-    package mutating func keep(_ place: QuotaLedger.Place, for session: UInt64) {
-        sessionLogins[session]?.place = place
+    package mutating func keep(_ slot: QuotaLedger.Slot, for session: UInt64) {
+        sessionLogins[session]?.slot = slot
     }
 
     /// Records that the database has ended a session.

@@ -17,18 +17,18 @@ final class OutgoingFrame {
     var byteCount: Int { bytes.count }
 
     /// What a connection in the JSON form is told, as text messages.
-    func texts(of told: JSONSession.Told, _ session: JSONSession) -> [SharedBuffer] {
+    func texts(of translation: JSONSession.Translation, _ session: JSONSession) -> [SharedBuffer] {
         // Where a frame ends what others began, the pieces speak of more than this frame.
-        let isAlone = told.messages.count == messages.count
-        if isAlone, let known = texts[told.pieces] { return known }
-        let writer = JSONRowWriter(schema: session.schema, messages: told.messages)
-        let made = told.pieces.map { piece in
+        let isAlone = translation.messages.count == messages.count
+        if isAlone, let known = texts[translation.pieces] { return known }
+        let writer = JSONRowWriter(schema: session.schema, messages: translation.messages)
+        let made = translation.pieces.map { piece in
             switch piece {
             case .text(let text): SharedBuffer(text: text)
             case .change(let change): SharedBuffer(text: writer.text(of: change))
             }
         }
-        if isAlone { texts[told.pieces] = made }
+        if isAlone { texts[translation.pieces] = made }
         return made
     }
 }

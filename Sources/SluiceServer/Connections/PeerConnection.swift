@@ -17,7 +17,7 @@ final class PeerConnection: Sendable {
         /// How often the connection was paused for a quota.
         var pauseCount = 0
         /// What the connection counts as, until it has ended.
-        var place: QuotaLedger.Place?
+        var slot: QuotaLedger.Slot?
     }
 
     let connection: any MessageConnection
@@ -49,11 +49,11 @@ final class PeerConnection: Sendable {
 
     /// - Parameters:
     ///   - session: makes the JSON form of frames; nil for a connection that is sent frames.
-    ///   - place: is given back when the connection has ended.
+    ///   - slot: is given back when the connection has ended.
     ///   - carryOut: does what the machine wants done, one action after the other.
     init(
         _ connection: any MessageConnection, _ login: LoginPeer, _ machine: ConnectionProtocol,
-        inJSON session: JSONSession? = nil, place: QuotaLedger.Place, log: LogSink?,
+        inJSON session: JSONSession? = nil, slot: QuotaLedger.Slot, log: LogSink?,
         audit: AuditTrail? = nil,
         carryOut: @escaping @Sendable (ConnectionProtocol.Action, PeerConnection) -> Void
     ) {
@@ -62,7 +62,7 @@ final class PeerConnection: Sendable {
         self.log = log
         self.audit = audit
         self.carryOut = carryOut
-        state = Mutex(State(machine: machine, place: place))
+        state = Mutex(State(machine: machine, slot: slot))
         form = session.map { JSONFormState($0) }
     }
 
@@ -107,7 +107,7 @@ final class PeerConnection: Sendable {
     /// Ends every session, and gives back what the connection counted as: databases may hold on to it for a while.
     func disconnected(because reason: String) {
         perform { $0.disconnected(because: reason) }
-        state.withLock { $0.place = nil }
+        state.withLock { $0.slot = nil }
     }
 
     // MARK: Sessions
@@ -121,9 +121,9 @@ final class PeerConnection: Sendable {
     func holder(_ user: User) -> Holder { Holder(user, at: login.address) }
 
     /// Counts a session until it has ended, in whatever way.
-    func keep(_ opened: OpenSession, _ place: QuotaLedger.Place, for session: UInt64) {
+    func keep(_ opened: OpenSession, _ slot: QuotaLedger.Slot, for session: UInt64) {
         state.withLock { state in
-            state.machine.keep(place, for: session)
+            state.machine.keep(slot, for: session)
             state.sessions[session] = opened
         }
         opened.noteOpening(by: name, in: log)
@@ -182,13 +182,13 @@ final class PeerConnection: Sendable {
             return frame.buffer.frameByteCount
         }
         let byteCount = form.value.withLock { form in
-            let told = form.session.tell(frame.messages)
-            let texts = frame.texts(of: told, form.session)
+            let translation = form.session.translate(frame.messages)
+            let texts = frame.texts(of: translation, form.session)
             for text in texts { connection.send(text) }
-            form.unpaidPageCount += UInt64(told.pageCount)
-            handle(told.steps, now: now)
+            form.unpaidPageCount += UInt64(translation.pageCount)
+            handle(translation.steps, now: now)
             pay(&form, now: now)
-            if let close = told.close { connection.close(code: close.code, reason: close.reason) }
+            if let close = translation.close { connection.close(code: close.code, reason: close.reason) }
             return texts.reduce(0) { $0 + $1.frameByteCount }
         }
         carryOutActions()

@@ -8,7 +8,7 @@ internal import SluiceStorage
 final class Database {
     let name: String
     private(set) var limits: DatabaseLimits
-    private(set) var storage: any ServerStorage
+    private(set) var storage: SQLiteServerStorage
     /// Where groups and steps are appended; nil if nobody else appends to this database.
     let journal: (any Journal)?
     /// Does something that appends to the journal, again after applying what others have appended first.
@@ -17,7 +17,7 @@ final class Database {
     var catchUp: () throws -> Void = {}
     /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
     /// file.
-    var materialize: (() throws -> any ServerStorage)?
+    var materialize: (() throws -> SQLiteServerStorage)?
     /// Whether nobody waits any more for the work for a session, or, with nil, for any work. Called while a query runs.
     var isAbandoned: @Sendable (SessionID?) -> Bool = { _ in false }
     /// Called when a file could not be opened because there are no descriptors left.
@@ -32,7 +32,7 @@ final class Database {
     private let log: LogSink?
 
     init(
-        name: String, storage: any ServerStorage, journal: (any Journal)? = nil, limits: DatabaseLimits,
+        name: String, storage: SQLiteServerStorage, journal: (any Journal)? = nil, limits: DatabaseLimits,
         log: LogSink?
     ) {
         self.name = name

@@ -2,14 +2,15 @@ internal import SluiceStorage
 
 /// When to ask a journal again that does not answer: after a tenth of a second, and after twice as long each time, up to
 /// five seconds. At once when something else says that it may answer again.
+///
+///     state   silence   hastened       taken   caught up
+///     --------------------------------------------------
+///     none    due       due at once    –       =
+///     due     =         due at once    out     none
+///     out     due       due at once    –       none
+///
+/// `=` leaves the state, and with `–` there is no question. One that was out when another became due counts no more.
 struct JournalRetries {
-    /// | state | event | next |
-    /// |---|---|---|
-    /// | none | the journal does not answer | due |
-    /// | due | the question is taken | out |
-    /// | out | there was no answer | due, later |
-    /// | due, out | something says that the journal answers | due at once; a question that is out counts no more |
-    /// | any | the database has caught up | none |
     private enum State {
         case none
         case due(after: Duration)

@@ -33,7 +33,7 @@ package final class QueryPreparation: @unchecked Sendable {
     /// The session for which the work is done.
     let session: SessionID
     private let task: Task
-    private let snapshot: any ServerSnapshot
+    private let snapshot: ServerSnapshot
     private let stepCountMax: Int
     private let isAbandoned: () -> Bool
     private let isCancelled = Atomic(false)
@@ -43,7 +43,7 @@ package final class QueryPreparation: @unchecked Sendable {
 
     /// - Parameter isAbandoned: whether nobody waits for the work any more; may be called on any thread.
     init(
-        _ task: Task, for session: SessionID, on snapshot: any ServerSnapshot, stepCountMax: Int,
+        _ task: Task, for session: SessionID, on snapshot: ServerSnapshot, stepCountMax: Int,
         isAbandoned: @escaping () -> Bool
     ) {
         self.session = session

@@ -5,5 +5,5 @@ internal import SluiceStorage
 /// One thread at a time uses it: it is made and given back on the database's queue, and done elsewhere.
 protocol SnapshotReading: AnyObject {
     /// - Parameter work: counts the steps that the reading takes.
-    func read(in snapshot: any ServerSnapshot, within work: WorkLimit) throws
+    func read(in snapshot: ServerSnapshot, within work: WorkLimit) throws
 }

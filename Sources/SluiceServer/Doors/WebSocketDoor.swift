@@ -62,7 +62,7 @@ final class WebSocketDoor: Sendable {
             accept: { [self] request, connection in
                 if let refusal = origins.refusal(ofConnection: request) { return refusal }
                 let peer = loginPeer(request, connection)
-                guard let place = ledger.connect(from: peer.address) else {
+                guard let slot = ledger.connect(from: peer.address) else {
                     metrics?.quotaReached(.connections)
                     return .reject(status: 429, text: ledger.connectionRefusal)
                 }
@@ -70,9 +70,9 @@ final class WebSocketDoor: Sendable {
                     Visitor(
                         self,
                         request.asksForJSON
-                            ? jsonConnection(connection, peer, request, place)
+                            ? jsonConnection(connection, peer, request, slot)
                             : PeerConnection(
-                                connection, peer, ConnectionProtocol(limits: limits, login: login), place: place,
+                                connection, peer, ConnectionProtocol(limits: limits, login: login), slot: slot,
                                 log: log, audit: audit, carryOut: carryOut)))
             },
             didRefuse: { [log] peer, error in
@@ -82,7 +82,7 @@ final class WebSocketDoor: Sendable {
 
     /// A connection in the JSON form. Its one session is of the database that the path names.
     private func jsonConnection(
-        _ connection: any MessageConnection, _ peer: LoginPeer, _ request: HTTPRequest, _ place: QuotaLedger.Place
+        _ connection: any MessageConnection, _ peer: LoginPeer, _ request: HTTPRequest, _ slot: QuotaLedger.Slot
     ) -> PeerConnection {
         let features: Features = [.aggregates, .jobs, .light]
         var machine = ConnectionProtocol(limits: limits, offered: features, login: login)
@@ -91,7 +91,7 @@ final class WebSocketDoor: Sendable {
             [.hello(.init(features: features, agent: HTTPRequest.jsonSubprotocol))], byteCount: 0, now: now())
         let session = JSONSession(database: String(request.path.dropFirst()), now: now)
         return PeerConnection(
-            connection, peer, machine, inJSON: session, place: place, log: log, audit: audit, carryOut: carryOut)
+            connection, peer, machine, inJSON: session, slot: slot, log: log, audit: audit, carryOut: carryOut)
     }
 
     /// Serves one request of HTTP with a session of its own.
@@ -110,13 +110,13 @@ final class WebSocketDoor: Sendable {
     ) {
         let connection = ExchangeConnection(from: address)
         let login = loginPeer(request, connection)
-        guard let place = ledger.connect(from: login.address) else {
+        guard let slot = ledger.connect(from: login.address) else {
             metrics?.quotaReached(.connections)
             return refuse(WebFailure(429, .limitExceeded, ledger.connectionRefusal))
         }
         let features: Features = [.aggregates, .light]
         let peer = PeerConnection(
-            connection, login, ConnectionProtocol(limits: limits, offered: features, login: self.login), place: place,
+            connection, login, ConnectionProtocol(limits: limits, offered: features, login: self.login), slot: slot,
             log: log, audit: audit, carryOut: carryOut)
         let open = ClientMessage.Open(session: JSONSession.number, path: database, options: options, schema: Schema())
         connection.begin(
@@ -214,8 +214,8 @@ final class WebSocketDoor: Sendable {
             if let refusal = gate.refusal(of: database, isOpen: { router.isOpen(database) }) {
                 return refuse(session, of: peer, because: refusal.message, isPassing: refusal.isPassing)
             }
-            guard let place = ledger.open(by: peer.holder(user)) else { return refuse(session, of: peer) }
-            peer.keep(OpenSession(open, of: database, user, at: now()), place, for: session)
+            guard let slot = ledger.open(by: peer.holder(user)) else { return refuse(session, of: peer) }
+            peer.keep(OpenSession(open, of: database, user, at: now()), slot, for: session)
             router.open(session, of: peer, in: database, open, user, byteCount: byteCount)
         case .renewed(let session, let database, let user):
             router.post(.renewed(peer.id(of: session), user), to: database, of: peer.holder(user))
@@ -285,7 +285,9 @@ extension ClientMessage {
         switch self {
         case .write(let write): write.operations.utf8.count
         case .subscribe(let subscribe): subscribe.query.utf8.count
-        default: 0
+        case .hello, .open, .authenticate, .unsubscribe, .upload, .credit, .members, .reportRequest, .declare, .remove,
+            .cached, .deploy, .variables, .listen, .message, .job, .close:
+            0
         }
     }
 }

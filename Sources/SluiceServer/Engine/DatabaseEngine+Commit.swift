@@ -33,12 +33,12 @@ extension DatabaseEngine {
     func commit(now: Timestamp, isPressing: Bool = false) -> Committer.Outcome? {
         let outcome = committer.commit(now: now, isPressing: isPressing, following: publishFollowed)
         uncommittedWrites = UncommittedWrites()
-        settle(outcome)
+        report(outcome)
         return outcome
     }
 
     /// Sends what came of a group to all sessions concerned.
-    func settle(_ outcome: Committer.Outcome?) {
+    func report(_ outcome: Committer.Outcome?) {
         switch outcome {
         case nil: break
         case .committed(let group):
@@ -180,8 +180,10 @@ extension DatabaseEngine {
         encodedBlockCount += publication.encodedCount
         working { contexts.beginAgain(&$0) }
         hub.dropIdleAtoms()
-        withdraw(after: group.delta)
-        withdraw(createdInVain: group.createdInVain)
+        working {
+            kept.follow(group.delta, &$0)
+            kept.notify(ofCreatedInVain: group.createdInVain, &$0)
+        }
         working { lifecycle.content.failOverloaded(&$0) }
     }
 
@@ -206,7 +208,7 @@ extension DatabaseEngine {
     // MARK: Checks
 
     /// Whether what clients keep is being judged over several turns.
-    package var isJudgingCached: Bool { cached.isJudging }
+    package var isJudgingCached: Bool { kept.checks.isJudging }
 
     /// Sends the digest of the next view that is due to all sessions for which it is complete, or has it made beside the
     /// queue (``takeReading()``); tells clients what of the objects that they keep they may not read any more; and stores
@@ -216,7 +218,7 @@ extension DatabaseEngine {
     package func checkSessions(now: Timestamp) -> [DatabaseAction] {
         commit(now: now)
         passTime(now: now)
-        judgeCached(now: now)
+        working { kept.judgeSome(&$0, now: now) }
         if let (view, digest) = digests.next(now: now) { send(digest, of: view) }
         return takeOutput()
     }

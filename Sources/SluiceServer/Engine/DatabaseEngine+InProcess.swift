@@ -10,10 +10,8 @@ extension DatabaseEngine {
     /// The database's objects and schema.
     package var objects: any ObjectReading { database.storage }
 
-    package var limits: DatabaseLimits { database.limits }
-
     /// What is to be sent after work of this process.
-    package func settle() -> [DatabaseAction] {
+    package func finishOwnWork() -> [DatabaseAction] {
         endAllIfVanished()
         return takeOutput()
     }
@@ -31,7 +29,7 @@ extension DatabaseEngine {
     ///   ``ServerError/Code/outcomeUnknown``.
     package func write<Result>(
         by handle: UInt64, as userID: String? = nil, holding duty: HeldDuty? = nil, now: Timestamp,
-        _ body: (any TrialStorage, HybridTimestamp) throws -> OwnTransaction<Result>
+        _ body: (SQLiteServerStorage, HybridTimestamp) throws -> OwnTransaction<Result>
     ) throws -> Result {
         try prepareToWrite(now: now)
         let session = userID == nil ? SessionID.server : .actingServer
@@ -53,7 +51,7 @@ extension DatabaseEngine {
                 changeset: changeset)
             return (upload, [])
         }
-        settle(outcome)
+        report(outcome)
         switch outcome {
         case nil: break
         case .committed(let group)?:
@@ -130,7 +128,7 @@ extension DatabaseEngine {
     }
 
     /// Runs what may write on trial, and undoes that.
-    private func trying<Result>(_ body: (any TrialStorage) throws -> Result) rethrows -> Result {
+    private func trying<Result>(_ body: (SQLiteServerStorage) throws -> Result) rethrows -> Result {
         defer { database.storage.endTrial() }
         return try body(database.storage)
     }
@@ -221,14 +219,14 @@ extension DatabaseEngine {
     /// A snapshot of the present state, to be read beside the queue; nil for a database in memory.
     ///
     /// - Parameter time: what `$now` is; nil for the time of the version.
-    package func snapshot(at time: Timestamp? = nil) throws -> (any ServerSnapshot)? {
+    package func snapshot(at time: Timestamp? = nil) throws -> ServerSnapshot? {
         let snapshot = try database.storage.snapshot()
         if let time { snapshot?.read(at: time) }
         return snapshot
     }
 
     /// Reads the present state at a time.
-    func reading<Result>(at time: Timestamp, _ body: (any KeyPaging) throws -> Result) rethrows -> Result {
+    func reading<Result>(at time: Timestamp, _ body: (SQLiteObjectStore) throws -> Result) rethrows -> Result {
         try database.storage.reading(at: time) { try body(database.storage) }
     }
 }
@@ -239,7 +237,7 @@ package final class InitialResults: @unchecked Sendable {
     private let query: Query
     private let version: UInt64
     private let inbox: ChangeInbox
-    fileprivate var snapshot: (any ServerSnapshot)?
+    fileprivate var snapshot: ServerSnapshot?
 
     fileprivate init(_ query: Query, at version: UInt64, into inbox: ChangeInbox) {
         self.query = query

@@ -31,7 +31,7 @@ extension DatabaseEngine {
                     session: .server, clientID: Upload.serverClientID, userID: User.serverID, changeset: changeset), []
             )
         }
-        settle(outcome)
+        report(outcome)
         if hub.clock.next.map({ $0 <= now }) ?? false { hub.clock.noteFailure(now: now) }
     }
 

@@ -16,7 +16,8 @@ internal import SluiceWire
 /// - ``SubscriptionLifecycle``: the way of a subscription from its request to its last page, with
 ///   ``SubscriptionScheduler``, ``Resumer`` and ``PageSender``. ``ContextSwitch`` leads it on when its reader's rights
 ///   change.
-/// - ``ViewDigests``, ``Housekeeping``, ``Reports``, ``JobCalls``: what happens beside that.
+/// - ``ViewDigests``, ``Housekeeping``, ``Reports``, ``JobAnswers``, ``MessageExchange``, ``KeptObjectNotices``: what happens
+///   beside that.
 ///
 /// This file has events and sessions; what a commit does is in `DatabaseEngine+Commit`.
 package final class DatabaseEngine {
@@ -30,9 +31,10 @@ package final class DatabaseEngine {
     let lifecycle: SubscriptionLifecycle
     let housekeeping: Housekeeping
     let permissions: Permissions
-    let cached: KeptObjectChecks
+    let kept: KeptObjectNotices
     let observers = InProcessObservers()
-    let jobs: JobCalls
+    let jobs: JobAnswers
+    let messages: MessageExchange
     /// Counts what has changed rights other than by a commit: rules, logins, values of `$client`.
     var rightsNumber: UInt64 = 0
     private let random: () -> UInt64
@@ -43,10 +45,6 @@ package final class DatabaseEngine {
     /// The rules that the server was started with; nil if it was started without.
     var configuredRules: RulesFile?
     var output = TurnOutput()
-    /// Who listens to ephemeral messages.
-    var topics = MessageTopics()
-    /// What clients have sent that the other servers of the cluster have not been told.
-    private(set) var unrelayed: [[UInt8]] = []
     /// What the audit log has not been told.
     private var auditNotes: [AuditNote] = []
     /// The sessions that are to be opened together, in order.
@@ -66,7 +64,7 @@ package final class DatabaseEngine {
     ///   - policies: the validators and resolvers; nil for none.
     ///   - random: makes random numbers for nonces and ids.
     package init(
-        name: String, storage: any ServerStorage, journal: (any Journal)? = nil, workerID: String? = nil,
+        name: String, storage: SQLiteServerStorage, journal: (any Journal)? = nil, workerID: String? = nil,
         limits: DatabaseLimits = DatabaseLimits(), log: LogSink? = nil,
         readContext: ReadContexts? = nil, rules: AccessRules? = nil, policies: WritePolicies? = nil,
         random: @escaping () -> UInt64
@@ -76,14 +74,15 @@ package final class DatabaseEngine {
         database = Database(
             name: name, storage: storage, journal: journal, limits: limits, log: log)
         permissions = Permissions(database, contexts: readContext, rules: rules)
-        cached = KeptObjectChecks(database)
-        jobs = JobCalls(database)
         budget = WorkBudget(database)
         sessions = Sessions(database, random: random)
         committer = Committer(database, workerID: workerID, policies: policies, random: random)
         hub = ViewHub(database)
         digests = ViewDigests(database)
         subscriptions = Subscriptions(database)
+        kept = KeptObjectNotices(database, sessions, subscriptions)
+        jobs = JobAnswers(database, budget, subscriptions)
+        messages = MessageExchange(database, permissions, subscriptions)
         housekeeping = Housekeeping(database)
         lifecycle = SubscriptionLifecycle(
             database, budget, permissions, subscriptions, hub, digests, housekeeping.indexes)
@@ -120,7 +119,9 @@ package final class DatabaseEngine {
                 close(id)
             case .prepared(let preparation):
                 // What was only read needs no commit before it, so uploads on both sides share one.
-                if finishReading(preparation) || finishDigest(preparation) || finishJob(preparation, now: now) {
+                if finishReading(preparation) || finishDigest(preparation)
+                    || working({ jobs.finish(preparation, &$0, now: now) })
+                {
                     continue
                 }
                 commit(now: now)
@@ -129,7 +130,7 @@ package final class DatabaseEngine {
                 commit(now: now)
                 if database.silence != nil { database.hastenRetry() } else { followSome() }
             case .journalAsked(let retry): if database.note(retry) { followSome() }
-            case .relayed(let frames): for frame in frames { deliver(frame) }
+            case .relayed(let frames): for frame in frames { messages.deliver(frame, &output) }
             case .follow(let records):
                 commit(now: now)
                 follow(records)
@@ -145,8 +146,8 @@ package final class DatabaseEngine {
 
     /// What is to be sent at the end of a turn, with the answers to jobs that wait for a commit. Every turn may commit.
     func takeOutput() -> [DatabaseAction] {
-        renewJobReadings()
-        jobs.answerWaits(at: database.storage.version, moment: jobMoment, &output)
+        working { jobs.renewReadings(&$0) }
+        working { jobs.answerWaits(rightsNumber: rightsNumber, &$0) }
         return output.take()
     }
 
@@ -170,7 +171,7 @@ package final class DatabaseEngine {
     /// Returns a page or a digest to be read beside the database's queue, which is given back in the same way; nil if
     /// there is none. Each takes a few milliseconds, and several may be read at the same time.
     package func takeReading() -> QueryPreparation? {
-        lifecycle.content.takeReading() ?? digests.takeReading() ?? takeJobReading()
+        lifecycle.content.takeReading() ?? digests.takeReading() ?? jobs.takeReading()
     }
 
     /// Returns a question to a journal that does not answer, to be asked beside the database's queue after its delay, and
@@ -178,10 +179,7 @@ package final class DatabaseEngine {
     package func takeRetry() -> JournalRetry? { database.takeRetry() }
 
     /// Returns the ephemeral messages of clients since the last call, as frames for the other servers of the cluster.
-    package func takeMessages() -> [[UInt8]] {
-        defer { unrelayed = [] }
-        return unrelayed
-    }
+    package func takeMessages() -> [[UInt8]] { messages.takeUnrelayed() }
 
     /// Returns what is for the audit log since the last call.
     package func takeAuditNotes() -> [AuditNote] {
@@ -196,11 +194,6 @@ package final class DatabaseEngine {
     ) {
         auditNotes.append(
             AuditNote(action: action, session: session, user: user, outcome: outcome, reason: reason))
-    }
-
-    /// Notes a message for the other servers, if there may be any.
-    func relay(_ message: @autoclosure () -> ServerMessage.Message) {
-        if database.journal != nil { unrelayed.append(Frame.encode(ServerMessage.message(message()))) }
     }
 
     private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
@@ -266,13 +259,17 @@ package final class DatabaseEngine {
             close(id)
         case .declare(_, let schema): try declare(schema, by: session)
         case .remove(let removal): try remove(removal, by: session)
-        case .cached(let offer): try judge(offer, by: subscriber)
+        case .cached(let offer): try working { try kept.answer(offer, by: subscriber, &$0) }
         case .deploy(let deployment): try deploy(deployment, by: session)
         case .variables(_, let values):
             try check(values)
             switchContexts(permissions.choose(values, by: id))
-        case .listen(let request): output.send([listen(request, by: session)], to: id)
-        case .message(let message): output.send([pass(message, of: session, now: now)], to: id)
+        case .listen(let request): output.send([messages.listen(request, by: session)], to: id)
+        case .message(let message):
+            working { output in
+                let answer = messages.pass(message, of: session, &output, now: now)
+                output.send([answer], to: id)
+            }
         case .job(let call): try answer(call, session, subscriber, now: now)
         case .hello, .open, .authenticate, .upload, .write:
             throw SessionEnd(.protocolViolation, "this message does not belong in an open session", action: .stop)
@@ -284,8 +281,8 @@ package final class DatabaseEngine {
     private func close(_ id: SessionID) {
         guard sessions.remove(id) else { return }
         permissions.close(id)
-        cached.close(id)
-        topics.close(id)
+        kept.close(id)
+        messages.close(id)
         jobs.close(id)
         lifecycle.content.close(id)
     }
@@ -341,7 +338,7 @@ package final class DatabaseEngine {
 
     /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
     /// file.
-    package var materialize: (() throws -> any ServerStorage)? {
+    package var materialize: (() throws -> SQLiteServerStorage)? {
         get { database.materialize }
         set { database.materialize = newValue }
     }
@@ -453,6 +450,9 @@ package final class DatabaseEngine {
 
     /// The views that are kept current, to see whether any outlives the engine.
     package var views: [AnyObject] { Array(hub.all) }
+
+    /// How many objects are watched that clients keep without a subscription. Tests use it.
+    package var cachedObjectCount: Int { kept.checks.count }
 
     /// The numbers of the clients that have a session now.
     package var connectedClients: [UInt64] { sessions.connectedClients }

@@ -5,14 +5,14 @@ package struct PendingDigest: @unchecked Sendable {
     // Sound because one thread at a time has the snapshot.
     private enum Source {
         case known([UInt8])
-        case snapshot(any ServerSnapshot)
+        case snapshot(ServerSnapshot)
     }
 
     private let source: Source
 
     static func known(_ digest: [UInt8]) -> PendingDigest { PendingDigest(source: .known(digest)) }
 
-    static func of(_ snapshot: any ServerSnapshot) -> PendingDigest { PendingDigest(source: .snapshot(snapshot)) }
+    static func of(_ snapshot: ServerSnapshot) -> PendingDigest { PendingDigest(source: .snapshot(snapshot)) }
 
     /// Computes the digest, and closes the snapshot. O(n). It is called once.
     ///

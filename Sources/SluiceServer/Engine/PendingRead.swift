@@ -3,13 +3,13 @@ package import SluiceStorage
 /// A read that is done, or that goes on beside the queue.
 package enum PendingRead<Result: Sendable>: Sendable {
     case done(Result)
-    case beside(HandedOver, @Sendable (any ServerSnapshot) throws -> Result)
+    case beside(HandedOver, @Sendable (ServerSnapshot) throws -> Result)
 }
 
 /// A snapshot on its way from the queue to where it is read.
 package struct HandedOver: @unchecked Sendable {
     // Sound because one thread at a time has it.
-    package let snapshot: any ServerSnapshot
+    package let snapshot: ServerSnapshot
 
-    init(_ snapshot: any ServerSnapshot) { self.snapshot = snapshot }
+    init(_ snapshot: ServerSnapshot) { self.snapshot = snapshot }
 }

@@ -8,7 +8,7 @@ extension DatabaseAccess {
     ///
     /// - Parameter body: is given the version of the database, too.
     package func jobs<Result: Sendable>(
-        _ body: @escaping @Sendable (any JobRecords, _ version: UInt64) throws -> Result
+        _ body: @escaping @Sendable (SQLiteServerStorage, _ version: UInt64) throws -> Result
     ) async throws -> Result {
         try await worker.perform { engine, _ in try body(engine.database.storage, engine.database.storage.version) }
     }
@@ -54,7 +54,7 @@ extension DatabaseAccess {
     ///   `query` and `body` throw.
     package func query<Result: Sendable>(
         readBy userID: String?, _ query: @escaping @Sendable (Schema) throws -> Query,
-        _ body: @escaping @Sendable (any KeyPaging, Query) throws -> Result
+        _ body: @escaping @Sendable (SQLiteObjectStore, Query) throws -> Result
     ) async throws -> Result {
         try await reading { engine, now in
             let query = try engine.jobQuery(readBy: userID, query, now: now)

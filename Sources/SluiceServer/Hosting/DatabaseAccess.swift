@@ -71,7 +71,7 @@ package final class DatabaseAccess: Sendable {
     /// Runs a transaction, see ``DatabaseEngine/write(by:as:holding:now:_:)``.
     package func write<Result: Sendable>(
         as userID: String?, holding duty: HeldDuty? = nil,
-        _ body: @escaping @Sendable (any TrialStorage, HybridTimestamp) throws -> OwnTransaction<Result>
+        _ body: @escaping @Sendable (SQLiteServerStorage, HybridTimestamp) throws -> OwnTransaction<Result>
     ) async throws -> Result {
         let handle = handle
         return try await worker.perform { engine, now in

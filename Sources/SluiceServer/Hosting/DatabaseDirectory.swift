@@ -63,7 +63,7 @@ final class DatabaseDirectory: Sendable {
             try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals))
         }
         self.folder = Mutex(folder)
-        opener.journals?.messages.receive { [weak self] in self?.known($1)?.hear($0) }
+        opener.journals?.messages.receive { [weak self] in self?.known($1)?.deliver($0) }
         beginUpkeep(policy: replicas)
         guard let obstacle = folder?.obstacle else { return }
         opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])
@@ -300,7 +300,7 @@ final class DatabaseDirectory: Sendable {
     func isQuiet() async -> Bool {
         for worker in workers {
             let isQuiet = await withCheckedContinuation { continuation in
-                worker.settle { continuation.resume(returning: $0) }
+                worker.whenIdle { continuation.resume(returning: $0) }
             }
             if !isQuiet { return false }
         }

@@ -1,6 +1,5 @@
 internal import Dispatch
 internal import SluiceModel
-internal import SluiceStorage
 internal import SluiceTransport
 internal import SluiceWire
 internal import Synchronization
@@ -13,54 +12,20 @@ final class DatabaseWorker: Sendable {
     /// The state that only code on the queue uses.
     private final class Confined: @unchecked Sendable {
         // Sound because every access goes through `queue`.
-        var engine: DatabaseEngine?
+        let database: HostedDatabase
         /// The version of the database up to which clients were told.
-        var toldVersion: UInt64 = 0
+        var publishedVersion: UInt64 = 0
         /// When the engine last handled an event.
         var usedAt = Timestamp(microseconds: 0)
-        /// Why the last attempt to open the database failed. It is logged only when it changes.
-        var openingFailure = ""
-        /// Events that wait until other databases are closed, because file descriptors have run out.
-        var postponed: [DatabaseEvent] = []
-        /// When the oldest of them came.
-        var postponedSince: Int64?
-        /// What the databases have done that were open before.
-        var past = DatabaseSample()
         var eventLag = DurationHistogram()
         /// Whether the queue will look for steps that wait to be stored.
         var wakesForSteps = false
         /// When the queue will look next whether time has changed results; nil if it will not.
         var wakesForTime: Timestamp?
-    }
 
-    /// Whether events are taken.
-    private enum Phase {
-        case open
-        /// Work of this process may come at any time, so the worker stays.
-        case kept
-        /// Another worker takes what comes for the database.
-        case retired
-        case stopping
-    }
+        var engine: DatabaseEngine? { database.engine }
 
-    private struct Waiting {
-        var mailbox = Mailbox()
-        /// Whether the journal may have more. One note stands for all that came since the last turn.
-        var journalHasGrown = false
-        /// Messages that other servers of the cluster pass on.
-        var relayed = RelayedMessages()
-        var isScheduled = false
-        var phase = Phase.open
-        var isStopping: Bool { phase == .stopping }
-        /// The connections of each user that are paused until the mailbox has room for the user.
-        var heldBack: [Holder: [any MessageConnection]] = [:]
-
-        /// Removes and returns the connections for which there is room again.
-        mutating func takeReleased() -> [any MessageConnection] {
-            guard !heldBack.isEmpty else { return [] }
-            let released = heldBack.keys.filter { !mailbox.isFull(for: $0) }
-            return released.flatMap { heldBack.removeValue(forKey: $0) ?? [] }
-        }
+        init(_ database: HostedDatabase) { self.database = database }
     }
 
     let name: String
@@ -68,16 +33,13 @@ final class DatabaseWorker: Sendable {
     let health = HealthRecord()
     /// Wake jobs of this process.
     let bells = CommitBells()
-    private let makeEngine: @Sendable (_ mayMake: Bool) throws -> DatabaseEngine
-    /// Whether a session may make the database, if there is none of the name.
-    private let mayMake: @Sendable (ClientMessage.Open, User) -> Bool
-    private let confined = Confined()
+    private let confined: Confined
     private let queue: DispatchQueue
     /// The queue for costly queries, beside ``queue``.
     private let aside: DispatchQueue
     /// The queue for pages and digests that are read beside ``queue``, several at a time.
     private let readers: DispatchQueue
-    private let waiting = Mutex(Waiting())
+    private let intake = Mutex(DatabaseIntake())
     private let lastSample = Mutex(DatabaseSample())
     private let now: @Sendable () -> Timestamp
     private let uptime: @Sendable () -> Int64
@@ -112,8 +74,7 @@ final class DatabaseWorker: Sendable {
         carryOut: @escaping @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     ) {
         self.name = name
-        self.makeEngine = makeEngine
-        self.mayMake = mayMake
+        confined = Confined(HostedDatabase(name, log: log, mayMake: mayMake, makeEngine: makeEngine))
         queue = DispatchQueue(label: "sluice.database.\(name)")
         aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
         readers = DispatchQueue(label: "sluice.pages.\(name)", qos: .utility, attributes: .concurrent)
@@ -127,6 +88,15 @@ final class DatabaseWorker: Sendable {
         self.audit = audit
         act = carryOut
         queue.setSpecific(key: isOnQueue, value: true)
+        confined.database.onOpen = { [weak self] in self?.prepare($0) }
+    }
+
+    /// Prepares an engine that was just made, before the first session is told that the database is open.
+    private func prepare(_ engine: DatabaseEngine) {
+        engine.isAbandoned = { [weak self] id in self?.intake.withLock { $0.abandons(id) } ?? true }
+        engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
+        confined.publishedVersion = engine.version
+        noteHealth()
     }
 
     /// Adds an event. Any thread may call it; it returns at once.
@@ -142,77 +112,58 @@ final class DatabaseWorker: Sendable {
         from connection: (any MessageConnection)? = nil
     ) -> Bool {
         let time = uptime()
-        let mustSchedule = waiting.withLock { waiting -> Bool? in
-            switch waiting.phase {
-            case .open, .kept: break
-            case .retired: return nil
-            // The clients keep what is not acknowledged, and send it again.
-            case .stopping: return false
-            }
-            waiting.mailbox.add(event, byteCount: byteCount, of: holder, at: time)
-            if let holder, let connection, waiting.mailbox.isFull(for: holder) {
-                connection.pauseReceiving()
-                waiting.heldBack[holder, default: []].append(connection)
-            }
-            defer { waiting.isScheduled = true }
-            return !waiting.isScheduled
+        let posting = intake.withLock {
+            $0.post(event, byteCount: byteCount, of: holder, from: connection, at: time)
         }
-        guard let mustSchedule else { return false }
-        if mustSchedule { queue.async { self.drain() } }
-        return true
+        switch posting {
+        case .waits(let mustSchedule):
+            if mustSchedule { queue.async { self.drain() } }
+            return true
+        case .dropped: return true
+        case .refused: return false
+        }
     }
 
     /// Makes the database follow its journal, which may have grown, if it is open. Any thread may call it; it returns at
     /// once.
     func journalGrew() {
-        waiting.withLock { $0.journalHasGrown = true }
+        intake.withLock { $0.noteJournalGrowth() }
         health.noteBehind(at: uptime())
         wake()
     }
 
     /// Passes messages of other servers' clients on to those that listen here, if the database is open. Any thread may
     /// call it; it returns at once. What comes faster than it can be passed on is lost.
-    func hear(_ messages: [[UInt8]]) {
-        waiting.withLock { $0.relayed.add(messages) }
+    func deliver(_ messages: [[UInt8]]) {
+        intake.withLock { $0.add(messages) }
         wake()
     }
 
     /// Whether another worker takes what comes for the database.
-    var isRetired: Bool { waiting.withLock { $0.phase == .retired } }
+    var isRetired: Bool { intake.withLock { $0.phase == .retired } }
 
     /// Keeps the worker for work of this process.
     ///
     /// - Returns: false if it has retired.
-    func keep() -> Bool {
-        waiting.withLock { waiting in
-            if waiting.phase == .open { waiting.phase = .kept }
-            return waiting.phase != .retired
-        }
-    }
+    func keep() -> Bool { intake.withLock { $0.keep() } }
 
     private func drain() {
-        let (taken, since, heldBack, hasGrown, relayed) = waiting.withLock {
-            waiting -> ([DatabaseEvent], Int64?, [any MessageConnection], Bool, [[UInt8]]) in
-            let events = waiting.mailbox.takeTurn()
-            defer { waiting.journalHasGrown = false }
-            return (
-                events, waiting.mailbox.oldestTaken, waiting.takeReleased(), waiting.journalHasGrown,
-                waiting.relayed.take()
-            )
-        }
-        for connection in heldBack { connection.resumeReceiving() }
-        let events = confined.postponed + taken
-        let oldest = [confined.postponedSince, since].compactMap(\.self).min()
-        confined.postponedSince = nil
-        guard openEngine(toHandle: events) else {
-            confined.postponedSince = oldest
+        let turn = intake.withLock { $0.takeTurn() }
+        for connection in turn.released { connection.resumeReceiving() }
+        let opening = confined.database.open(for: turn.events, since: turn.since)
+        guard case .ready(let events, let oldest, let refusals) = opening else {
+            makeRoom { [weak self] in
+                guard let self else { return }
+                queue.async { self.drain() }
+            }
             return noteHealth()
         }
+        carryOut(refusals)
         let engine = confined.engine
         if let engine {
             // Before the uploads, which are then merged once.
-            if hasGrown { carryOut(engine.handle([.journalGrew], now: now())) }
-            if !relayed.isEmpty { carryOut(engine.handle([.relayed(relayed)], now: now())) }
+            if turn.journalHasGrown { carryOut(engine.handle([.journalGrew], now: now())) }
+            if !turn.relayed.isEmpty { carryOut(engine.handle([.relayed(turn.relayed)], now: now())) }
             if !events.isEmpty {
                 confined.usedAt = now()
                 let start = uptime()
@@ -234,15 +185,10 @@ final class DatabaseWorker: Sendable {
             audit(of: engine)
         }
         askJournalAgain()
-        dropVanished()
+        confined.database.dropIfVanished()
         noteHealth()
-        let goesOn = waiting.withLock { waiting in
-            guard !waiting.isStopping else { return false }
-            waiting.isScheduled =
-                !waiting.mailbox.isEmpty || waiting.journalHasGrown || !waiting.relayed.isEmpty
-                || confined.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
-            return waiting.isScheduled
-        }
+        let hasWork = confined.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
+        let goesOn = intake.withLock { $0.endTurn(hasWork: hasWork) }
         if goesOn { queue.async { self.drain() } }
         wakeForSteps()
         wakeForTime()
@@ -250,8 +196,8 @@ final class DatabaseWorker: Sendable {
 
     /// Has done what a turn wants done.
     private func carryOut(_ actions: [DatabaseAction]) {
-        let moment = DatabaseMoment(database: name, version: confined.toldVersion)
-        if let engine = confined.engine { confined.toldVersion = engine.version }
+        let moment = DatabaseMoment(database: name, version: confined.publishedVersion)
+        if let engine = confined.engine { confined.publishedVersion = engine.version }
         if !actions.isEmpty { act(actions, moment) }
     }
 
@@ -266,10 +212,10 @@ final class DatabaseWorker: Sendable {
         if let engine = confined.engine {
             var health = engine.health
             bells.ring(at: .init(position: health.position, rights: health.rightsNumber))
-            health.isBehind = health.isBehind || waiting.withLock(\.journalHasGrown)
+            health.isBehind = health.isBehind || intake.withLock(\.journalHasGrown)
             state = .open(health)
         } else {
-            state = confined.openingFailure.isEmpty ? .closed : .failed
+            state = confined.database.failure.isEmpty ? .closed : .failed
         }
         health.note(state, at: uptime())
     }
@@ -324,30 +270,15 @@ final class DatabaseWorker: Sendable {
         queue.async { [self] in
             guard let engine = confined.engine else { return }
             carryOut(engine.checkFile())
-            dropVanished()
+            confined.database.dropIfVanished()
             noteHealth()
         }
-    }
-
-    /// Closes the database if its file has vanished. The next session opens the file that is there then.
-    private func dropVanished() {
-        guard let engine = confined.engine, engine.mustReopen else { return }
-        engine.close()
-        forgetEngine()
-    }
-
-    /// Lets go of a database that is closed, and keeps what it has done.
-    private func forgetEngine() {
-        if let engine = confined.engine { confined.past.statistics += engine.statistics }
-        confined.engine = nil
     }
 
     // MARK: What it is and has done
 
     /// What waits for the database.
-    var waitingCounts: (events: Int, bytes: Int) {
-        waiting.withLock { ($0.mailbox.eventCount, $0.mailbox.byteCount) }
-    }
+    var waitingCounts: (events: Int, bytes: Int) { intake.withLock(\.counts) }
 
     /// Asks the queue what the database is and has done.
     ///
@@ -375,65 +306,9 @@ final class DatabaseWorker: Sendable {
 
     /// The same, on the queue.
     private func sampleNow() -> DatabaseSample {
-        var sample = confined.engine.map { DatabaseSample($0) } ?? DatabaseSample()
-        sample += confined.past
+        var sample = confined.database.sample
         sample.eventLag += confined.eventLag
         return sample
-    }
-
-    /// Opens the database if a session asks for it. If that fails, the sessions are told why.
-    ///
-    /// - Returns: false if file descriptors have run out; then the events are postponed until there is room.
-    private func openEngine(toHandle events: [DatabaseEvent]) -> Bool {
-        let hasMadeRoom = !confined.postponed.isEmpty
-        confined.postponed = []
-        if confined.engine != nil { return true }
-        var sessions: [SessionID] = []
-        var isMade = false
-        for case .open(let id, let request, let user, _) in events {
-            sessions.append(id)
-            isMade = isMade || mayMake(request, user)
-        }
-        guard !sessions.isEmpty else { return true }
-        do {
-            _ = try openedEngine(mayMake: isMade)
-        } catch {
-            noteFailure(ofOpening: error)
-            if !hasMadeRoom, (error as? StorageError)?.code == .tooManyFiles {
-                confined.postponed = events
-                makeRoom { [weak self] in
-                    guard let self else { return }
-                    queue.async { self.drain() }
-                }
-                return false
-            }
-            let (code, action, message) = Consequence.ofOpening(name, error)
-            carryOut(sessions.flatMap { Self.failure(of: $0, code, message, action) })
-        }
-        return true
-    }
-
-    private func noteFailure(ofOpening error: any Error) {
-        // Anybody may ask for a database that is not there.
-        guard (error as? StorageError)?.code != .notFound else { return }
-        let isNew = confined.openingFailure != "\(error)"
-        confined.openingFailure = "\(error)"
-        log?(
-            isNew ? .error : .debug, "a database could not be opened", [("database", name), ("error", "\(error)")])
-    }
-
-    /// The engine, which is made if the database is not open.
-    private func openedEngine(mayMake: Bool) throws -> DatabaseEngine {
-        if let engine = confined.engine { return engine }
-        let engine = try makeEngine(mayMake)
-        engine.isAbandoned = { [weak self] in self?.isAbandoned($0) ?? true }
-        engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
-        confined.engine = engine
-        confined.toldVersion = engine.version
-        confined.openingFailure = ""
-        // Before the first session is told that the database is open.
-        noteHealth()
-        return engine
     }
 
     // MARK: Work of this process
@@ -458,7 +333,7 @@ final class DatabaseWorker: Sendable {
     /// Runs work of this process on the queue, later; nothing happens if the database is not open.
     func performLater(_ body: @escaping @Sendable (DatabaseEngine) -> Void) {
         queue.async { [self] in
-            guard !waiting.withLock(\.isStopping), let engine = confined.engine else { return }
+            guard !intake.withLock(\.isStopping), let engine = confined.engine else { return }
             body(engine)
             finish(engine)
         }
@@ -483,9 +358,9 @@ final class DatabaseWorker: Sendable {
     func performBeside(_ body: @escaping @Sendable () -> Void) { readers.async(execute: body) }
 
     private func run<Result>(_ body: (DatabaseEngine, Timestamp) throws -> Result) throws -> Result {
-        guard !waiting.withLock(\.isStopping) else { throw ServerError(.stopped, "the server was stopped") }
+        guard !intake.withLock(\.isStopping) else { throw ServerError(.stopped, "the server was stopped") }
         let engine: DatabaseEngine
-        do { engine = try openedEngine(mayMake: true) } catch {
+        do { engine = try confined.database.opened(mayMake: true) } catch {
             let message = Consequence.sentence("the database '\(name)' could not be opened", of: name, because: error)
             throw ServerError(.database, message, cause: error)
         }
@@ -497,9 +372,9 @@ final class DatabaseWorker: Sendable {
     /// Carries out what work of this process has left to be done.
     private func finish(_ engine: DatabaseEngine) {
         audit(of: engine)
-        carryOut(engine.settle())
+        carryOut(engine.finishOwnWork())
         askJournalAgain()
-        dropVanished()
+        confined.database.dropIfVanished()
         noteHealth()
         wakeForTime()
         if confined.engine?.hasWork == true { wake() }
@@ -507,11 +382,7 @@ final class DatabaseWorker: Sendable {
 
     /// Lets the engine do its maintenance and whatever is due by the clock, even if no event arrives.
     func wake() {
-        let mustSchedule = waiting.withLock { waiting in
-            guard !waiting.isStopping, !waiting.isScheduled else { return false }
-            waiting.isScheduled = true
-            return true
-        }
+        let mustSchedule = intake.withLock { $0.schedule() }
         if mustSchedule { queue.async { self.drain() } }
     }
 
@@ -532,7 +403,7 @@ final class DatabaseWorker: Sendable {
                     return completion(nil)
                 }
                 engine.close(now: now())
-                forgetEngine()
+                confined.database.forget()
                 noteHealth()
                 log?(.info, "a database that nobody uses was closed", [("database", name)])
             }
@@ -557,51 +428,29 @@ final class DatabaseWorker: Sendable {
                 audit(of: engine)
                 carryOut(actions)
                 engine.close(now: now())
-                forgetEngine()
+                confined.database.forget()
                 noteHealth()
             }
             completion(true, retire() ? sampleNow() : nil)
         }
     }
 
-    private func retire() -> Bool {
-        // A failure that is known is not logged again.
-        guard confined.postponed.isEmpty, confined.openingFailure.isEmpty else { return false }
-        return waiting.withLock { waiting in
-            guard waiting.phase == .open, waiting.mailbox.isEmpty else { return false }
-            waiting.phase = .retired
-            return true
-        }
-    }
+    private func retire() -> Bool { confined.database.isForgettable && intake.withLock { $0.retire() } }
 
     /// Whether the database's file is open. It waits for the work of the queue.
     var isOpen: Bool { queue.sync { confined.engine != nil } }
 
     /// Calls `completion` once what has begun is done, with whether nothing is left to do. No thread waits for it.
-    func settle(_ completion: @escaping @Sendable (Bool) -> Void) {
+    func whenIdle(_ completion: @escaping @Sendable (Bool) -> Void) {
         queue.async { [self] in
             aside.async { [self] in
                 readers.async(flags: .barrier) { [self] in
                     queue.async { [self] in
-                        completion(waiting.withLock { $0.isStopping || !$0.isScheduled && $0.mailbox.isEmpty })
+                        completion(intake.withLock(\.isIdle))
                     }
                 }
             }
         }
-    }
-
-    /// Whether the work for a session is useless, because the session was closed meanwhile or the server stops.
-    private func isAbandoned(_ id: SessionID?) -> Bool {
-        waiting.withLock { waiting in waiting.isStopping || id.map(waiting.mailbox.closes) ?? false }
-    }
-
-    private static func failure(
-        of id: SessionID, _ code: ErrorCode, _ message: String, _ action: ErrorAction
-    ) -> [DatabaseAction] {
-        let failure = ServerMessage.Failure(
-            session: id.session, code: code, message: message, action: action,
-            retryAfter: code == .unknownDatabase ? 5_000 : 0)
-        return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id, reason: message)]
     }
 
     /// Finishes the turn that is running, and closes the database's file. A costly query that is running is aborted,
@@ -609,17 +458,13 @@ final class DatabaseWorker: Sendable {
     ///
     /// - Parameter isKilled: whether to leave what waits unstored, as a process that is killed.
     func stop(isKilled: Bool) {
-        waiting.withLock { waiting in
-            waiting.phase = .stopping
-            waiting.isScheduled = true
-            waiting.mailbox = Mailbox()
-        }
+        intake.withLock { $0.stop() }
         queue.sync {
             aside.sync {}
             readers.sync(flags: .barrier) {}
             confined.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
             if isKilled { confined.engine?.abandon() } else { confined.engine?.close(now: now()) }
-            forgetEngine()
+            confined.database.forget()
             noteHealth()
             bells.ringAnyway()
         }

@@ -9,6 +9,15 @@ internal import SluiceWire
 ///
 /// It keeps the schema, for its names, and little for each subscription. The one session of the connection has the number
 /// 1, and subscriptions have the numbers that the client gives them.
+///
+///     phase     a text         opened            moved, failed
+///     --------------------------------------------------------
+///     new       opening (o)    =                 ended
+///     opening   held           open, held ones   ended
+///     open      handled        =                 ended
+///     ended     dropped        =                 =
+///
+/// `=` leaves the phase, and nothing happens. (o) is refused if the text is not `open`.
 struct JSONSession: Sendable {
     /// The number of the session.
     static let number: UInt64 = 1
@@ -23,7 +32,7 @@ struct JSONSession: Sendable {
     }
 
     /// What a frame is to the client.
-    struct Told {
+    struct Translation {
         var pieces: [JSONPiece] = []
         /// What the pieces speak of: the frame's messages, after those of earlier frames that begin the same commit.
         var messages: [ServerMessage]
@@ -45,7 +54,7 @@ struct JSONSession: Sendable {
 
     let database: String
     let now: @Sendable () -> Timestamp
-    var phase = Phase.new
+    private(set) var phase = Phase.new
     var schema = Schema()
     var client: JSONClientName?
     var context: JSONClientName.Context?
@@ -69,6 +78,18 @@ struct JSONSession: Sendable {
         self.database = database
         self.now = now
     }
+
+    /// Notes that the session is open.
+    ///
+    /// - Returns: the client's message that asked for it; nil if none is waiting for that.
+    mutating func noteOpening() -> JSONRequest.Open? {
+        guard case .opening(let open) = phase else { return nil }
+        phase = .open
+        return open
+    }
+
+    /// Ends the session: what the client sends from now on is dropped.
+    mutating func end() { phase = .ended }
 
     // MARK: From the client
 

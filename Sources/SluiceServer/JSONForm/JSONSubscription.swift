@@ -1,13 +1,17 @@
+internal import SluiceWire
+
 /// What a connection in the JSON form keeps of one of its subscriptions.
+///
+///     state         bootstrap's page   page of differences   completion
+///     -----------------------------------------------------------------
+///     fresh         loading (r)        =                     complete
+///     loading       =                  =                     complete
+///     complete      loading (r)        interrupted           =
+///     interrupted   loading (r)        =                     complete
+///
+/// `=` leaves the state. With (r) the client is to forget what it has.
 struct JSONSubscription: Hashable, Sendable {
-    /// | state | event | next |
-    /// |---|---|---|
-    /// | fresh | a page | loading |
-    /// | fresh, loading | complete | complete |
-    /// | complete | an empty page that interrupts it | interrupted |
-    /// | complete, interrupted | a page that names everything anew | loading |
-    /// | interrupted | complete | complete |
-    enum State: UInt8, Hashable, Sendable {
+    enum State: UInt8, Hashable, Sendable, CaseIterable {
         /// Nothing was sent yet.
         case fresh
         /// Pages name the results anew.
@@ -17,8 +21,26 @@ struct JSONSubscription: Hashable, Sendable {
         case interrupted
     }
 
-    var state = State.fresh
+    private(set) var state = State.fresh
     let audience: Audience
+
+    init(audience: Audience) { self.audience = audience }
+
+    /// Notes a page.
+    ///
+    /// - Returns: whether the client is to forget what it has, since pages name everything anew.
+    mutating func note(_ page: ServerMessage.Complete.Kind) -> Bool {
+        switch (page, state) {
+        case (.bootstrap, .fresh), (.bootstrap, .complete), (.bootstrap, .interrupted):
+            state = .loading
+            return true
+        case (.resumed, .complete): state = .interrupted
+        case (.bootstrap, .loading), (.resumed, .fresh), (.resumed, .loading), (.resumed, .interrupted): break
+        }
+        return false
+    }
+
+    mutating func noteCompletion() { state = .complete }
 
     /// How changes are told.
     struct Audience: Hashable, Sendable {

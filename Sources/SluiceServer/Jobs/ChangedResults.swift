@@ -14,12 +14,12 @@ internal import SluiceViews
 /// For every other query the whole log since the version counts as one commit, and a view is taken back before it, as for
 /// a client that returns (``LiveView/differences(since:in:)``). That takes memory for each object that has changed.
 struct ChangedResults {
-    private let storage: any ServerStorage
+    private let storage: SQLiteServerStorage
     private let query: Query
     private let evaluator: Evaluator
     private let sizes: ChunkSizes
 
-    init(_ query: Query, in storage: any ServerStorage, _ sizes: ChunkSizes) {
+    init(_ query: Query, in storage: SQLiteServerStorage, _ sizes: ChunkSizes) {
         self.storage = storage
         self.sizes = sizes
         self.query = query

@@ -15,7 +15,7 @@ enum ConsumerReading {
     ///   - checkpoint: nil to begin with all results.
     ///   - storage: at the present state.
     /// - Throws: ``StorageError``.
-    init(_ query: Query, after checkpoint: Checkpoint?, in storage: any ServerStorage, _ sizes: ChunkSizes) throws {
+    init(_ query: Query, after checkpoint: Checkpoint?, in storage: SQLiteServerStorage, _ sizes: ChunkSizes) throws {
         let fresh = Checkpoint(
             databaseID: storage.databaseID, epoch: storage.epoch, query: query.checkpointHash, place: .reading([]))
         var begin = checkpoint ?? fresh
@@ -48,7 +48,7 @@ enum ConsumerReading {
 
     /// Whether a checkpoint is of the query and of the database's present history, and the log reaches back to it.
     private static func continues(
-        _ checkpoint: Checkpoint, _ query: Query, in storage: any ServerStorage
+        _ checkpoint: Checkpoint, _ query: Query, in storage: SQLiteServerStorage
     ) -> Bool {
         guard checkpoint.databaseID == storage.databaseID, checkpoint.query == query.checkpointHash,
             storage.reaches(checkpoint.latestVersion, inEpoch: checkpoint.epoch)
@@ -60,7 +60,7 @@ enum ConsumerReading {
 
     /// - Parameter classIndex: nil where there is no item whose class it would be.
     private static func chunk(
-        ofClass classIndex: Int?, _ begin: Checkpoint, until: UInt64, in storage: any ServerStorage
+        ofClass classIndex: Int?, _ begin: Checkpoint, until: UInt64, in storage: SQLiteServerStorage
     ) -> ConsumerChunk {
         ConsumerChunk(
             begin, schema: storage.schema, classIndex: classIndex ?? 0, version: storage.version, until: until,
@@ -70,7 +70,7 @@ enum ConsumerReading {
     /// - Returns: nil if too much has changed.
     private static func changes(
         _ query: Query, _ begin: Checkpoint, after version: UInt64, until: UInt64?, beyond key: ObjectKey?,
-        read: [Checkpoint.Stretch], in storage: any ServerStorage, _ sizes: ChunkSizes
+        read: [Checkpoint.Stretch], in storage: SQLiteServerStorage, _ sizes: ChunkSizes
     ) throws -> ConsumerChunk? {
         let results = ChangedResults(query, in: storage, sizes)
         var begin = begin
@@ -108,7 +108,7 @@ struct ResultPage: Sendable {
     private let sizes: ChunkSizes
 
     init(
-        _ query: Query, _ begin: Checkpoint, isReset: Bool, in storage: any ServerStorage, _ sizes: ChunkSizes
+        _ query: Query, _ begin: Checkpoint, isReset: Bool, in storage: SQLiteServerStorage, _ sizes: ChunkSizes
     ) {
         self.query = query
         self.sizes = sizes
@@ -121,7 +121,7 @@ struct ResultPage: Sendable {
     /// Reads them.
     ///
     /// - Parameter source: the state at which this was made.
-    func read(in source: any KeyPaging) throws -> ConsumerChunk {
+    func read(in source: SQLiteObjectStore) throws -> ConsumerChunk {
         guard case .reading(var read) = begin.place else { preconditionFailure("changes are not read in pages") }
         let isPlain = ChangedResults.isPlain(query)
         var chunk = ConsumerChunk(
@@ -143,7 +143,7 @@ struct ResultPage: Sendable {
         return chunk
     }
 
-    private func rows(beyond key: ObjectKey?, in source: any KeyPaging) throws -> [Row] {
+    private func rows(beyond key: ObjectKey?, in source: SQLiteObjectStore) throws -> [Row] {
         guard query.object != nil || query.isPartial || query.hasSection else {
             return try source.rows(
                 matching: query, afterKey: key, limit: sizes.rowCountMax, byteCountMax: sizes.byteCountMax)

@@ -11,7 +11,7 @@ final class ConsumerRetention {
     init(_ database: Database) { self.database = database }
 
     /// The version after which the log is to be kept; nil if consumers need nothing of it, or have lost their right to it.
-    func pin(in storage: any ServerStorage, _ limits: DatabaseLimits) throws -> UInt64? {
+    func pin(in storage: SQLiteServerStorage, _ limits: DatabaseLimits) throws -> UInt64? {
         var pin: UInt64?
         var behind: [String: UInt64] = [:]
         for (name, state) in try ConsumerState.all(in: storage).prefix(Self.consumerCountMax) {
@@ -42,7 +42,7 @@ final class ConsumerRetention {
 
 extension ConsumerState {
     /// The consumers of a database, by name. One that a newer version has written is left out.
-    package static func all(in records: any JobRecords) throws -> [(name: String, state: ConsumerState)] {
+    package static func all(in records: SQLiteServerStorage) throws -> [(name: String, state: ConsumerState)] {
         try records.jobSpaces(withPrefix: prefix).compactMap { space in
             guard let record = try records.job(.init(space: space)), let state = try? ConsumerState(record) else {
                 return nil

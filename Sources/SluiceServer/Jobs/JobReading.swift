@@ -17,14 +17,6 @@ final class JobReading: SnapshotReading {
         case rows(Query, [ObjectKey])
         /// Rows of a queue, at most so many behind that with a key, or from the first on.
         case queue(name: String, Query, after: ObjectKey?, countMax: Int, withPartitions: Bool)
-
-        /// What is asked; of a page the time was brought before.
-        var query: Query? {
-            switch self {
-            case .page: nil
-            case .count(let query), .list(let query), .rows(let query, _), .queue(_, let query, _, _, _): query
-            }
-        }
     }
 
     enum Outcome {
@@ -41,9 +33,9 @@ final class JobReading: SnapshotReading {
 
     init(_ task: Task) { self.task = task }
 
-    func read(in snapshot: any ServerSnapshot, within work: WorkLimit) throws { try read(in: snapshot) }
+    func read(in snapshot: ServerSnapshot, within work: WorkLimit) throws { try read(in: snapshot) }
 
-    func read(in source: any KeyPaging) throws {
+    func read(in source: SQLiteObjectStore) throws {
         switch task {
         case .page(let page):
             outcome = .chunk(try page.read(in: source).shown(to: page.query.context, in: source))
@@ -121,7 +113,7 @@ extension ObjectReading {
     }
 }
 
-extension KeyPaging {
+extension SQLiteObjectStore {
     /// Rows of a query in its order, as its reader sees them; ascending by key where it has none.
     ///
     /// Without an order they are found by the key whether or not its row is there. With one, by the values that the row has

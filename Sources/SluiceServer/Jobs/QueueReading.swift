@@ -2,7 +2,7 @@ package import SluiceModel
 package import SluiceStorage
 internal import SluiceWire
 
-extension JobRecords {
+extension SQLiteServerStorage {
     /// Rows that a queue's query finds, with what the queue knows of each.
     ///
     /// - Parameters:

@@ -21,7 +21,7 @@ final class EncodedPage {
     ///
     /// - Parameter movesOthers: whether receivers may have results already that what the page brings has moved.
     /// - Complexity: O(rows), and O(1) from the second call on where the places depend on the rows alone.
-    func places(_ live: LiveView, in storage: any ServerStorage, movesOthers: Bool) throws -> [ServerMessage.Place] {
+    func places(_ live: LiveView, in storage: SQLiteServerStorage, movesOthers: Bool) throws -> [ServerMessage.Place] {
         if isEmpty { return [] }
         if let knownPlaces { return knownPlaces }
         let places = try ResultPlaces(live: live, storage: storage).rows(of: block.content(), movesOthers: movesOthers)

@@ -23,7 +23,7 @@ final class PageReading: SnapshotReading {
         self.limits = limits
     }
 
-    func read(in snapshot: any ServerSnapshot, within work: WorkLimit) throws {
+    func read(in snapshot: ServerSnapshot, within work: WorkLimit) throws {
         for count in 0..<countMax where count == 0 || remaining.isReadableOn {
             let start = remaining
             do {
@@ -83,7 +83,7 @@ final class DifferenceReading: SnapshotReading {
         self.limits = limits
     }
 
-    func read(in snapshot: any ServerSnapshot, within work: WorkLimit) throws {
+    func read(in snapshot: ServerSnapshot, within work: WorkLimit) throws {
         guard var bootstrap = remaining else { return }
         // Moved out, so that the long list of the client's members is not copied.
         remaining = nil
@@ -104,7 +104,7 @@ final class DifferenceReading: SnapshotReading {
 extension PageReader {
     /// A reader of one page, which may take a session's share of a turn.
     fileprivate init(
-        besideTheWriter snapshot: any ServerSnapshot, _ live: LiveView, _ limits: DatabaseLimits, _ work: WorkLimit
+        besideTheWriter snapshot: ServerSnapshot, _ live: LiveView, _ limits: DatabaseLimits, _ work: WorkLimit
     ) {
         self.init(
             storage: snapshot, live: live, limits: limits, work: work,

@@ -27,12 +27,6 @@ struct ViewBlockBuilder {
         blocks = [ViewBlock(authors: authors)]
     }
 
-    /// Adds the properties of an object that a client lacks; does nothing if the object is gone.
-    mutating func add(_ object: ViewObject, role: RowRole, source: any ObjectSource) throws {
-        guard let row = try source.row(object.object) else { return }
-        try add(row, of: object.object.classIndex, properties: object.changed, role: role)
-    }
-
     /// Adds the given properties of a row.
     ///
     /// - Parameter edits: how lists come from what the receivers have, by property.

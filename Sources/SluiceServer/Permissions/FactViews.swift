@@ -29,8 +29,6 @@ final class FactViews {
 
     var isEmpty: Bool { facts.isEmpty }
 
-    var count: Int { facts.count }
-
     /// The classes of which a change may change a fact.
     private(set) var classes: Set<Int> = []
 

@@ -11,7 +11,7 @@ internal import SluiceWire
 /// how the rows are: a page is sent while its objects are as they were read.
 struct ResultPlaces {
     let live: LiveView
-    let storage: any ServerStorage
+    let storage: SQLiteServerStorage
 
     /// The places in a change of the view: of each result that it names, with a key where the result is new or may have
     /// moved; and of those that other objects have moved.

@@ -45,15 +45,15 @@ struct DatabasePolicies {
     ///
     /// - Parameter changes: the objects that it changes, with the states before and after.
     /// - Returns: what is amended, by positions in `changes`.
-    /// - Throws: ``PolicyRefusal``; nothing of the transaction counts then.
-    func judge(_ changes: [(object: ObjectRef, old: Row?, new: Row?)], by userID: String?) throws(PolicyRefusal)
+    /// - Throws: ``TransactionRejection``; nothing of the transaction counts then.
+    func judge(_ changes: [(object: ObjectRef, old: Row?, new: Row?)], by userID: String?) throws(TransactionRejection)
         -> [Amendment]
     {
         var amendments: [Amendment] = []
-        var refusals: [ServerMessage.Rejection.Reason] = []
+        var reasons: [ServerMessage.Rejection.Reason] = []
         func refuse(_ object: ObjectRef, _ message: String) {
-            guard refusals.count < Self.reasonCountMax else { return }
-            refusals.append(
+            guard reasons.count < Self.reasonCountMax else { return }
+            reasons.append(
                 .init(object: object, code: .writeRefused, message: String(message.prefix(Self.reasonLengthMax))))
         }
         for (classIndex, judges) in validators.sorted(by: { $0.key < $1.key }) {
@@ -107,7 +107,7 @@ struct DatabasePolicies {
                 }
             }
         }
-        guard refusals.isEmpty else { throw PolicyRefusal(reasons: refusals) }
+        guard reasons.isEmpty else { throw TransactionRejection(reasons: reasons) }
         return amendments
     }
 
@@ -209,11 +209,6 @@ struct DatabasePolicies {
             return positions.map { _ in [] }
         }
     }
-}
-
-/// Why validators refuse a transaction.
-struct PolicyRefusal: Error {
-    let reasons: [ServerMessage.Rejection.Reason]
 }
 
 extension BoundedCalls.Failure {

@@ -9,15 +9,15 @@ package final class WritePolicies: Sendable {
         let judge: @Sendable (ProposedWrite) throws -> WriteVerdict
     }
 
-    private struct Place: Hashable {
+    private struct Scope: Hashable {
         let className: String
         /// Nil for all databases.
         let database: String?
     }
 
     private struct State {
-        var validators: [Place: [Validator]] = [:]
-        var resolvers: [Place: ConflictResolver] = [:]
+        var validators: [Scope: [Validator]] = [:]
+        var resolvers: [Scope: ConflictResolver] = [:]
     }
 
     private let state = Mutex(State())
@@ -29,12 +29,12 @@ package final class WritePolicies: Sendable {
         _ className: String, in database: String?, timeLimit: Duration,
         _ judge: @escaping @Sendable (ProposedWrite) throws -> WriteVerdict
     ) {
-        let place = Place(className: className, database: database)
-        state.withLock { $0.validators[place, default: []].append(Validator(timeLimit: timeLimit, judge: judge)) }
+        let scope = Scope(className: className, database: database)
+        state.withLock { $0.validators[scope, default: []].append(Validator(timeLimit: timeLimit, judge: judge)) }
     }
 
     package func set(_ resolver: ConflictResolver, for className: String, in database: String?) {
-        state.withLock { $0.resolvers[Place(className: className, database: database)] = resolver }
+        state.withLock { $0.resolvers[Scope(className: className, database: database)] = resolver }
     }
 
     /// What holds in a database at the moment; nil if that is nothing.
@@ -49,11 +49,11 @@ package final class WritePolicies: Sendable {
             var resolvers: [Int: ConflictResolver] = [:]
             // Those of all databases come first.
             for name in [nil, database] {
-                for (place, found) in state.validators where place.database == name {
-                    if let index = schema.index(of: place.className) { validators[index, default: []] += found }
+                for (scope, found) in state.validators where scope.database == name {
+                    if let index = schema.index(of: scope.className) { validators[index, default: []] += found }
                 }
-                for (place, resolver) in state.resolvers where place.database == name {
-                    if let index = schema.index(of: place.className) { resolvers[index] = resolver }
+                for (scope, resolver) in state.resolvers where scope.database == name {
+                    if let index = schema.index(of: scope.className) { resolvers[index] = resolver }
                 }
             }
             return (validators, resolvers)

@@ -4,7 +4,7 @@ internal import Synchronization
 /// Counts what users and addresses take of a server, against their quotas.
 package final class QuotaLedger: Sendable {
     /// Something that counts until nobody keeps it any more.
-    package final class Place: Sendable {
+    package final class Slot: Sendable {
         private let giveBack: @Sendable () -> Void
 
         fileprivate init(giveBack: @escaping @Sendable () -> Void) { self.giveBack = giveBack }
@@ -37,18 +37,18 @@ package final class QuotaLedger: Sendable {
     /// Counts a connection.
     ///
     /// - Returns: nil if its address has as many as it may.
-    package func connect(from address: String) -> Place? {
+    package func connect(from address: String) -> Slot? {
         take(\.connections, address, atMost: quotas.connectionCountMaxPerAddress)
     }
 
     /// Counts a session.
     ///
     /// - Returns: nil if its user has as many as it may.
-    package func open(by holder: Holder) -> Place? { take(\.sessions, holder, atMost: quotas.sessionCountMaxPerUser) }
+    package func open(by holder: Holder) -> Slot? { take(\.sessions, holder, atMost: quotas.sessionCountMaxPerUser) }
 
     private func take<Key: Hashable & Sendable>(
         _ path: any WritableKeyPath<Counts, [Key: Int]> & Sendable, _ key: Key, atMost countMax: Int?
-    ) -> Place? {
+    ) -> Slot? {
         let isTaken = counts.withLock { counts in
             let count = counts[keyPath: path][key] ?? 0
             if let countMax, count >= countMax { return false }
@@ -56,7 +56,7 @@ package final class QuotaLedger: Sendable {
             return true
         }
         guard isTaken else { return nil }
-        return Place { [weak self] in
+        return Slot { [weak self] in
             self?.counts.withLock { counts in
                 let count = (counts[keyPath: path][key] ?? 1) - 1
                 counts[keyPath: path][key] = count == 0 ? nil : count

@@ -10,7 +10,7 @@ struct JobReports {
 
     let database: Database
 
-    private var storage: any ServerStorage { database.storage }
+    private var storage: SQLiteServerStorage { database.storage }
 
     /// The consumers, by name: how far each has come, and how many objects it has given up.
     func consumers() throws -> JSONText {

@@ -18,7 +18,7 @@ struct Reports {
     let database: Database
     let indexes: IndexKeeper
 
-    var storage: any ServerStorage { database.storage }
+    var storage: SQLiteServerStorage { database.storage }
 
     /// The answer to a request.
     ///

@@ -10,7 +10,7 @@ struct RulesReports {
     /// The rules that hold, which may not be stored yet; nil if there are none.
     let rules: AccessRules?
 
-    private var storage: any ServerStorage { database.storage }
+    private var storage: SQLiteServerStorage { database.storage }
 
     /// The rules that hold; those of `version`; or with `history` the versions that are kept.
     func answer(_ argument: JSONValue) throws -> JSONText {

@@ -10,7 +10,7 @@ final class Replays {
     private let database: Database
     private var cache: ReplayCache
 
-    private var storage: any ServerStorage { database.storage }
+    private var storage: SQLiteServerStorage { database.storage }
 
     init(_ database: Database) {
         self.database = database

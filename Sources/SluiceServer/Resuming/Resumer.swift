@@ -10,7 +10,7 @@ final class Resumer {
     private let digests: ViewDigests
     private(set) var starts = StartCounts()
 
-    private var storage: any ServerStorage { database.storage }
+    private var storage: SQLiteServerStorage { database.storage }
 
     init(_ database: Database, _ replays: Replays, _ digests: ViewDigests) {
         self.database = database

@@ -11,7 +11,7 @@ struct ClientRegistry {
     private let database: Database
     private let random: () -> UInt64
 
-    private var storage: any ServerStorage { database.storage }
+    private var storage: SQLiteServerStorage { database.storage }
 
     /// - Parameter random: makes random numbers for nonces.
     init(_ database: Database, random: @escaping () -> UInt64) {

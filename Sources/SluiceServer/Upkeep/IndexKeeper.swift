@@ -8,7 +8,7 @@ final class IndexKeeper {
     private var indexes: AutomaticIndexes
     private var hasFound = false
 
-    private var storage: any ServerStorage { database.storage }
+    private var storage: SQLiteServerStorage { database.storage }
 
     init(_ database: Database) {
         self.database = database

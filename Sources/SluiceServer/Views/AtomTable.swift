@@ -39,9 +39,6 @@ struct AtomTable {
     /// With more idle atoms, they are dropped at once.
     private static let idleCountMax = 10_000
 
-    /// The number of atoms.
-    var count: Int { atoms.count }
-
     /// The atom with a number in the index; nil if the number is that of another view.
     subscript(number: Int) -> Atom? { atoms[number] }
 

@@ -31,7 +31,7 @@ final class DigestReading: SnapshotReading {
         changeCount = view.changeCount
     }
 
-    func read(in snapshot: any ServerSnapshot, within work: WorkLimit) throws { try read(in: snapshot) }
+    func read(in snapshot: ServerSnapshot, within work: WorkLimit) throws { try read(in: snapshot) }
 
     func read(in source: any ObjectReading) throws {
         let digest = try live.holdsRoots ? Self.digest(of: live, in: source, limits) : digestOfMatches(in: source)

@@ -12,7 +12,7 @@ final class ViewDigests {
     /// The preparation that nobody has taken yet.
     private var handedOut: QueryPreparation?
 
-    private var storage: any ServerStorage { database.storage }
+    private var storage: SQLiteServerStorage { database.storage }
     private var limits: DatabaseLimits { database.limits }
 
     init(_ database: Database) {

@@ -26,7 +26,7 @@ final class ViewHub {
     /// How many steps views have taken to follow commits.
     private(set) var followedStepCount = 0
 
-    private var storage: any ServerStorage { database.storage }
+    private var storage: SQLiteServerStorage { database.storage }
 
     init(_ database: Database) {
         self.database = database

@@ -100,7 +100,10 @@ final class WebQuery: Sendable {
             response.headers.append("Retry-After", "1")
             state.isDone = true
             exchange.respond(response.adding(headers))
-        default: break
+        // Nothing of it is part of the answer: the session asks one query, and is over once that is complete.
+        case .hello, .commit, .listMembers, .digest, .login, .context, .withdrawn, .rejected, .error, .message, .report,
+            .reportError:
+            break
         }
     }
 

@@ -41,7 +41,10 @@ final class WebWrite: Sendable {
                     state.isDone = true
                     let failure = WebFailure(503, .shuttingDown, "the database is served at \(moved.url)")
                     exchange.respond(failure.response.adding(headers))
-                default: break
+                // The session subscribes to nothing, and asks nothing but the write.
+                case .hello, .schema, .page, .commit, .complete, .listMembers, .digest, .login, .context, .withdrawn,
+                    .places, .subscriptionError, .message, .report, .reportError:
+                    break
                 }
             }
             if state.isDone { send.append(.close(session: JSONSession.number)) }

@@ -10,7 +10,7 @@ internal import SluiceStorage
 /// Later lines see what earlier ones do.
 struct WriteConversion {
     private let schema: Schema
-    private let storage: any ServerStorage
+    private let storage: SQLiteServerStorage
     private let access: AccessBinding
     private let author: ListEdits.Author
     /// The objects that lines so far have named, as they leave them; nil for one that is not there.
@@ -20,7 +20,7 @@ struct WriteConversion {
     /// - Parameters:
     ///   - access: what the author may read.
     ///   - author: draws ids and places of elements.
-    init(_ storage: any ServerStorage, as access: AccessBinding, by author: ListEdits.Author) {
+    init(_ storage: SQLiteServerStorage, as access: AccessBinding, by author: ListEdits.Author) {
         schema = storage.schema
         self.storage = storage
         self.access = access

@@ -51,11 +51,6 @@ package final class DraftFile {
         throw StorageError(.exists, "\(path) exists already, and was left as it is; name another file")
     }
 
-    package func write(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {
-        try output.write(bytes)
-        byteCount += bytes.count
-    }
-
     package func write(_ bytes: [UInt8]) throws(StorageError) {
         try output.write(bytes)
         byteCount += bytes.count

@@ -7,7 +7,7 @@ package protocol ObjectStanding: ObjectSource {
     /// Whether an object belongs to a subscription in a role; nil asks for either.
     func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool
 
-    /// Whether an operation on the object waits in the outbox, or refused values of it stay visible.
+    /// Whether an operation on the object waits in the outbox, or rejected values of it stay visible.
     func hasPending(_ object: ObjectRef) throws -> Bool
 
     /// Whether there is an object of which ``hasPending(_:)`` is true. O(1).
@@ -22,12 +22,6 @@ package protocol ObjectStanding: ObjectSource {
 
 /// Reads a client's store as of one commit: objects, subscriptions and memberships.
 package protocol ClientReading: ObjectReading, ObjectStanding, QueryPlanning {
-    /// The subscriptions, dormant ones included, by ascending id. Takes O(n log n).
-    var subscriptions: [SubscriptionRecord] { get }
-
-    /// How many subscriptions there are, dormant ones included.
-    var subscriptionCount: Int { get }
-
     /// The subscription, dormant or not, to the query with a hash. O(1).
     func subscription(toQuery hash: ObjectID) -> SubscriptionRecord?
 
@@ -38,7 +32,7 @@ package protocol ClientReading: ObjectReading, ObjectStanding, QueryPlanning {
     /// false.
     func forEachMember(of subscription: UInt64, role: MemberRole, _ body: (ObjectRef) throws -> Bool) throws
 
-    /// The objects with operations in the outbox or with refused values, in no particular order.
+    /// The objects with operations in the outbox or with rejected values, in no particular order.
     var pendingObjects: [ObjectRef] { get throws }
 
     /// The number of changesets in the outbox. O(1).

@@ -11,11 +11,9 @@ struct ClientState: Sendable {
     var lastSequence: UInt64 = 0
     var outboxCount = 0
     var pendingRows = PendingRows()
-    /// Objects that show refused values, and count as pending.
+    /// Objects that show rejected values, and count as pending.
     var kept: Set<ObjectRef> = []
     var subscriptions = SubscriptionTable()
-    /// The subscriptions whose figures an earlier version has stored; see ``StoredFigures/wholePrefix``.
-    var wholeFigures: Set<UInt64> = []
     /// The subscriptions with a bootstrap under way.
     var staging = ShardedTable<UInt64, Bool>()
     var members = Memberships()
@@ -53,16 +51,16 @@ extension ClientState {
     }
 
     func memberCount(of subscription: UInt64, role: MemberRole) -> Int {
-        members.places(of: subscription).filter { !$0.isStaged && $0.role == role }
+        members.keys(of: subscription).filter { !$0.isStaged && $0.role == role }
             .reduce(0) { $0 + members.bitmap($1).count }
     }
 
     func forEachMember(
         of subscription: UInt64, role: MemberRole, in tables: ObjectTables, _ body: (ObjectRef) throws -> Bool
     ) throws {
-        for place in members.places(of: subscription) where !place.isStaged && place.role == role {
-            let didVisitAll = try tables.forEachKey(of: members.bitmap(place), ofClass: place.classIndex) { key in
-                try body(ObjectRef(place.classIndex, key))
+        for held in members.keys(of: subscription) where !held.isStaged && held.role == role {
+            let didVisitAll = try tables.forEachKey(of: members.bitmap(held), ofClass: held.classIndex) { key in
+                try body(ObjectRef(held.classIndex, key))
             }
             guard didVisitAll else { return }
         }
@@ -72,9 +70,9 @@ extension ClientState {
         of subscription: UInt64, role: MemberRole, in tables: ObjectTables,
         _ body: (StoredRow) throws -> Bool
     ) throws {
-        for place in members.places(of: subscription) where !place.isStaged && place.role == role {
-            let bitmap = members.bitmap(place)
-            guard try tables.forEachStoredRow(of: bitmap, ofClass: place.classIndex, body) else { return }
+        for key in members.keys(of: subscription) where !key.isStaged && key.role == role {
+            let bitmap = members.bitmap(key)
+            guard try tables.forEachStoredRow(of: bitmap, ofClass: key.classIndex, body) else { return }
         }
     }
 

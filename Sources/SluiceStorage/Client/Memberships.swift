@@ -2,7 +2,7 @@
 /// is open.
 struct Memberships: Sendable {
     /// Names one bitmap.
-    struct Place: Hashable, Sendable {
+    struct Key: Hashable, Sendable {
         var subscription: UInt64
         /// Whether the bitmap is staged for a bootstrap that is not complete.
         var isStaged: Bool
@@ -11,89 +11,89 @@ struct Memberships: Sendable {
     }
 
     /// Names one chunk of a bitmap; chunks are stored one by one.
-    struct ChunkPlace: Hashable, Sendable {
-        var place: Place
+    struct ChunkKey: Hashable, Sendable {
+        var key: Key
         var base: Int64
     }
 
     /// By subscription, so that the bitmaps of one are found without looking at the others.
-    private(set) var bitmaps = ShardedTable<UInt64, [Place: RowBitmap]>()
+    private(set) var bitmaps = ShardedTable<UInt64, [Key: RowBitmap]>()
     /// The chunks that have changed since the last ``takeChanged()``.
-    private var changed: Set<ChunkPlace> = []
+    private var changed: Set<ChunkKey> = []
 
-    func bitmap(_ place: Place) -> RowBitmap { bitmaps[place.subscription]?[place] ?? RowBitmap() }
+    func bitmap(_ key: Key) -> RowBitmap { bitmaps[key.subscription]?[key] ?? RowBitmap() }
 
     /// The bitmaps of a subscription, by class and role.
-    func places(of subscription: UInt64) -> [Place] {
+    func keys(of subscription: UInt64) -> [Key] {
         (bitmaps[subscription] ?? [:]).keys.sorted {
             ($0.classIndex, $0.role.rawValue) < ($1.classIndex, $1.role.rawValue)
         }
     }
 
-    mutating func insert(_ row: Int64, at place: Place) -> Bool {
-        let isNew = bitmaps.update(place.subscription, default: [:]) { $0[place, default: RowBitmap()].insert(row) }
+    mutating func insert(_ row: Int64, at key: Key) -> Bool {
+        let isNew = bitmaps.update(key.subscription, default: [:]) { $0[key, default: RowBitmap()].insert(row) }
         guard isNew else { return false }
-        changed.insert(ChunkPlace(place: place, base: RowChunk.base(of: row)))
+        changed.insert(ChunkKey(key: key, base: RowChunk.base(of: row)))
         return true
     }
 
     /// Adds rows.
     ///
     /// - Returns: the positions of those that were not there, ascending.
-    mutating func insert(_ rows: [Int64], at place: Place) -> [Int] {
-        let added = bitmaps.update(place.subscription, default: [:]) { places in
-            var bitmap = places.removeValue(forKey: place) ?? RowBitmap()
-            defer { places[place] = bitmap }
+    mutating func insert(_ rows: [Int64], at key: Key) -> [Int] {
+        let added = bitmaps.update(key.subscription, default: [:]) { held in
+            var bitmap = held.removeValue(forKey: key) ?? RowBitmap()
+            defer { held[key] = bitmap }
             return rows.indices.filter { bitmap.insert(rows[$0]) }
         }
-        noteChanges(added.lazy.map { rows[$0] }, at: place)
+        noteChanges(added.lazy.map { rows[$0] }, at: key)
         return added
     }
 
     /// Removes rows.
     ///
     /// - Returns: those that were there.
-    mutating func remove(_ rows: [Int64], at place: Place) -> [Int64] {
-        guard bitmaps[place.subscription]?[place] != nil else { return [] }
-        let removed = bitmaps.update(place.subscription, default: [:]) { places in
-            var bitmap = places.removeValue(forKey: place) ?? RowBitmap()
-            defer { places[place] = bitmap }
+    mutating func remove(_ rows: [Int64], at key: Key) -> [Int64] {
+        guard bitmaps[key.subscription]?[key] != nil else { return [] }
+        let removed = bitmaps.update(key.subscription, default: [:]) { held in
+            var bitmap = held.removeValue(forKey: key) ?? RowBitmap()
+            defer { held[key] = bitmap }
             return rows.filter { bitmap.remove($0) }
         }
-        noteChanges(removed, at: place)
+        noteChanges(removed, at: key)
         return removed
     }
 
-    private mutating func noteChanges(_ rows: some Sequence<Int64>, at place: Place) {
+    private mutating func noteChanges(_ rows: some Sequence<Int64>, at key: Key) {
         var last: Int64?
         for row in rows {
             let base = RowChunk.base(of: row)
             if base == last { continue }
             last = base
-            changed.insert(ChunkPlace(place: place, base: base))
+            changed.insert(ChunkKey(key: key, base: base))
         }
     }
 
-    mutating func remove(_ row: Int64, at place: Place) -> Bool {
-        guard bitmaps[place.subscription]?[place] != nil,
-            bitmaps.update(place.subscription, default: [:], { $0[place]?.remove(row) ?? false })
+    mutating func remove(_ row: Int64, at key: Key) -> Bool {
+        guard bitmaps[key.subscription]?[key] != nil,
+            bitmaps.update(key.subscription, default: [:], { $0[key]?.remove(row) ?? false })
         else { return false }
-        changed.insert(ChunkPlace(place: place, base: RowChunk.base(of: row)))
+        changed.insert(ChunkKey(key: key, base: RowChunk.base(of: row)))
         return true
     }
 
     /// Whether a subscription has a row as member or staged member, in any role.
     func holds(_ row: Int64, classIndex: Int, subscription: UInt64) -> Bool {
-        guard let places = bitmaps[subscription] else { return false }
-        return places.contains { place, bitmap in place.classIndex == classIndex && bitmap.contains(row) }
+        guard let held = bitmaps[subscription] else { return false }
+        return held.contains { key, bitmap in key.classIndex == classIndex && bitmap.contains(row) }
     }
 
     /// Whether a subscription has a row as member in a role; nil asks for either.
     func has(_ row: Int64, classIndex: Int, role: MemberRole?, subscription: UInt64) -> Bool {
-        guard let places = bitmaps[subscription] else { return false }
+        guard let held = bitmaps[subscription] else { return false }
         return (role.map { [$0] } ?? MemberRole.allCases).contains { role in
-            let place = Place(subscription: subscription, isStaged: false, classIndex: classIndex, role: role)
-            return places[place]?.contains(row) ?? false
+            let key = Key(subscription: subscription, isStaged: false, classIndex: classIndex, role: role)
+            return held[key]?.contains(row) ?? false
         }
     }
 
@@ -109,19 +109,19 @@ struct Memberships: Sendable {
     /// asks for both.
     func rows(ofClass classIndex: Int, subscription: UInt64, isStaged: Bool?) -> RowBitmap {
         var result = RowBitmap()
-        for (place, bitmap) in bitmaps[subscription] ?? [:]
-        where place.classIndex == classIndex && place.isStaged == isStaged ?? place.isStaged {
+        for (key, bitmap) in bitmaps[subscription] ?? [:]
+        where key.classIndex == classIndex && key.isStaged == isStaged ?? key.isStaged {
             result.formUnion(bitmap)
         }
         return result
     }
 
     /// Adds a chunk that was read from the database.
-    mutating func load(_ chunk: RowChunk, at place: Place) {
-        bitmaps.update(place.subscription, default: [:]) { places in
+    mutating func load(_ chunk: RowChunk, at key: Key) {
+        bitmaps.update(key.subscription, default: [:]) { held in
             var single = RowBitmap(chunks: [chunk])
-            if let bitmap = places[place] { single.formUnion(bitmap) }
-            places[place] = single
+            if let bitmap = held[key] { single.formUnion(bitmap) }
+            held[key] = single
         }
     }
 
@@ -129,7 +129,7 @@ struct Memberships: Sendable {
     mutating func drop(_ subscription: UInt64, onlyStaged: Bool) {
         bitmaps[subscription] = bitmaps[subscription]?.filter { onlyStaged && !$0.key.isStaged }
         if bitmaps[subscription]?.isEmpty ?? false { bitmaps[subscription] = nil }
-        changed = changed.filter { $0.place.subscription != subscription || onlyStaged && !$0.place.isStaged }
+        changed = changed.filter { $0.key.subscription != subscription || onlyStaged && !$0.key.isStaged }
     }
 
     /// Adds the staged rows of a subscription to its members, in the roles in which they are staged, and drops the staged
@@ -138,18 +138,18 @@ struct Memberships: Sendable {
     /// - Returns: whether the members have changed.
     mutating func mergeStaged(_ subscription: UInt64) -> Bool {
         var isChanged = false
-        for staged in places(of: subscription) where staged.isStaged {
+        for staged in keys(of: subscription) where staged.isStaged {
             var rows: [Int64] = []
             bitmap(staged).forEach { row in
                 rows.append(row)
                 return true
             }
-            var place = staged
-            place.isStaged = false
-            if !insert(rows, at: place).isEmpty { isChanged = true }
+            var key = staged
+            key.isStaged = false
+            if !insert(rows, at: key).isEmpty { isChanged = true }
             // An object has one role.
-            place.role = staged.role == .root ? .linked : .root
-            if !remove(rows, at: place).isEmpty { isChanged = true }
+            key.role = staged.role == .root ? .linked : .root
+            if !remove(rows, at: key).isEmpty { isChanged = true }
         }
         drop(subscription, onlyStaged: true)
         return isChanged
@@ -158,11 +158,11 @@ struct Memberships: Sendable {
     /// Replaces the bitmaps of a subscription by the staged ones. All changes must be stored before, and the caller
     /// does the same to what is stored.
     mutating func replaceByStaged(_ subscription: UInt64) {
-        var replaced: [Place: RowBitmap] = [:]
-        for (place, bitmap) in bitmaps[subscription] ?? [:] where place.isStaged {
-            var place = place
-            place.isStaged = false
-            replaced[place] = bitmap
+        var replaced: [Key: RowBitmap] = [:]
+        for (key, bitmap) in bitmaps[subscription] ?? [:] where key.isStaged {
+            var key = key
+            key.isStaged = false
+            replaced[key] = bitmap
         }
         bitmaps[subscription] = replaced.isEmpty ? nil : replaced
     }
@@ -170,15 +170,15 @@ struct Memberships: Sendable {
     /// Replaces the staged bitmaps of a subscription by copies of the others. All changes must be stored before, and
     /// the caller does the same to what is stored.
     mutating func copyToStaged(_ subscription: UInt64) {
-        for (place, bitmap) in bitmaps[subscription] ?? [:] where !place.isStaged {
-            var place = place
-            place.isStaged = true
-            bitmaps[subscription]?[place] = bitmap
+        for (key, bitmap) in bitmaps[subscription] ?? [:] where !key.isStaged {
+            var key = key
+            key.isStaged = true
+            bitmaps[subscription]?[key] = bitmap
         }
     }
 
     /// Returns the chunks that must be stored; the next call returns only later changes.
-    mutating func takeChanged() -> Set<ChunkPlace> {
+    mutating func takeChanged() -> Set<ChunkKey> {
         defer { changed = [] }
         return changed
     }

@@ -35,10 +35,6 @@ final class SQLiteClientReader: SQLiteObjectStore, ClientReading {
 
     func end() { connection.rollback() }
 
-    var subscriptions: [SubscriptionRecord] { state.subscriptions.all }
-
-    var subscriptionCount: Int { state.subscriptions.count }
-
     func subscription(toQuery hash: ObjectID) -> SubscriptionRecord? { state.subscriptions.record(ofQuery: hash) }
 
     func isMember(_ object: ObjectRef, of subscription: UInt64, role: MemberRole?) throws -> Bool {

@@ -65,10 +65,10 @@ extension SQLiteClientStorage {
     ) {
         for subscription in subscriptions {
             let isStaged = isStaging(subscription)
-            let place = Memberships.Place(
+            let key = Memberships.Key(
                 subscription: subscription, isStaged: isStaged, classIndex: classIndex, role: role)
             if !areNew {
-                var other = place
+                var other = key
                 // An object has one role.
                 other.role = role == .root ? .linked : .root
                 for row in state.members.remove(rows, at: other) {
@@ -76,7 +76,7 @@ extension SQLiteClientStorage {
                     holders.noteDeparture(row, ofClass: classIndex, subscription: subscription)
                 }
             }
-            let joined = state.members.insert(rows, at: place)
+            let joined = state.members.insert(rows, at: key)
             guard !joined.isEmpty else { continue }
             isStateChanged = true
             holders.insert(joined.lazy.map { rows[$0] }, ofClass: classIndex, subscription: subscription)

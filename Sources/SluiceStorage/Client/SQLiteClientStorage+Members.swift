@@ -37,9 +37,9 @@ extension SQLiteClientStorage {
         try requireTransaction()
         try requireSubscription(subscription)
         let row = try rowOfMember(object)
-        let place = Memberships.Place(
+        let key = Memberships.Key(
             subscription: subscription, isStaged: isStaged, classIndex: object.classIndex, role: role)
-        let isNew = state.members.insert(row, at: place)
+        let isNew = state.members.insert(row, at: key)
         if isNew {
             isStateChanged = true
             holders.insert(CollectionOfOne(row), ofClass: object.classIndex, subscription: subscription)
@@ -64,9 +64,9 @@ extension SQLiteClientStorage {
         try requireTransaction()
         try requireSubscription(subscription)
         guard let row = try tables.rowID(of: object) else { return false }
-        let place = Memberships.Place(
+        let key = Memberships.Key(
             subscription: subscription, isStaged: isStaged, classIndex: object.classIndex, role: role)
-        let isRemoved = state.members.remove(row, at: place)
+        let isRemoved = state.members.remove(row, at: key)
         if isRemoved {
             isStateChanged = true
             holders.noteDeparture(row, ofClass: object.classIndex, subscription: subscription)
@@ -78,22 +78,22 @@ extension SQLiteClientStorage {
     func storeMembers() throws {
         let changed = state.members.takeChanged()
         guard !changed.isEmpty else { return }
-        let key = "subscription = ? AND staged = ? AND class = ? AND role = ? AND chunk = ?"
-        for place in changed {
-            let chunk = state.members.bitmap(place.place).chunk(base: place.base)
+        let condition = "subscription = ? AND staged = ? AND class = ? AND role = ? AND chunk = ?"
+        for key in changed {
+            let chunk = state.members.bitmap(key.key).chunk(base: key.base)
             let sql =
                 chunk == nil
-                ? "DELETE FROM _members WHERE \(key)"
+                ? "DELETE FROM _members WHERE \(condition)"
                 : """
                 INSERT OR REPLACE INTO _members (subscription, staged, class, role, chunk, rows) \
                 VALUES (?, ?, ?, ?, ?, ?)
                 """
             try connection.withStatement(sql) { statement in
-                statement.bind(1, Int64(place.place.subscription))
-                statement.bind(2, Int64(place.place.isStaged ? 1 : 0))
-                statement.bind(3, Int64(place.place.classIndex))
-                statement.bind(4, Int64(place.place.role.rawValue))
-                statement.bind(5, place.base)
+                statement.bind(1, Int64(key.key.subscription))
+                statement.bind(2, Int64(key.key.isStaged ? 1 : 0))
+                statement.bind(3, Int64(key.key.classIndex))
+                statement.bind(4, Int64(key.key.role.rawValue))
+                statement.bind(5, key.base)
                 if let chunk { statement.bind(6, chunk.bytes) }
                 try statement.run()
             }

@@ -118,15 +118,6 @@ extension ClientState {
             record.figures = sorted.flatMap(\.value)
             subscriptions[id] = record
         }
-        for (name, bytes) in try meta.blobs(beginning: StoredFigures.wholePrefix) {
-            guard let id = UInt64(name.dropFirst(StoredFigures.wholePrefix.count)), var record = subscriptions[id]
-            else {
-                continue
-            }
-            record.figures = try values(bytes)
-            subscriptions[id] = record
-            wholeFigures.insert(id)
-        }
     }
 
     private mutating func loadMembers(_ connection: SQLiteConnection) throws {
@@ -137,10 +128,10 @@ extension ClientState {
                     let chunk = RowChunk(base: statement.int(4), bytes: statement.blob(5)),
                     0...RowChunk.baseMax ~= chunk.base, let classIndex = Int(exactly: statement.int(2)), classIndex >= 0
                 else { throw Self.damaged("a membership", connection) }
-                let place = Memberships.Place(
+                let key = Memberships.Key(
                     subscription: UInt64(clamping: statement.int(0)), isStaged: statement.int(1) != 0,
                     classIndex: classIndex, role: role)
-                members.load(chunk, at: place)
+                members.load(chunk, at: key)
             }
         }
     }

@@ -10,11 +10,11 @@ extension SQLiteClientStorage {
         guard let row = try tables.evict(object) else { return }
         for id in candidates(row, ofClass: object.classIndex) {
             var isCurrentMember = false
-            for place in state.members.places(of: id) where place.classIndex == object.classIndex {
-                guard state.members.remove(row, at: place) else { continue }
+            for key in state.members.keys(of: id) where key.classIndex == object.classIndex {
+                guard state.members.remove(row, at: key) else { continue }
                 isStateChanged = true
                 holders.noteDeparture(row, ofClass: object.classIndex, subscription: id)
-                if !place.isStaged { isCurrentMember = true }
+                if !key.isStaged { isCurrentMember = true }
             }
             if isCurrentMember { try noteHole(in: id) }
         }

@@ -159,7 +159,7 @@ extension SQLiteClientStorage {
     }
 
     /// The objects that count as having pending operations although the outbox has none of them: they show values that
-    /// the server refused. They are not stored; an engine sets them when it begins.
+    /// the server rejected. They are not stored; an engine sets them when it begins.
     package var keptObjects: Set<ObjectRef> { state.kept }
 
     package func setKeptObjects(_ objects: Set<ObjectRef>) throws {

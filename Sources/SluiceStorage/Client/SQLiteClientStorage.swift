@@ -247,8 +247,10 @@ package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @un
 
     // MARK: Reading
 
+    /// The subscriptions, dormant ones included, by ascending id. Takes O(n log n).
     package var subscriptions: [SubscriptionRecord] { state.subscriptions.all }
 
+    /// How many subscriptions there are, dormant ones included.
     package var subscriptionCount: Int { state.subscriptions.count }
 
     /// The subscriptions that nobody observes, in no particular order.

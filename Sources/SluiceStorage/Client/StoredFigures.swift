@@ -9,17 +9,10 @@ struct StoredFigures: WireCodable, Hashable {
     static let countMax = 64
     /// The name of every part begins with it.
     static let prefix = "engine.groups."
-    /// So begin the names under which earlier versions store all that a subscription has, as one part.
-    static let wholePrefix = "engine.figures."
 
     let values: [Value]
 
-    static func wholeName(ofSubscription id: UInt64) -> String { "\(wholePrefix)\(id)" }
-
-    /// How the names of a subscription's parts begin.
-    static func prefix(ofSubscription id: UInt64) -> String { "\(prefix)\(id)." }
-
-    static func name(ofSubscription id: UInt64, part: Int) -> String { "\(prefix(ofSubscription: id))\(part)" }
+    static func name(ofSubscription id: UInt64, part: Int) -> String { "\(prefix)\(id).\(part)" }
 
     /// The subscription and the number of a part that is stored under a name.
     static func place(_ name: String) -> (subscription: UInt64, part: Int)? {

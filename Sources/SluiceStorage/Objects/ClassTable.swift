@@ -142,7 +142,7 @@ final class ClassTable {
     enum Purpose: Hashable {
         case revive, find, rowByKey, keyByRow, versionByRow, insertGhost, insertUnknown, findAll, findRows
         case allInOrder, rowsInOrder
-        case insertTogether, keyAbove
+        case insertBuffered, keyAbove
         case update(PropertySet), updateTogether(PropertySet)
         case insertElement(Int), deleteElements(Int), elements(Int), insertID, deleteID
         case setElement(Int), setElementIdentity(Int), deleteElement(Int)
@@ -195,7 +195,7 @@ final class ClassTable {
         case .int: return .int(statement.int(column))
         case .string: return .string(statement.string(column))
         case .uuid:
-            guard case .uuid(let key)? = ColumnCodec.uuid.read(column, of: statement) else { throw damaged() }
+            guard case .uuid(let key)? = ColumnCodec.scalar(.uuid).read(column, of: statement) else { throw damaged() }
             return .uuid(key)
         default:
             return .id(

@@ -5,27 +5,22 @@ internal import SluiceQuery
 /// Binds and reads the elements of one property in the form that ``TableLayout`` defines. A link is stored as the local
 /// row id of its target, which the caller translates.
 enum ColumnCodec {
-    case bool, int, float, double, string, data, date, uuid, objectID, decimal
+    case scalar(ScalarType)
     /// The class that the link leads to.
     case link(Int)
 
     init(_ element: PropertyType.Element, schema: Schema) {
         switch element {
         case .link(let name): self = .link(schema.index(of: name) ?? -1)
-        case .scalar(let type):
-            self =
-                switch type {
-                case .bool: .bool
-                case .int: .int
-                case .float: .float
-                case .double: .double
-                case .string: .string
-                case .data: .data
-                case .date: .date
-                case .uuid: .uuid
-                case .objectID: .objectID
-                case .decimal: .decimal
-                }
+        case .scalar(let type): self = .scalar(type)
+        }
+    }
+
+    /// How the values of a path are stored.
+    init(_ type: Query.Path.ValueType) {
+        switch type {
+        case .link(let target): self = .link(target)
+        case .scalar(let type): self = .scalar(type)
         }
     }
 
@@ -36,16 +31,16 @@ enum ColumnCodec {
     func bind(_ value: Value, to index: Int32, of statement: some ParameterSink) -> Bool {
         switch (self, value) {
         case (_, .null): statement.bindNull(index)
-        case (.int, .int(let value)): statement.bind(index, value)
-        case (.string, .string(let value)): statement.bind(index, value)
-        case (.double, .double(let value)): Self.bind(value, to: index, of: statement)
-        case (.float, .float(let value)): Self.bind(Double(value), to: index, of: statement)
-        case (.bool, .bool(let value)): statement.bind(index, Int64(value ? 1 : 0))
-        case (.date, .date(let value)): statement.bind(index, value.microseconds)
-        case (.data, .data(let value)): statement.bind(index, value)
-        case (.uuid, .uuid(let value)): withUnsafeBytes(of: value.uuid) { statement.bindBytes(index, $0) }
-        case (.objectID, .objectID(let value)): statement.bind(index, value)
-        case (.decimal, .decimal(let value)): statement.bind(index, DecimalKey.encode(value))
+        case (.scalar(.int), .int(let value)): statement.bind(index, value)
+        case (.scalar(.string), .string(let value)): statement.bind(index, value)
+        case (.scalar(.double), .double(let value)): Self.bind(value, to: index, of: statement)
+        case (.scalar(.float), .float(let value)): Self.bind(Double(value), to: index, of: statement)
+        case (.scalar(.bool), .bool(let value)): statement.bind(index, Int64(value ? 1 : 0))
+        case (.scalar(.date), .date(let value)): statement.bind(index, value.microseconds)
+        case (.scalar(.data), .data(let value)): statement.bind(index, value)
+        case (.scalar(.uuid), .uuid(let value)): withUnsafeBytes(of: value.uuid) { statement.bindBytes(index, $0) }
+        case (.scalar(.objectID), .objectID(let value)): statement.bind(index, value)
+        case (.scalar(.decimal), .decimal(let value)): statement.bind(index, DecimalKey.encode(value))
         default: return false
         }
         return true
@@ -60,16 +55,16 @@ enum ColumnCodec {
         let cell = statement.cell(column)
         if cell.isNull { return .null }
         switch self {
-        case .int: return .int(cell.int)
-        case .string: return .string(cell.string)
-        case .double: return .double(cell.isText ? .nan : cell.double)
-        case .float: return .float(cell.isText ? .nan : Float(cell.double))
-        case .bool: return .bool(cell.int != 0)
-        case .date: return .date(Timestamp(microseconds: cell.int))
-        case .data: return .data(statement.blob(column))
-        case .uuid: return UUID(bytes: statement.bytes(column)).map { .uuid($0) }
-        case .objectID: return statement.objectID(column).map { .objectID($0) }
-        case .decimal: return DecimalKey.decode(statement.blob(column)).map { .decimal($0) }
+        case .scalar(.int): return .int(cell.int)
+        case .scalar(.string): return .string(cell.string)
+        case .scalar(.double): return .double(cell.isText ? .nan : cell.double)
+        case .scalar(.float): return .float(cell.isText ? .nan : Float(cell.double))
+        case .scalar(.bool): return .bool(cell.int != 0)
+        case .scalar(.date): return .date(Timestamp(microseconds: cell.int))
+        case .scalar(.data): return .data(statement.blob(column))
+        case .scalar(.uuid): return UUID(bytes: statement.bytes(column)).map { .uuid($0) }
+        case .scalar(.objectID): return statement.objectID(column).map { .objectID($0) }
+        case .scalar(.decimal): return DecimalKey.decode(statement.blob(column)).map { .decimal($0) }
         case .link: return nil
         }
     }

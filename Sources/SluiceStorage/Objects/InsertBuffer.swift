@@ -27,7 +27,7 @@ final class InsertBuffer: UnwrittenRows {
     func write() throws(StorageError) {
         defer { cells.removeAll() }
         if cells.rowCount < Self.rowCountMin { table.absentKeys.noteShortRun() }
-        let statement = try table.statement(.insertTogether) {
+        let statement = try table.statement(.insertBuffered) {
             """
             INSERT INTO \(table.name) (\(table.rowColumns().joined(separator: ", ")), \(TableLayout.state)) \
             SELECT \((0..<cells.width).map { "c\($0)" }.joined(separator: ", ")), \(TableLayout.State.present) \

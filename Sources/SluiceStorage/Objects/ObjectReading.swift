@@ -61,18 +61,6 @@ package protocol ObjectReading: ViewSource {
     func count(matching query: Query) throws -> Int
 }
 
-/// Reads in the order of keys, which every replica of a database has alike.
-package protocol KeyPaging: ObjectReading {
-    /// The next rows that match a query's predicate, whatever its sort and limit, in the order of their keys. Not for
-    /// `OBJECT(id)`.
-    ///
-    /// - Parameters:
-    ///   - key: the rows with greater keys; nil for those from the first on.
-    ///   - limit: the most rows wanted.
-    ///   - byteCountMax: the page ends when its rows take about this many bytes.
-    func rows(matching query: Query, afterKey key: ObjectKey?, limit: Int, byteCountMax: Int) throws -> [Row]
-}
-
 /// Explains how a store runs queries.
 package protocol QueryPlanning {
     /// The SQL statement of a query, and SQLite's plan for it; nil for one object by its id. The statement is not run.

@@ -73,19 +73,19 @@ extension ObjectTables {
 
     private func kind(of codec: ColumnCodec) throws -> ColumnBuilder.Kind {
         switch codec {
-        case .bool: .integers(.bool)
-        case .int: .integers(.int)
-        case .date: .integers(.date)
-        case .float: .floats
-        case .double: .doubles
-        case .string: .texts
+        case .scalar(.bool): .integers(.bool)
+        case .scalar(.int): .integers(.int)
+        case .scalar(.date): .integers(.date)
+        case .scalar(.float): .floats
+        case .scalar(.double): .doubles
+        case .scalar(.string): .texts
+        case .scalar(.data), .scalar(.uuid), .scalar(.objectID), .scalar(.decimal): .values
         case .link(let target):
             switch try self.table(target).keyType {
             case .int: .integers(.link)
             case .string: .textLinks
             default: .values
             }
-        case .data, .uuid, .objectID, .decimal: .values
         }
     }
 

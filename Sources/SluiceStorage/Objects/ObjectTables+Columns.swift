@@ -33,13 +33,13 @@ extension ObjectTables {
     ) throws -> Bool {
         switch (codec, values.content) {
         case (_, .null): break
-        case (.int, .integers(.int, let numbers)), (.date, .integers(.date, let numbers)),
-            (.bool, .integers(.bool, let numbers)):
+        case (.scalar(.int), .integers(.int, let numbers)), (.scalar(.date), .integers(.date, let numbers)),
+            (.scalar(.bool), .integers(.bool, let numbers)):
             cells.fill(column, positions, values.isNull) { numbers[$0] }
-        case (.double, .doubles(let numbers)), (.float, .floats(let numbers)):
+        case (.scalar(.double), .doubles(let numbers)), (.scalar(.float), .floats(let numbers)):
             guard !numbers.contains(where: \.isNaN) else { return false }
             cells.fill(column, positions, values.isNull) { numbers[$0] }
-        case (.string, .texts(.string, let texts)):
+        case (.scalar(.string), .texts(.string, let texts)):
             cells.fill(column, positions, values.isNull, texts)
         case (.link(let target), .texts(.link, let texts)):
             var rows = [Int64](repeating: 0, count: texts.distinctCount)

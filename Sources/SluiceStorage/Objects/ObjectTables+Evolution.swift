@@ -29,7 +29,7 @@ extension ObjectTables {
         for rename in changes.renames { try self.rename(rename, in: merged) }
         for retype in changes.retypes { try widen(retype, in: merged, isExact: isExact) }
         for position in changes.replacements { try replace(position, in: merged) }
-        for classIndex in changes.classes { try makeTable(of: merged[classIndex], in: merged) }
+        for classIndex in changes.classes { try makeTable(of: merged[classIndex]) }
         for position in changes.properties {
             try addColumn(merged[position.classIndex].properties[position.property], to: merged[position.classIndex])
         }
@@ -62,7 +62,7 @@ extension ObjectTables {
         }
     }
 
-    func makeTable(of declared: ClassSchema, in schema: Schema) throws {
+    func makeTable(of declared: ClassSchema) throws {
         let layout = TableLayout()
         var columns = ["\(TableLayout.row) INTEGER PRIMARY KEY"]
         if declared.primaryKey == nil {

@@ -38,13 +38,3 @@ extension ObjectTables {
         return key
     }
 }
-
-extension ColumnCodec {
-    /// How the values of a path are stored.
-    init(_ type: Query.Path.ValueType) {
-        switch type {
-        case .link(let target): self = .link(target)
-        case .scalar(let scalar): self.init(.scalar(scalar), schema: Schema())
-        }
-    }
-}

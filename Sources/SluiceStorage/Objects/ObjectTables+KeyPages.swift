@@ -5,7 +5,7 @@ internal import SluiceWire
 
 /// Pages in the order of keys, which every replica of a database has alike.
 extension ObjectTables {
-    /// See ``KeyPaging/rows(matching:afterKey:limit:byteCountMax:)``.
+    /// See ``SQLiteObjectStore/rows(matching:afterKey:limit:byteCountMax:)``.
     func rows(
         matching query: Query, afterKey key: ObjectKey?, limit: Int, byteCountMax: Int
     ) throws -> [Row] {

@@ -37,11 +37,11 @@ extension ObjectTables {
         _ read: (Statement) throws -> Int
     ) throws -> RowCursor? {
         let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
-        let place = try cursor?.place ?? firstPlace(of: query, output, limit: limit)
+        let position = try cursor?.position ?? firstPosition(of: query, output, limit: limit)
         var restriction: SQLStatement?
         var end = 0
         var after: Int64 = 0
-        switch place {
+        switch position {
         case .behind(let row): after = row
         case .listed(let list, let next):
             end = next + min(limit, list.count - next)
@@ -58,20 +58,20 @@ extension ObjectTables {
             }
         }
         let isFull = byteCount >= byteCountMax
-        switch place {
-        case .behind: return count < limit && !isFull ? nil : RowCursor(place: .behind(last))
+        switch position {
+        case .behind: return count < limit && !isFull ? nil : RowCursor(position: .behind(last))
         case .listed(let list, let next):
             if isFull { end = list[next..<end].firstIndex { $0 > last } ?? end }
-            return end < list.count ? RowCursor(place: .listed(list, next: end)) : nil
+            return end < list.count ? RowCursor(position: .listed(list, next: end)) : nil
         }
     }
 
     /// Decides where the first page begins: in the table, or in a list of all row ids if SQLite would sort.
     ///
     /// - Parameter limit: the size of a page.
-    private func firstPlace(
+    private func firstPosition(
         of query: Query, _ output: SQLCompiler.Output, limit: Int
-    ) throws -> RowCursor.Place {
+    ) throws -> RowCursor.Position {
         let compiled = SQLCompiler(schema: schema, now: now).select(query, output, order: .row(after: 0), limit: limit)
         let plan = try plan(of: compiled)
         guard plan.sorts || plan.indexes.isEmpty else { return .behind(0) }

@@ -80,7 +80,7 @@ extension ObjectTables {
         return result
     }
 
-    /// See ``JournaledStorage/roots(matching:after:)``.
+    /// See ``SQLiteServerStorage/roots(matching:after:)``.
     func roots(matching query: Query, after cursor: RowCursor?, in source: any ObjectSource) throws -> [ObjectRef] {
         guard query.object == nil, query.sort.isEmpty, query.stages.isEmpty else {
             return try refs(matching: query, in: source)

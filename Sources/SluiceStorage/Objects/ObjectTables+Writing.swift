@@ -20,7 +20,7 @@ extension ObjectTables {
     func insert(_ row: Row, ofClass classIndex: Int, ifKnown: KnownObject) throws -> Bool {
         let table = try table(classIndex)
         try check(row, table)
-        if try insertTogether(row, table) { return true }
+        if try insertBuffered(row, table) { return true }
         let statement = try table.insertion { Self.insertion(into: table) }
         defer { statement.reset() }
         let id = try table.takeRow()

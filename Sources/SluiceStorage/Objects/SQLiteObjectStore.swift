@@ -16,9 +16,6 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
 
     package var schema: Schema { tables.schema }
 
-    /// The position of a class's primary key; nil if it has none.
-    func primaryKeyIndex(ofClass classIndex: Int) -> Int? { try? tables.table(classIndex).schema.primaryKeyIndex }
-
     package var now: Timestamp { tables.now }
 
     package func row(_ object: ObjectRef) throws -> Row? { try tables.row(object) }
@@ -60,6 +57,13 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
         try tables.rows(matching: query, after: position, limit: limit, in: self, body)
     }
 
+    /// The next rows that match a query's predicate, whatever its sort and limit, in the order of their keys, which every
+    /// replica of a database has alike. Not for `OBJECT(id)`.
+    ///
+    /// - Parameters:
+    ///   - key: the rows with greater keys; nil for those from the first on.
+    ///   - limit: the most rows wanted.
+    ///   - byteCountMax: the page ends when its rows take about this many bytes.
     package func rows(
         matching query: Query, afterKey key: ObjectKey?, limit: Int, byteCountMax: Int
     ) throws -> [Row] {

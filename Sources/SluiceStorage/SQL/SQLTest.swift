@@ -38,7 +38,7 @@ struct SQLTest {
     var isOfExpression: Bool {
         switch operand {
         case .rightExpression, .leftExpression: true
-        default: false
+        case .right, .left, .list: false
         }
     }
 
@@ -127,7 +127,7 @@ struct SQLTest {
         case .equal, .lessOrEqual, .greaterOrEqual, .like: "\(expression) IS NULL"
         case .notEqual: "\(expression) IS NOT NULL"
         case .beginsWith, .endsWith, .contains: "1"
-        default: "0"
+        case .less, .greater, .isIn, .between: "0"
         }
     }
 

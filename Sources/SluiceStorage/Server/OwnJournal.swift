@@ -3,9 +3,9 @@ package import SluiceModel
 /// The journal of a database to which nobody else appends. A record is stored when it is applied, in the transaction
 /// and the file of the state, so appending only compares.
 package struct OwnJournal: Journal {
-    private let storage: any JournaledStorage
+    private let storage: SQLiteServerStorage
 
-    package init(_ storage: any JournaledStorage) { self.storage = storage }
+    package init(_ storage: SQLiteServerStorage) { self.storage = storage }
 
     package var databaseID: ObjectID { storage.databaseID }
 

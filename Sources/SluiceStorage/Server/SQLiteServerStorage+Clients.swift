@@ -1,5 +1,9 @@
 package import SluiceModel
 
+/// The clients of a database: their ids, nonces and visits. They follow from the journal like its objects, so that every
+/// engine of the database knows them, and two engines never give two clients one id.
+///
+/// A method that changes something makes a step of the transaction's own group.
 extension SQLiteServerStorage {
     /// The name of the greatest id that a client was given, among the single values.
     private static let lastClient = "lastClient"
@@ -8,8 +12,11 @@ extension SQLiteServerStorage {
         get throws { UInt64(try meta.integer(Self.lastClient) ?? 0) }
     }
 
+    /// Creates a client, with an id that no client has had before: the greatest so far and one more.
+    ///
+    /// - Parameter sequence: the sequence of the last transaction that counts as acknowledged.
     package func makeClient(
-        userID: String?, nonce: ObjectID, sequence: UInt64, createdAt: Timestamp
+        userID: String?, nonce: ObjectID, sequence: UInt64 = 0, createdAt: Timestamp
     ) throws -> ClientRecord {
         let id = try lastClientID + 1
         try perform(
@@ -20,6 +27,9 @@ extension SQLiteServerStorage {
         return ClientRecord(id: id, userID: userID, nonce: nonce, sequence: sequence, createdAt: createdAt)
     }
 
+    /// Records that a known client opens a session.
+    ///
+    /// - Throws: ``StorageError/Code/notFound`` for an unknown client.
     package func noteVisit(_ visit: ClientVisit) throws {
         guard try client(visit.clientID) != nil else {
             throw StorageError(.notFound, "\(connection.name) knows no client \(visit.clientID)")
@@ -52,6 +62,7 @@ extension SQLiteServerStorage {
         if visit.clientID > last { try meta.set(Self.lastClient, Int64(clamping: visit.clientID)) }
     }
 
+    /// A client by id; nil if there is none.
     package func client(_ id: UInt64) throws -> ClientRecord? {
         let sql = "SELECT user, nonce, sequence, version, created, seen FROM _clients WHERE id = ?"
         return try connection.withStatement(sql) { statement in
@@ -92,6 +103,7 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// Removes clients with their sequences and rejections.
     package func removeClients(_ ids: [UInt64]) throws {
         if !ids.isEmpty { try perform(.forgetting(ids)) }
     }
@@ -105,15 +117,18 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// Whether a client has ever had an id in this history, known or removed.
     package func hasGivenID(_ id: UInt64) throws -> Bool {
         let last = try lastClientID
         return id > 0 && id <= last
     }
 
+    /// The number of clients. O(n).
     package var clientCount: Int {
         get throws { Int(try connection.integer("SELECT count(*) FROM _clients") ?? 0) }
     }
 
+    /// Records that clients are connected and up to date.
     package func noteSeen(_ clients: [UInt64], at time: Timestamp) throws {
         if !clients.isEmpty { try perform(.seen(clients, at: time)) }
     }
@@ -129,6 +144,13 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// Removes clients that were last connected before a time, if the log no longer reaches back to their version or
+    /// they never uploaded anything. One call looks at some clients, in the order of their ids.
+    ///
+    /// - Parameters:
+    ///   - id: where the last call stopped; 0 to begin.
+    ///   - countMax: the most clients to look at.
+    /// - Returns: how many were removed, and where to continue; nil after the last client.
     package func forgetClients(
         lastSeenBefore time: Timestamp, after id: UInt64, countMax: Int
     ) throws -> (count: Int, next: UInt64?) {
@@ -150,6 +172,7 @@ extension SQLiteServerStorage {
         return (forgotten.count, count == countMax ? last : nil)
     }
 
+    /// Up to where the uploads of a client are accepted or rejected; 0 for an unknown one.
     package func acceptedSequence(of client: UInt64) throws -> UInt64 {
         try connection.withStatement("SELECT sequence FROM _clients WHERE id = ?") { statement in
             statement.bind(1, Int64(bitPattern: client))

@@ -2,6 +2,9 @@ extension SQLiteServerStorage {
     /// Where the damage is remembered; nil in memory.
     var damageRecord: DamageRecord? { connection.path.map { DamageRecord(besides: $0) } }
 
+    /// Remembers that the database is damaged. Outside a transaction.
+    ///
+    /// - Parameter error: an error of damage, see ``StorageError/isOfDamage``.
     package func note(damage error: StorageError) {
         guard damage == nil else { return }
         damage = error

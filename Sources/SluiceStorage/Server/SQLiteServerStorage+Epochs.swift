@@ -10,8 +10,13 @@ extension SQLiteServerStorage {
     /// The most epochs kept. A client that was last connected in an earlier one begins anew.
     private static let epochCountMax = 65_536
 
+    /// The epoch that the next version belongs to. A new one begins with each start of a server and each change of history, so that a version
+    /// that was undone by restoring a backup can be told from the later version of the same number.
     package var epoch: UInt64 { epochs.last?.id ?? 0 }
 
+    /// Begins a new epoch after ``version``.
+    ///
+    /// - Parameter id: a number chosen at random.
     package func beginEpoch(_ id: UInt64) throws { try perform(.epoch(id)) }
 
     func storeEpoch(_ id: UInt64) throws {
@@ -26,6 +31,8 @@ extension SQLiteServerStorage {
         try connection.execute("DELETE FROM _epochs WHERE number = (SELECT min(number) FROM _epochs)")
     }
 
+    /// Whether a version that a client reached in an epoch is part of this history. False for an epoch that is no
+    /// longer stored.
     package func reaches(_ version: UInt64, inEpoch id: UInt64) -> Bool {
         guard let position = epochs.lastIndex(where: { $0.id == id }) else { return false }
         let next = epochs.index(after: position)

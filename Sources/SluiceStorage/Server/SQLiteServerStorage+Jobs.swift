@@ -1,6 +1,6 @@
 package import SluiceModel
 
-/// The table of ``JobRecord``.
+/// The records of jobs. A change is a step of a group, see ``JobRecord``.
 extension SQLiteServerStorage {
     static func makeJobs(on connection: SQLiteConnection) throws {
         try connection.execute(
@@ -40,6 +40,7 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// A record; nil if there is none. O(log n).
     package func job(_ key: JobRecord.Key) throws -> JobRecord? {
         let sql = "SELECT name, due, value FROM _jobs WHERE space = ? AND name = ?"
         return try connection.withStatement(sql) { statement in
@@ -49,6 +50,11 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// The records of a space, ascending by name.
+    ///
+    /// - Parameters:
+    ///   - name: the records after this name; nil for those from the first on.
+    ///   - countMax: at most how many.
     package func jobs(ofSpace space: String, after name: [UInt8]?, countMax: Int) throws -> [JobRecord] {
         let condition = name == nil ? "" : "AND name > ?2 "
         let sql = "SELECT name, due, value FROM _jobs WHERE space = ?1 \(condition)ORDER BY name LIMIT ?3"
@@ -60,16 +66,7 @@ extension SQLiteServerStorage {
         }
     }
 
-    package func jobs(ofSpace space: String, dueBy time: Timestamp, countMax: Int) throws -> [JobRecord] {
-        let sql = "SELECT name, due, value FROM _jobs WHERE space = ? AND due <= ? ORDER BY due, name LIMIT ?"
-        return try connection.withStatement(sql) { statement in
-            statement.bind(1, space)
-            statement.bind(2, time.microseconds)
-            statement.bind(3, Int64(countMax))
-            return try records(statement, space)
-        }
-    }
-
+    /// When the next record of a space is due; nil if none ever is.
     package func nextDue(ofSpace space: String) throws -> Timestamp? {
         let sql = "SELECT min(due) FROM _jobs WHERE space = ? AND due IS NOT NULL"
         return try connection.withStatement(sql) { statement in
@@ -79,6 +76,7 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// The number of records of a space. O(n).
     package func jobCount(ofSpace space: String) throws -> Int {
         try connection.withStatement("SELECT count(*) FROM _jobs WHERE space = ?") { statement in
             statement.bind(1, space)
@@ -86,6 +84,7 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// The spaces that have records and begin with a prefix, ascending. O(spaces · log n).
     package func jobSpaces(withPrefix prefix: String) throws -> [String] {
         var spaces: [String] = []
         var last = prefix

@@ -12,14 +12,24 @@ extension SQLiteServerStorage {
             """)
     }
 
+    /// Where the database stands in its journal, the open transaction included.
     package var head: JournalHead { log.head }
 
+    /// Applies the next record of the journal: makes the objects, the log, sequences, rejections, epochs and schema as
+    /// they are after it, from nothing but the record. Within a transaction, which must be undone after an error.
+    ///
+    /// - Returns: what there is to publish.
+    /// - Throws: ``StorageError/Code/journal`` if the record is not the next one of this database's history, or does
+    ///   not fit its state.
     package func apply(_ record: JournalRecord) throws -> AppliedGroup {
         let expected = log.head.following(record.bytes)
         guard record.head == expected else { throw mismatch(record.head) }
         return try apply(record, JournalGroup.decode(record.bytes), known: nil)
     }
 
+    /// Applies a record that was just made of a group for the present state.
+    ///
+    /// - Parameter known: what the maker has found out about the group's objects.
     package func apply(
         _ record: JournalRecord, _ group: JournalGroup, known: KnownObjects
     ) throws -> AppliedGroup {
@@ -176,6 +186,7 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// The stored records after a position, see ``Journal/records(after:countMax:)``.
     package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
         let sql = "SELECT position, chain, record FROM _journal WHERE position > ? ORDER BY position LIMIT ?"
         let records = try connection.withStatement(sql) { statement in

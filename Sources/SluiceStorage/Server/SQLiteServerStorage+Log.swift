@@ -3,6 +3,9 @@ internal import SluiceQuery
 
 /// The log as resuming clients and merging read it: who wrote what, and what there was before.
 extension SQLiteServerStorage {
+    /// Calls `body` with the entries after a version in ascending order, until it returns false.
+    ///
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
     package func forEachLogEntry(after version: UInt64, _ body: (LogEntry) throws -> Bool) throws {
         guard version >= logStart else {
             throw StorageError(
@@ -58,6 +61,10 @@ extension SQLiteServerStorage {
         return low < end ? UInt64(low) : nil
     }
 
+    /// When a version was accepted: the time of queries at that version. The first versions have the time 0 where an older
+    /// server has trimmed the log. O(log n).
+    ///
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
     package func time(ofVersion version: UInt64) throws -> Timestamp {
         guard version >= logStart else {
             throw StorageError(
@@ -71,6 +78,10 @@ extension SQLiteServerStorage {
         return Timestamp(microseconds: time)
     }
 
+    /// What was done to an object after a version, according to the log.
+    ///
+    /// Recent versions are answered from memory; for an older one the log is read back to it once.
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
     package func history(of object: ObjectRef, since version: UInt64) throws -> ObjectHistory {
         guard version >= logStart else {
             throw StorageError(
@@ -87,10 +98,13 @@ extension SQLiteServerStorage {
         return writeIndex?.history(of: object, since: version) ?? ObjectHistory()
     }
 
+    /// The version that last wrote or deleted an object; nil if the database does not know it.
     package func lastVersion(of object: ObjectRef) throws -> UInt64? { try tables.lastVersion(of: object) }
 
+    /// The latest time at which anything was written; nil if nothing was.
     package var latestTimestamp: HybridTimestamp? { versionClock.latest }
 
+    /// A version up to which everything was written earlier than a time; 0 if none is known.
     package func version(before timestamp: HybridTimestamp) -> UInt64 { versionClock.version(before: timestamp) }
 
     /// How many records of writes, stamps and sums merging has read, for tests of how the work grows.

@@ -1,10 +1,17 @@
 package import SluiceModel
 
 extension SQLiteServerStorage {
+    /// Every object touched after a version, with its image at that version (nil if it did not exist), in the order in
+    /// which they were first touched, and the properties that were written since.
+    ///
     /// Reads the log forward: the first old value of a property is the one that the object had at the version.
     /// Properties that no change has written are as they are now.
+    ///
+    /// - Parameter countMax: the most objects wanted; the log is not read on once there are more.
+    /// - Returns: nil if there are more objects.
+    /// - Throws: ``StorageError/Code/logTrimmed`` if the log does not reach back to `version`.
     package func oldImages(
-        since version: UInt64, countMax: Int
+        since version: UInt64, countMax: Int = .max
     ) throws -> [(object: ObjectRef, row: Row?, written: PropertySet)]? {
         guard try !tellsOfMore(than: countMax, since: version) else { return nil }
         var order: [ObjectRef] = []

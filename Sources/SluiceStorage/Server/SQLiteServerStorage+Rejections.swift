@@ -24,6 +24,8 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// What a client is to be told of its rejected transactions, as the journal has it, ascending by sequence. The last
+    /// thousand are kept until the client confirms them.
     package func rejections(of client: UInt64) throws -> [[UInt8]] {
         let sql = "SELECT rejection FROM _rejections WHERE client = ? ORDER BY sequence"
         return try connection.withStatement(sql) { statement in
@@ -34,6 +36,9 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// Drops the rejections that a client has confirmed.
+    ///
+    /// - Parameter sequence: the highest of their sequences.
     package func dropRejections(of client: UInt64, through sequence: UInt64) throws {
         try requireTransaction()
         let sql = "SELECT 1 FROM _rejections WHERE client = ? AND sequence <= ? LIMIT 1"

@@ -7,6 +7,7 @@ extension SQLiteServerStorage {
     /// Of how many versions before those it is known whether a file is the same.
     package static let ruleDigestCountMax = 10_000
 
+    /// How many times rules were set; 0 while there are none. The last of them hold.
     package var rulesVersion: Int {
         get throws {
             let version = Int(try MetaTable(connection).integer("rules") ?? 0)
@@ -17,19 +18,25 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// The version of the database at which the present rules were set; 0 if there are none, or if a server set them that
+    /// did not note it.
     package var rulesSince: UInt64 {
         get throws { UInt64(try MetaTable(connection).integer("rules.since") ?? 0) }
     }
 
+    /// The rules that were set as the `version`th, counted from 1; nil if there are none, or so many came after them that
+    /// they are no longer kept.
     package func rules(ofVersion version: Int) throws -> [UInt8]? {
         try MetaTable(connection).blob("rules.\(version)")
     }
 
+    /// Whether the `version`th rules were these, also where they are no longer kept.
     package func rules(ofVersion version: Int, are bytes: [UInt8]) throws -> Bool {
         if let known = try rules(ofVersion: version) { return known == bytes }
         return try MetaTable(connection).blob("rules.\(version).digest") == SHA256.digest(bytes)
     }
 
+    /// Sets other rules, which hold from now on. The last ones before them are kept.
     package func setRules(_ bytes: [UInt8]) throws { try perform(.rules(bytes)) }
 
     func storeRules(_ bytes: [UInt8]) throws {

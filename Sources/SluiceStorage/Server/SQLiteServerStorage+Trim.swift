@@ -2,12 +2,23 @@ package import SluiceModel
 
 /// Dropping old entries. Which ones is decided once and stands in the journal, so every engine drops the same.
 extension SQLiteServerStorage {
+    /// How many bytes the log has. O(1).
     package var logByteCount: Int { log.byteCount }
 
+    /// Drops the oldest groups beyond what is to be kept, and the tombstones of their deletions, in a small transaction
+    /// of its own. Every engine that applies the same journal drops the same.
+    ///
+    /// - Parameters:
+    ///   - keepingVersions: the most entries to keep.
+    ///   - keepingBytes: the most bytes of entries to keep.
+    ///   - time: groups that were accepted earlier are dropped; nil for none because of their age.
+    ///   - entriesMax: the most entries to drop in this call, if the first group has no more.
+    ///   - pinned: the version after which everything is kept in any case; nil for none.
+    /// - Returns: the number of entries dropped.
     @discardableResult
     package func trimLog(
-        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp?, entriesMax: Int,
-        pinned: UInt64?
+        keepingVersions: UInt64, keepingBytes: Int, acceptedSince time: Timestamp? = nil, entriesMax: Int,
+        pinned: UInt64? = nil
     ) throws -> Int {
         let start = log.start
         let version = try versionToTrim(

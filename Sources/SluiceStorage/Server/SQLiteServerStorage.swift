@@ -1,11 +1,20 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// A server's database in SQLite.
-package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
+/// A database of a server as its journal makes it: objects, the log, sequences and rejections of clients, epochs, rules,
+/// records of jobs and the schema, by positions and versions.
+///
+/// All of that changes only by groups of the journal: by ``apply(_:)``, or by methods that make a step of the
+/// transaction's own group. Everything is synchronous and belongs to one thread. Reads see the open transaction.
+package final class SQLiteServerStorage: SQLiteWritableStore {
+    /// Chosen at random when the database was created.
     package let databaseID: ObjectID
+
+    /// The last version in the log, that of the open transaction included; 0 before the first upload.
     package var version: UInt64 { log.version }
+    /// The version after which the log begins: the changes after it, or after any later version, can be read.
     package var logStart: UInt64 { log.start }
+    /// When ``version`` was accepted; nil if there is none, or if the log no longer has it.
     package var acceptedAt: Timestamp? { version > 0 ? log.acceptedAt : nil }
 
     /// The extent of the log, known without reading it.
@@ -76,10 +85,14 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     var committedLog: LogState
     var epochs: [Epoch] = []
     var writeIndex: WriteIndex?
+    /// Where the steps of a transaction that is no group are appended, before it commits; nil if nobody else appends to
+    /// this database.
     package var journal: (any Journal)?
     /// What the open transaction has done beyond applied groups.
     var pendingSteps: [JournalStep] = []
     var versionClock: VersionClock
+    /// Why the database takes no writes: it is damaged. Nil while no damage was met. Every transaction fails with it
+    /// from then on, also after the database is opened again, until the file is whole.
     package internal(set) var damage: StorageError? { didSet { isMakingIDIndexes = damage == nil } }
 
     /// Opens a database, or creates it.
@@ -111,8 +124,11 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
     /// - Returns: the name of the file, without its folder.
     package static func setAside(_ path: String) throws -> String { try DatabasePath.resolve(path).setAside() }
 
+    /// Makes the file count as full when it has a size, in bytes, without the write-ahead log; nil for no limit. Outside a
+    /// transaction.
     package func limitFile(to byteCount: Int?) throws { try connection.limitFile(to: byteCount) }
 
+    /// How many bytes the file would have without the pages that are free, the write-ahead log left out. O(1).
     package var usedByteCount: Int {
         get throws {
             let pages = try connection.integer("PRAGMA page_count") ?? 0
@@ -223,6 +239,8 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         }
     }
 
+    /// The version at which a property got another type last; nil if none did. A query may find other objects since
+    /// then, though none has changed: `5 / 2` is 2 with integers.
     package var retypedVersion: UInt64? { log.retyped }
 
     override func didRollBack() {
@@ -233,11 +251,14 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         if let stored = try? storedEpochs() { epochs = stored }
     }
 
+    /// Whether ``snapshot()`` can open another connection.
     package var canBeReadAside: Bool { connection.path != nil }
 
-    package func snapshot() throws -> (any ServerSnapshot)? {
+    /// Opens a snapshot of the database as it is now, to be read beside the writer; nil where there can be no second
+    /// connection, as in memory. Must be called outside a transaction.
+    package func snapshot() throws -> ServerSnapshot? {
         guard let path = connection.path else { return nil }
-        let snapshot = try SQLiteServerSnapshot(
+        let snapshot = try ServerSnapshot(
             path: path, access: obstacle == nil ? .read : connection.access, schema: schema, version: version, time: now
         )
         do { try checkFile() } catch {
@@ -248,12 +269,18 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         return snapshot
     }
 
+    /// The objects that match a query. If the query sorts or has stages, they come in its order and up to its limit;
+    /// else in the order of storage, and whatever its limit.
+    ///
+    /// - Parameter cursor: for a query without order, where the page before ended; nil for all objects.
     package func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef] {
         try tables.roots(matching: query, after: cursor, in: self)
     }
 
+    /// How often the object has been deleted, or a creation has met it; 0 for an unknown one.
     package func incarnation(of object: ObjectRef) throws -> UInt64 { try tables.incarnation(of: object) }
 
+    /// Whether anything is known of an object: it is present, deleted, or the target of a link.
     package func knows(_ object: ObjectRef) throws -> Bool { try tables.knows(object) }
 
     /// Stores those rows of a batch of whose objects nothing is known.
@@ -264,10 +291,12 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
         return try tables.insertUnknown(batch, at: Array(batch.keys.indices)).leftOut
     }
 
+    /// Whether anything is known of an object of a class with a key in a range. O(log n).
     package func knowsAny(in keys: ClosedRange<ObjectKey>, ofClass classIndex: Int) throws -> Bool {
         try tables.knowsAny(in: keys, ofClass: classIndex)
     }
 
+    /// Writes a copy of the database to a new file, which appears whole or not at all. Between transactions only.
     package func copy(toFile path: String) throws {
         guard !connection.isInTransaction else {
             throw StorageError(.misuse, "\(connection.name): a transaction is open; commit it before copying")

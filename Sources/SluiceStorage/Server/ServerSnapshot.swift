@@ -1,36 +1,13 @@
 package import SluiceModel
 package import SluiceQuery
-internal import SluiceViews
 
 /// A server's database as it was at one version, to be read beside the writer on a connection of its own.
 ///
 /// It belongs to one thread at a time, and may be handed from one to another. The write-ahead log cannot be cleared
 /// while a snapshot is open, so a snapshot is not kept for longer than one query takes.
-package protocol ServerSnapshot: KeyPaging {
+package final class ServerSnapshot: SQLiteObjectStore {
     /// The last version that the snapshot shows.
-    var version: UInt64 { get }
-
-    /// Lets queries see a later time than that of the version.
-    func read(at time: Timestamp)
-
-    /// See ``StorageUpkeep/withWorkLimit(_:_:)``.
-    func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result
-
-    /// See ``JournaledStorage/roots(matching:after:)``.
-    func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef]
-
-    /// A digest of the whole state: replicas of a database that are at one position have the same. O(n).
-    ///
-    /// - Parameter isCancelled: asked now and then whether it is no longer wanted.
-    /// - Throws: ``StorageError/Code/cancelled`` if it is not.
-    func digest(isCancelled: () -> Bool) throws -> [UInt8]
-
-    /// Ends the snapshot and closes its connection.
-    func close()
-}
-
-final class SQLiteServerSnapshot: SQLiteObjectStore, ServerSnapshot {
-    let version: UInt64
+    package let version: UInt64
     private let connection: SQLiteConnection
 
     /// Begins to read at once, so that everything is as of this moment.
@@ -47,19 +24,26 @@ final class SQLiteServerSnapshot: SQLiteObjectStore, ServerSnapshot {
         tables.now = time
     }
 
-    func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result {
+    /// See ``SQLiteWritableStore/withWorkLimit(_:_:)``.
+    package func withWorkLimit<Result>(_ limit: WorkLimit, _ body: () throws -> Result) throws -> Result {
         try connection.withWorkLimit(limit, body)
     }
 
-    func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef] {
+    /// See ``SQLiteServerStorage/roots(matching:after:)``.
+    package func roots(matching query: Query, after cursor: RowCursor?) throws -> [ObjectRef] {
         try tables.roots(matching: query, after: cursor, in: self)
     }
 
-    func digest(isCancelled: () -> Bool) throws -> [UInt8] {
+    /// A digest of the whole state: replicas of a database that are at one position have the same. O(n).
+    ///
+    /// - Parameter isCancelled: asked now and then whether it is no longer wanted.
+    /// - Throws: ``StorageError/Code/cancelled`` if it is not.
+    package func digest(isCancelled: () -> Bool) throws -> [UInt8] {
         try StateDigest.compute(connection, schema: schema, isCancelled: isCancelled)
     }
 
-    func close() {
+    /// Ends the snapshot and closes its connection.
+    package func close() {
         connection.rollback()
         tables.close()
         connection.close()

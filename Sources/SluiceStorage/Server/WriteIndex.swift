@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// Records what was done to which object in a part of the log, without values; ``JournaledStorage/history(of:since:)``
+/// Records what was done to which object in a part of the log, without values; ``SQLiteServerStorage/history(of:since:)``
 /// answers from it. It is made when a write first meets a concurrent one, and dropped when it grows too large.
 struct WriteIndex {
     /// A change, and the position of the same object's change before it.

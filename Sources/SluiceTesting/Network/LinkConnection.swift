@@ -95,12 +95,12 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
 
     /// Tells the store what has arrived, as far as the link lets it through.
     func drain() {
-        while let item = takeFirst(evenIfHeld: false) { tell(item) }
+        while let item = takeFirst(evenIfHeld: false) { notify(item) }
     }
 
     /// Tells the store the first thing that has arrived, even if it is held.
     func deliverFirst() {
-        if let item = takeFirst(evenIfHeld: true) { tell(item) }
+        if let item = takeFirst(evenIfHeld: true) { notify(item) }
         drain()
     }
 
@@ -121,7 +121,7 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
         }
     }
 
-    private func tell(_ item: Incoming) {
+    private func notify(_ item: Incoming) {
         link.floor.noteActivity()
         telling.withLock { _ in
             guard !state.withLock(\.isOver) else { return }
@@ -233,7 +233,10 @@ final class LinkConnection: MessageConnection, MessageConnectionDelegate {
                 }
             case .unsubscribe(_, let subscription):
                 if state.withLock({ $0.refused.remove(subscription) }) != nil { continue }
-            default: break
+            // These name no subscription.
+            case .hello, .open, .authenticate, .upload, .credit, .members, .reportRequest, .declare, .remove, .cached,
+                .deploy, .variables, .listen, .message, .job, .write, .close:
+                break
             }
             rest.append(message)
             isEmpty = false

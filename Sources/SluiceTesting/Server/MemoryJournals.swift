@@ -88,7 +88,7 @@ package final class MemoryJournals: JournalService {
         guard !root.isSealed else {
             throw StorageError(.journal, "the database '\(name)' was detached from the cluster")
         }
-        let journal = root.another { [weak self, shared] in shared.tell(.grew(database: name), besides: self) }
+        let journal = root.another { [weak self, shared] in shared.notify(.grew(database: name), besides: self) }
         return try state.withLock { state in
             guard state.phase == .answers else { throw StorageError(.busy, "the journal does not answer") }
             state.journals[name, default: []].removeAll { $0.journal == nil }
@@ -145,7 +145,7 @@ package final class MemoryJournals: JournalService {
     package func damage(_ snapshot: Snapshot) { shared.snapshots.damage(snapshot) }
 
     /// Tells all servers that an upkeep of a database is asked for.
-    func tellOfRequest(ofDatabase name: String) { shared.tell(.upkeepRequested(database: name), besides: nil) }
+    func tellOfRequest(ofDatabase name: String) { shared.notify(.upkeepRequested(database: name), besides: nil) }
 
     fileprivate var name: String { "server-\(number)" }
 
@@ -181,7 +181,7 @@ package final class MemoryJournals: JournalService {
         }
         guard isConnected else { return }
         // As a watch that is connected again.
-        for name in shared.names { tell(.grew(database: name)) }
+        for name in shared.names { notify(.grew(database: name)) }
         hearOfUsers()
     }
 
@@ -198,7 +198,7 @@ package final class MemoryJournals: JournalService {
     /// Begins another history in each journal, see ``MemoryJournal/fork(losing:epoch:)``.
     package func fork(losing count: Int) throws { try shared.fork(losing: count) }
 
-    fileprivate func tell(_ news: JournalNews) {
+    fileprivate func notify(_ news: JournalNews) {
         let hear = state.withLock { $0.phase == .answers ? $0.hear : nil }
         hear?(news)
     }
@@ -299,8 +299,8 @@ private final class SharedJournals: Sendable {
         }
     }
 
-    func tell(_ news: JournalNews, besides author: MemoryJournals?) {
-        for service in services where service !== author { service.tell(news) }
+    func notify(_ news: JournalNews, besides author: MemoryJournals?) {
+        for service in services where service !== author { service.notify(news) }
     }
 
     func servers(ofDatabase name: String) -> Set<String> {
@@ -310,7 +310,7 @@ private final class SharedJournals: Sendable {
     func fork(losing count: Int) throws {
         for (name, journal) in state.withLock({ $0.journals }).sorted(by: { $0.key < $1.key }) {
             if !journal.records.isEmpty { try journal.fork(losing: count, epoch: random()) }
-            tell(.grew(database: name), besides: nil)
+            notify(.grew(database: name), besides: nil)
         }
     }
 }

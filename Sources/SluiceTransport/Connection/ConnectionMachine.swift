@@ -346,7 +346,9 @@ extension ConnectionMachine {
         case .draining(let error):
             state = .lingering(error)
             return .endWriting
-        default: return nil
+        case .connecting, .securing, .upgrading, .receiving, .answering, .open, .paused, .closing, .finishing,
+            .lingering, .ended:
+            return nil
         }
     }
 
@@ -356,7 +358,8 @@ extension ConnectionMachine {
         case .upgrading(.client(let client)): return end(client.endOfInput())
         case .upgrading(.server), .receiving: return end(lost("before a whole request"))
         case .finishing(let error), .draining(let error), .lingering(let error): return end(error)
-        default: return end(closeError ?? lost("without a closing handshake"))
+        case .connecting, .securing, .answering, .open, .paused, .closing, .ended:
+            return end(closeError ?? lost("without a closing handshake"))
         }
     }
 
@@ -381,7 +384,8 @@ extension ConnectionMachine {
         case .answering where !hasBegunAnswer:
             return refuse(HTTPResponse(status: 503, text: "there was no answer within \(time)"), nil)
         case .answering: return end(late("nothing of an answer was taken for \(time)"))
-        default: return end(closeError ?? late("the closing handshake was not answered within \(time)"))
+        case .open, .paused, .closing, .finishing, .ended:
+            return end(closeError ?? late("the closing handshake was not answered within \(time)"))
         }
     }
 

@@ -212,7 +212,7 @@ extension FrameDecoder {
         switch opcode {
         case .ping: return .ping(payload)
         case .pong: return .pong(payload)
-        default: break
+        case .close, .text, .binary, .continuation: break
         }
         guard !payload.isEmpty else { return .close(nil, reason: "") }
         guard payload.count >= 2 else {

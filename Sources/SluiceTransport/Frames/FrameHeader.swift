@@ -15,9 +15,6 @@ package struct FrameHeader: Hashable, Sendable {
 }
 
 extension FrameHeader {
-    /// The longest header: two bytes, a length of eight, a mask of four.
-    package static let byteCountMax = 14
-
     /// The length of a mask.
     static let maskByteCount = 4
 

@@ -63,7 +63,7 @@ struct LoopbackState {
             switch item {
             case .ended: break
             case .message where !end.pauses.isEmpty: continue
-            default: if stalledHosts.contains(end.host) { continue }
+            case .request, .opened, .message, .close: if stalledHosts.contains(end.host) { continue }
             }
             found.append((sequence, id))
         }

@@ -36,7 +36,7 @@ package final class NetworkMonitor: Sendable {
     ///   - loop: reads them.
     init(_ socket: NetlinkSocket, loop: EventLoop) {
         self.loop = loop
-        let watcher = NetlinkWatcher(socket, loop: loop) { [weak self] in self?.tell() }
+        let watcher = NetlinkWatcher(socket, loop: loop) { [weak self] in self?.notify() }
         loop.execute { watcher.begin() }
     }
 
@@ -50,7 +50,7 @@ package final class NetworkMonitor: Sendable {
         return Watch(number, self)
     }
 
-    private func tell() {
+    private func notify() {
         for changed in state.withLock({ Array($0.watchers.values) }) { changed() }
     }
 }

@@ -70,7 +70,7 @@ struct ClosureStates: Sendable, Equatable {
             for (property, declared) in schema[classIndex].properties.enumerated()
             where !(hidden[classIndex]?.contains(property) ?? false) {
                 guard let name = declared.type.targetClass, let targetClass = schema.index(of: name),
-                    let next = exclusions.next(following: property, ofClass: classIndex, at: positions[index])
+                    let next = exclusions.next(following: property, at: positions[index])
                 else { continue }
                 let target = state(targetClass, at: next, isRoot: false)
                 states[index].steps.append(Step(property: property, target: target, targetClass: targetClass))

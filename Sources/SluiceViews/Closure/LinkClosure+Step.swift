@@ -19,7 +19,7 @@ extension LinkClosure {
         guard changesLinked || !plan.isFlat else { return try applyFlat(counts, in: source) }
         var step = ClosureStep(counts)
         for (node, amount) in step.counts { countRootLink(to: node, amount) }
-        if changesLinked { try unlinkChanged(commit, before: before, step: &step) }
+        if changesLinked { try unlinkChanged(commit, step: &step) }
         sortOut(&step)
         try findSupports(&step, in: source, before: before)
         try rederive(&step, commit, in: source)
@@ -51,9 +51,7 @@ extension LinkClosure {
     }
 
     /// Updates the nodes of changed objects: a node that they supported and no longer link to loses its support.
-    private func unlinkChanged(
-        _ commit: CommitDelta, before: OldStateSource, step: inout ClosureStep
-    ) throws {
+    private func unlinkChanged(_ commit: CommitDelta, step: inout ClosureStep) throws {
         for change in commit.changes {
             for state in plan.linkedStates(ofClass: change.object.classIndex) {
                 let node = ClosureNode(change.object, state)

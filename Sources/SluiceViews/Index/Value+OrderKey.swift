@@ -14,7 +14,7 @@ extension Value {
         case .date(let value): Self.orderKey(value.microseconds)
         case .string(let text): Self.orderKey(text.utf8)
         case .data(let bytes): Self.orderKey(bytes)
-        default: 1
+        case .uuid, .objectID, .link, .list, .set, .map: 1
         }
     }
 
@@ -23,7 +23,7 @@ extension Value {
     var hasExactOrderKey: Bool {
         switch self {
         case .null, .bool, .int, .float, .double, .date: true
-        default: false
+        case .decimal, .string, .data, .uuid, .objectID, .link, .list, .set, .map: false
         }
     }
 

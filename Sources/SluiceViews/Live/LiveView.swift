@@ -131,11 +131,6 @@ package final class LiveView {
     /// What the query computes, as its reader sees it: groups in no particular order; nil unless it has AGGREGATE.
     package var figures: [GroupFigures]? { if case .figures(let figures) = roots { figures.table.shown } else { nil } }
 
-    /// The position of a root in the query's order.
-    package func position(of row: Row, in source: any ObjectSource) throws -> SortPosition {
-        try judge.position(of: row, in: readable(source))
-    }
-
     /// A state as the view's reader sees it.
     func readable(_ source: any ViewSource) -> any ViewSource {
         query.context.isEverything ? source : ReadableSource(source, in: query.context)

@@ -51,21 +51,14 @@ package struct ViewSnapshot: Sendable, Hashable {
                 continue
             }
             for (property, declared) in schema[object.classIndex].properties.enumerated()
-            where !query.exclusions.isExcluded(property: property, ofClass: object.classIndex, at: position)
+            where !query.exclusions.isExcluded(property: property, at: position)
                 && !query.context.veil(ofClass: object.classIndex).properties.contains(property)
             {
                 included[object, default: []].insert(property)
                 guard let target = declared.type.targetClass.flatMap(schema.index(of:)),
-                    let next = query.exclusions.next(following: property, ofClass: object.classIndex, at: position)
+                    let next = query.exclusions.next(following: property, at: position)
                 else { continue }
-                switch row.values[property] {
-                case .link(let key): queue.append((ObjectRef(target, key), next))
-                case .list(let elements), .set(let elements):
-                    for case .link(let key) in elements { queue.append((ObjectRef(target, key), next)) }
-                case .map(let map):
-                    for case .link(let key) in map.entries.map(\.value) { queue.append((ObjectRef(target, key), next)) }
-                default: break
-                }
+                row.values[property].forEachLink { queue.append((ObjectRef(target, $0), next)) }
             }
         }
     }

@@ -15,13 +15,6 @@ package struct DeepDependency: Sendable {
             rootClasses: [rootClass ?? query.classIndex], exclusions: query.exclusions, schema: schema)
     }
 
-    /// The properties of linked objects of a class that results may include.
-    package func properties(ofClass classIndex: Int) -> PropertySet {
-        var union = PropertySet()
-        for state in plan.linkedStates(ofClass: classIndex) { union.formUnion(plan.states[state].included) }
-        return union
-    }
-
     /// Finds the results from which a link path leads to a changed object. It walks links backwards with the closure
     /// plan as automaton, and visits each object once for each state, so cycles end.
     ///

@@ -27,7 +27,7 @@ struct ResultDiff {
         items.append(Item(object: object, oldIndex: oldIndex, reason: reason, isModified: isChange))
     }
 
-    func change(newCount: Int, newVisible: Int) -> ResultChange {
+    func change(newVisible: Int) -> ResultChange {
         let old = Ranks(edited: items.compactMap(\.oldIndex))
         let new = Ranks(edited: items.compactMap(\.newIndex))
         var change = ResultChange()

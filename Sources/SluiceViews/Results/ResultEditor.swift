@@ -99,7 +99,7 @@ package struct ResultEditor: ~Copyable, Sendable {
         }
         update(objects.compactMap { last[$0] }, isBulk: isBulk(objects.count))
         for index in diff.items.indices { diff.items[index].newIndex = self.index(of: diff.items[index].object) }
-        return diff.change(newCount: list.entries.count, newVisible: list.visibleCount)
+        return diff.change(newVisible: list.visibleCount)
     }
 
     /// Applies edits that do nothing but add objects, as those of a bootstrap do, in less time.

@@ -33,9 +33,6 @@ package struct ViewShapes {
         return changed
     }
 
-    /// How many shapes are kept.
-    package var count: Int { entries.values.count { $0.shape != nil } }
-
     /// The shape of the view of a query. O(1), except for a new form or new conditions of a context.
     ///
     /// - Parameter query: checked against the schema, as is its context.

@@ -181,7 +181,7 @@ extension Creations: WireCodable {
                 byteCount += Int(lengths[texts.index(ofRow: row)])
             }
         case .values(let values): byteCount = values.reduce(0) { $0 + $1.dataSize.byteCount }
-        default: break
+        case .null, .key, .integers, .floats, .doubles: break
         }
         let expansion = max(0, byteCount - (reader.offset - start))
         guard expansion <= reader.budget.expansion else {

@@ -22,8 +22,6 @@ package struct ConsumerState: Sendable, Hashable {
     /// Where the dead letters of a consumer are, by object.
     package static func deadSpace(_ name: String) -> String { deadPrefix + name }
 
-    package func record(_ name: String) -> JobRecord { JobRecord(Self.key(name), value: wireBytes()) }
-
     /// - Throws: `WireError` if the record was made by a newer version.
     package init(_ record: JobRecord) throws { try self.init(wireBytes: record.value) }
 

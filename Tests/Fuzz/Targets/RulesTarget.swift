@@ -31,7 +31,6 @@ enum RulesTarget {
             for classIndex in schema.classes.indices where file.lacksRules(of: schema[classIndex].name) {
                 precondition(binding.reads.condition(ofClass: classIndex)?.isOfNothing == true, "a class is open")
             }
-            _ = binding.explanation
         }
     }
 

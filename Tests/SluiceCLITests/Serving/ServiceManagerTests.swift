@@ -17,15 +17,15 @@ struct ServiceManagerTests {
         let manager = try ManagerSocket(address)
         defer { unlink(name) }
         let told = try #require(self.manager(["NOTIFY_SOCKET": address]))
-        told.tell(.ready(status: "listening\nnowhere"))
+        told.notify(.ready(status: "listening\nnowhere"))
         #expect(manager.next() == "READY=1\nSTATUS=listening\\u{A}nowhere")
-        told.tell(.reloading)
+        told.notify(.reloading)
         let lines = manager.next().split(separator: "\n")
         #expect(lines.first == "RELOADING=1" && lines.count == 3)
         #expect(Int64(lines[1].dropFirst("MONOTONIC_USEC=".count)) ?? 0 > 0)
-        told.tell(.watchdog)
+        told.notify(.watchdog)
         #expect(manager.next() == "WATCHDOG=1")
-        told.tell(.stopping(after: .seconds(100)))
+        told.notify(.stopping(after: .seconds(100)))
         #expect(manager.next() == "STOPPING=1\nEXTEND_TIMEOUT_USEC=160000000\nSTATUS=draining")
     }
 
@@ -42,7 +42,7 @@ struct ServiceManagerTests {
 
     @Test func aManagerThatIsGoneIsNoError() throws {
         let gone = try #require(manager(["NOTIFY_SOCKET": "/nowhere/socket"]))
-        gone.tell(.watchdog)
-        try #require(manager(["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 300)])).tell(.watchdog)
+        gone.notify(.watchdog)
+        try #require(manager(["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 300)])).notify(.watchdog)
     }
 }

@@ -22,12 +22,14 @@ struct JSONFrameTests {
     /// A session that has a subscription of each number that frames may name.
     private func session() -> JSONSession {
         var session = JSONSession(database: "any") { Timestamp(microseconds: 0) }
-        session.phase = .open
+        _ = session.receive(Array(#"{"type":"open"}"#.utf8))
+        _ = session.noteOpening()
         session.schema = JSONServer.schema
         for (position, query) in Self.queries.enumerated() {
             for links in 0..<2 {
-                session.subscriptions[UInt64(2 * position + links)] = JSONSubscription(
-                    state: .complete, audience: .init(query, showsLinks: links == 1))
+                var subscription = JSONSubscription(audience: .init(query, showsLinks: links == 1))
+                subscription.noteCompletion()
+                session.subscriptions[UInt64(2 * position + links)] = subscription
             }
         }
         return session
@@ -35,7 +37,7 @@ struct JSONFrameTests {
 
     /// Tells a frame's messages, and expects JSON.
     private func tell(_ messages: [ServerMessage], _ session: inout JSONSession) throws {
-        let told = session.tell(messages)
+        let told = session.translate(messages)
         let writer = JSONRowWriter(schema: session.schema, messages: told.messages)
         for piece in told.pieces {
             let text =

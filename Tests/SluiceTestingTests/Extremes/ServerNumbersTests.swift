@@ -88,7 +88,7 @@ private final class NumberedStore {
         try? session.setAge(of: 1, to: Int64(count))
         let row = ScriptedSession.user(2, age: Int64(count), version: 5 + count)
         session.commit(5 + count, to: 1, [row], acknowledged: 1)
-        engine.handle(.settle)
+        engine.handle(.storePostponed)
         engine.reportProgress()
         _ = try? engine.sweepCache()
         _ = (engine.sessionStatus, engine.serverClockOffset, engine.takeActions())

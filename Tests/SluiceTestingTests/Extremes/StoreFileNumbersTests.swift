@@ -54,7 +54,7 @@ extension ExtremeNumberTests {
 
     private func open(_ path: String) throws -> ScriptedSession {
         try ScriptedSession(at: .file(path), classes: Self.classes()) {
-            $0.keepsRefusedWrites = true
+            $0.keepsRejectedWrites = true
             $0.cacheLimits = CacheLimits(byteCountMax: 100, ageMax: .seconds(10))
         }
     }
@@ -128,7 +128,7 @@ extension ExtremeNumberTests {
             session.commit(7, to: id, [ScriptedSession.user(3, age: 5, version: 7)], acknowledged: 2)
         }
         session.commit(8, to: 1, [], acknowledged: 9)
-        engine.handle(.settle)
+        engine.handle(.storePostponed)
         _ = try? engine.sweepCache()
         _ = try? engine.purgeUnsubscribed()
         engine.reportProgress()

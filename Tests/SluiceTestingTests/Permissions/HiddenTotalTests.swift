@@ -59,40 +59,7 @@ import Testing
     /// By any sequence of writes: rights, teams, documents and their teams change at random, and after each change every
     /// total is what its reader may read.
     @Test(arguments: 1...12 as ClosedRange<UInt64>) func noSequenceOfWritesMakesATotalWrong(seed: UInt64) throws {
-        var random = SeededGenerator(seed: seed)
-        let world = try World(users: ["ada", "bob"])
-        for team in [7, 8] as [Int64] { try world.setTeam(team, random.pick([[], ["ada"], ["bob"], ["ada", "bob"]])) }
-        for key in 1...8 as ClosedRange<Int64> { try world.create(Self.document(key, &random)) }
-        for user in ["ada", "bob"] {
-            let reader = world.addReader(user)
-            for query in Self.queries + [Self.whole] {
-                try world.observe(user, query)
-                reader.observe(query)
-            }
-            world.settle()
-        }
-        for step in 0..<40 {
-            if step % 5 == 4 {
-                let reader = random.pick(world.readers)
-                reader.isConnected ? world.disconnect(reader) : world.connect(reader)
-            }
-            let key = Int64.random(in: 1...10, using: &random)
-            switch Int.random(in: 0..<6, using: &random) {
-            case 0: try world.setTeam(random.pick([7, 8]), random.pick([[], ["ada"], ["bob"], ["ada", "bob"]]))
-            case 1: try world.write("root") { try? $0.delete(World.document(key)) }
-            case 2 where try world.server.row(World.document(key)) != nil:
-                try world.update("root", key, World.Field.text, .string(random.pick(["x", "y"])))
-            case 3 where try world.server.row(World.document(key)) != nil:
-                try world.update("root", key, World.Field.team, random.pick([.null, .link(.int(7)), .link(.int(8))]))
-            default:
-                if try world.server.row(World.document(key)) == nil { try world.create(Self.document(key, &random)) }
-            }
-            for query in Self.queries + [Self.whole] { try expectTotals(world, query) }
-        }
-    }
-
-    private static func document(_ key: Int64, _ random: inout SeededGenerator) -> Row {
-        World.document(key, team: random.pick([nil, 7, 8]), isPublic: Int.random(in: 0..<4, using: &random) == 0)
+        try World.writeAtRandom(seed: seed, observing: Self.queries + [Self.whole], expectTotals)
     }
 
     /// Compares what each client shows with what its user may read, read naively.

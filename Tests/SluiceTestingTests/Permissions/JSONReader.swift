@@ -101,7 +101,7 @@ final class JSONReader {
     func receive(_ bytes: [UInt8]) {
         guard machine != nil else { return }
         let frame = OutgoingFrame(bytes)
-        let told = session.tell(frame.messages)
+        let told = session.translate(frame.messages)
         let writer = JSONRowWriter(schema: session.schema, messages: told.messages)
         for piece in told.pieces {
             let text =

@@ -9,7 +9,7 @@ import Testing
     private typealias World = RuledWorld
 
     private func world(keeps: Bool = true) throws -> RuledWorld {
-        let world = try World(users: ["ada"], configure: { $0.keepsRefusedWrites = keeps })
+        let world = try World(users: ["ada"], configure: { $0.keepsRejectedWrites = keeps })
         try world.create(World.document(1, owner: "ada"), World.document(4, "of all", isPublic: true))
         try world.observe("ada", "Document")
         return world
@@ -45,7 +45,7 @@ import Testing
         #expect(try text(world, 9) == .string("draft"))
         #expect(world["ada"].results["Document"]?.map(\.key).contains(.int(9)) ?? false)
         #expect(try world["ada"].engine.purgeUnsubscribed() == 0)
-        try world["ada"].engine.discardRefusedWrites(of: nil)
+        try world["ada"].engine.discardRejectedWrites(of: nil)
         world.settle()
         #expect(try text(world, 9) == nil)
         #expect(world["ada"].results["Document"]?.map(\.key).contains(.int(9)) == false)
@@ -54,7 +54,7 @@ import Testing
     @Test func whatTheApplicationOverwritesOrDiscardsIsTheServersAgain() throws {
         let world = try world()
         try world.update("ada", 4, World.Field.text, .string("mine"))
-        try world["ada"].engine.discardRefusedWrites(of: Identity(className: "Document", key: .int(4)))
+        try world["ada"].engine.discardRejectedWrites(of: Identity(className: "Document", key: .int(4)))
         #expect(try text(world) == .string("of all"))
         #expect(try world["ada"].storage.objectsWithBaseImage.isEmpty)
         // Document 1 is ada's, whose grade is not.

@@ -81,7 +81,7 @@ extension RuledWorld {
             }
         case .reconnect: if client.isReachable { client.engine.handle(.reconnect) }
         case .renew, .probe: break
-        case .settle: client.engine.handle(.settle)
+        case .storePostponed: client.engine.handle(.storePostponed)
         case .send(let frame):
             guard client.heldFrames == nil else {
                 client.heldFrames?.append(frame)

@@ -35,8 +35,8 @@ struct PostponedAcknowledgementTests {
         }
     }
 
-    private func isAskedToSettle(_ server: ScriptedSession) -> Bool {
-        server.actions().contains { if case .settle = $0 { true } else { false } }
+    private func isAskedToStore(_ server: ScriptedSession) -> Bool {
+        server.actions().contains { if case .storePostponed = $0 { true } else { false } }
     }
 
     /// Counts the commits of the store.
@@ -53,23 +53,23 @@ struct PostponedAcknowledgementTests {
         _ = server.actions()
         #expect(try commitCount(server) { acknowledge(1, server) } == 0)
         #expect(server.storage.outboxCount == 1 && server.engine.acknowledgedSequence == 1)
-        #expect(isAskedToSettle(server))
+        #expect(isAskedToStore(server))
         #expect(try commitCount(server) { try write(2, server) } == 1)
         #expect(server.storage.outboxCount == 1 && server.storage.lastSequence == 2)
         #expect(server.storage.syncState?.version == 4)
         acknowledge(2, server)
-        #expect(!isAskedToSettle(server), "one timer is running")
-        server.engine.handle(.settle)
+        #expect(!isAskedToStore(server), "one timer is running")
+        server.engine.handle(.storePostponed)
         #expect(server.storage.outboxCount == 0 && server.storage.syncState?.version == 5)
         acknowledge(2, server)
-        #expect(isAskedToSettle(server))
+        #expect(isAskedToStore(server))
     }
 
     @Test func whatNoSubscriptionReadsIsAcknowledgedWithTheNextFrame() throws {
         let server = try observing("Note EXCLUDE(author)")
         try write(1, server)
         #expect(try commitCount(server) { acknowledge(1, server) } == 0)
-        #expect(server.storage.outboxCount == 1 && isAskedToSettle(server))
+        #expect(server.storage.outboxCount == 1 && isAskedToStore(server))
         let count = try commitCount(server) { server.commit(7, to: 1, []) }
         #expect(count == 1 && server.storage.outboxCount == 0 && server.storage.syncState?.version == 7)
         #expect(try server.age(of: 1) == .int(0))

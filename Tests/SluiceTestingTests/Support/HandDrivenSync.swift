@@ -178,7 +178,7 @@ final class HandDrivenSync {
             disconnect(index)
         case .reconnect: clients[index].engine.handle(.reconnect)
         case .renew, .probe: break
-        case .settle: clients[index].engine.handle(.settle)
+        case .storePostponed: clients[index].engine.handle(.storePostponed)
         case .send(let frame):
             clients[index].sentByteCount += frame.count
             for action in clients[index].connection?.receive(frame, now: now) ?? [] {

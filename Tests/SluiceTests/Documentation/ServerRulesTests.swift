@@ -31,7 +31,7 @@ import Testing
             sync.reconnectDelay = .milliseconds(1)
             sync.reconnectDelayMax = .milliseconds(20)
             var configuration = StoreConfiguration(path: path, models: lifecycleModels, sync: sync)
-            if keeps { configuration.refusedWrites = .keepLocal }
+            if keeps { configuration.rejectedWrites = .keepLocal }
             let store = try await Store.open(configuration)
             try await store.connected(timeout: .seconds(30))
             return store
@@ -100,7 +100,7 @@ import Testing
             await bob.close()
             bob = try await Self.store(network, "bob", path: folder + "/bob", keeps: true)
             #expect(try bob.object(Garage.self, key: "A")?.city == "bob")
-            #expect(try bob.refusedWrites.map(\.objects) == [[Identity(className: "Garage", key: .string("A"))]])
+            #expect(try bob.rejectedWrites.map(\.objects) == [[Identity(className: "Garage", key: .string("A"))]])
             let (rejections, continuation) = AsyncStream<WriteRejection>.makeStream()
             let token = bob.onWriteRejected { continuation.yield($0) }
             for await rejection in rejections {
@@ -108,8 +108,8 @@ import Testing
                 break
             }
             token.stop()
-            try await bob.discardRefusedWrites()
-            #expect(try bob.refusedWrites.isEmpty)
+            try await bob.discardRejectedWrites()
+            #expect(try bob.rejectedWrites.isEmpty)
             #expect(try bob.object(Garage.self, key: "A")?.city == "ada")
             await bob.close()
             await ada.close()

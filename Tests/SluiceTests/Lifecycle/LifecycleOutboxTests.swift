@@ -69,12 +69,12 @@ import Testing
         @Test func aValueThatIsRefusedAndStaysCountsAsPending() async throws {
             let server = try TestServer(
                 rules: #"{"database": {"schema": true}, "classes": {"Vehicle": {"read": true, "create": true}}}"#)
-            let store = try await server.open(lifecycleModels, user: "ada") { $0.refusedWrites = .keepLocal }
+            let store = try await server.open(lifecycleModels, user: "ada") { $0.rejectedWrites = .keepLocal }
             try await store.upload(vins: "a")
             try await store.write { try $0.update(Vehicle(vin: "a", plate: "")) { $0.price = 2 } }
             try await store.uploaded()
             #expect(try store.outgoingCount() == 0 && store.isPending(vehicle("a")))
-            try await store.discardRefusedWrites()
+            try await store.discardRejectedWrites()
             #expect(try !store.isPending(vehicle("a")))
         }
     }

@@ -27,7 +27,7 @@ import Testing
             Difference("durability") { $0.durability = .full },
             Difference("purgesWhenTokenIsReleased") { $0.purgesWhenTokenIsReleased = true },
             Difference("purgesRevokedObjects") { $0.purgesRevokedObjects = false },
-            Difference("refusedWrites") { $0.refusedWrites = .keepLocal },
+            Difference("rejectedWrites") { $0.rejectedWrites = .keepLocal },
             Difference("clientReset.mode") { $0.clientReset.mode = .manual },
             Difference("clientReset.keepsBackup") { $0.clientReset.keepsBackup = true },
             Difference("cacheLimits") { $0.cacheLimits = CacheLimits(byteCountMax: 1) },

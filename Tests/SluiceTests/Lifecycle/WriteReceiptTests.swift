@@ -26,34 +26,34 @@ import Testing
     }
 
     @Test(arguments: [100, 10_000])
-    func anAcknowledgementLooksAtWhatItSettlesHoweverManyWait(count: Int) {
+    func anAcknowledgementLooksAtWhatItEndsHoweverManyWait(count: Int) {
         let waiting = Waiting(count)
-        waiting.receipts.settle(through: 0)
+        waiting.receipts.acknowledge(through: 0)
         #expect(waiting.receipts.lookCount == 1)
-        waiting.receipts.settle(through: 3)
+        waiting.receipts.acknowledge(through: 3)
         #expect(waiting.receipts.lookCount == 1 + 4)
         #expect(waiting.uploaded == [1, 2, 3])
         // One by one, each is looked at twice: once as the first that waits on.
-        for sequence in 4...UInt64(count) { waiting.receipts.settle(through: sequence) }
+        for sequence in 4...UInt64(count) { waiting.receipts.acknowledge(through: sequence) }
         #expect(waiting.receipts.lookCount <= 2 * count + 2)
         #expect(waiting.uploaded.count == count)
     }
 
-    @Test func aRejectedWriteStaysRejectedWhenThoseAfterItAreSettled() {
+    @Test func aRejectedWriteStaysRejectedWhenThoseAfterItAreAcknowledged() {
         let waiting = Waiting(5)
         waiting.receipts.reject([3: SyncError(.writeRejected, "no")])
-        waiting.receipts.settle(through: 4)
+        waiting.receipts.acknowledge(through: 4)
         #expect(waiting.uploaded == [1, 2, 4])
         #expect(isRejected(waiting.held[2]))
         #expect(isWaiting(waiting.held[4]))
     }
 
-    @Test func aReceiptThatNobodyHoldsIsSettledUnseen() {
+    @Test func aReceiptThatNobodyHoldsIsAnsweredUnseen() {
         let receipts = WriteReceipts()
         receipts.add(WriteReceipt(), sequence: 1)
         let held = WriteReceipt()
         receipts.add(held, sequence: 2)
-        receipts.settle(through: 2)
+        receipts.acknowledge(through: 2)
         #expect(!isWaiting(held) && !isRejected(held))
     }
 }

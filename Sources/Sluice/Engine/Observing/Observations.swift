@@ -13,8 +13,8 @@ final class Observations {
     private let now: () -> Timestamp
     private let log: LogSink?
     private let overruled = OverruledResults()
-    private let totals: ObservedTotals
-    private let aggregates: ObservedAggregates
+    private let totals: ObservedFigures<ObservedTotal>
+    private let aggregates: ObservedFigures<ObservedAggregate>
     private var index: ObserverIndex
     /// When time changes results.
     let clock: QueryClock
@@ -30,8 +30,8 @@ final class Observations {
         now: @escaping () -> Timestamp, log: LogSink?
     ) {
         self.storage = storage
-        totals = ObservedTotals(storage)
-        aggregates = ObservedAggregates(storage)
+        totals = ObservedFigures(storage)
+        aggregates = ObservedFigures(storage)
         self.active = active
         self.session = session
         self.now = now
@@ -93,7 +93,7 @@ final class Observations {
     /// - Returns: its subscription; nil if the observation has ended before.
     func end(_ id: UInt64) -> Subscription? {
         overruled.removeAll(of: id)
-        defer { tellHandled() }
+        defer { notifyHandled() }
         guard let subscription = index.remove(id)?.subscription else { return nil }
         totals.end(subscription)
         aggregates.end(subscription)
@@ -112,23 +112,23 @@ final class Observations {
             overruled.removeAll(of: observer.id)
             observer.end()
         }
-        tellHandled()
+        notifyHandled()
     }
 
     /// Says that the consumer of an observation has handled its last event.
     func consumerIsReady(_ id: UInt64) {
         index[id]?.consumerIsReady(now: now())
-        tellHandled()
+        notifyHandled()
     }
 
     /// Calls `body` once every prompt observer of a subscription has handled an event that says that it is complete, or
     /// it is not complete.
     func whenHandledComplete(_ subscription: Subscription, _ body: @escaping () -> Void) {
         handledWaiters.append((subscription, body))
-        tellHandled()
+        notifyHandled()
     }
 
-    private func tellHandled() {
+    private func notifyHandled() {
         guard !handledWaiters.isEmpty else { return }
         let due = handledWaiters.filter { haveHandledComplete($0.subscription) }
         handledWaiters.removeAll { haveHandledComplete($0.subscription) }
@@ -169,7 +169,7 @@ final class Observations {
 
     /// What the query of a subscription computes.
     private func figures(of subscription: Subscription) -> ShownFigures {
-        ShownFigures(total: totals[subscription], groups: aggregates[subscription])
+        ShownFigures(total: totals[subscription] ?? nil, groups: aggregates[subscription])
     }
 
     // MARK: Publishing
@@ -181,13 +181,13 @@ final class Observations {
             guard let observer = index[id] else { continue }
             observer.receive([], figures: figures(of: observer.subscription), origin: .local, now: now())
         }
-        tellHandled()
+        notifyHandled()
     }
 
     /// Reports to the observers concerned what a committed transaction changed. An observer whose results cannot be
     /// read gets an error as its last event; the transaction stays committed.
     func publish(_ transaction: StoreTransaction, origin: ChangeOrigin) {
-        defer { tellHandled() }
+        defer { notifyHandled() }
         let changed = active.takeChanged()
         guard !index.isEmpty else { return }
         do { try publish(transaction, changed, origin: origin) } catch {
@@ -199,7 +199,7 @@ final class Observations {
         let message = (error as? StorageError)?.message ?? "\(error)"
         log?(.error, "results could not be read", [("error", message)])
         observer.fail(SyncError(.storage, message))
-        tellHandled()
+        notifyHandled()
     }
 
     private func publish(_ transaction: StoreTransaction, _ changed: [Subscription], origin: ChangeOrigin) throws {

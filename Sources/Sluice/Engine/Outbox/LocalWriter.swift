@@ -11,14 +11,8 @@ package final class LocalWriter {
     private let isRecording: Bool
     /// Whether only classes that do not sync can be written.
     private let isReadOnly: Bool
-    /// The operations in order; changes of one object are combined.
-    package private(set) var operations: [ObjectOperation] = []
-    /// Every object that was changed, with its state before the transaction.
-    private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
-    /// Finds an object in `firstImages`.
-    private var positions = ObjectPositions()
-    /// The last operation on each object of `firstImages`; nil if there is none.
-    private var lastOperations: [Int?] = []
+    /// What is recorded.
+    private let written = WrittenObjects()
     /// The object that was read last, as long as nothing was written since: an update usually reads its object first.
     private var lastRead: (object: ObjectRef, row: Row?)?
     /// How many times an object was changed, and which was changed last.
@@ -26,6 +20,12 @@ package final class LocalWriter {
     private var lastChanged: ObjectRef?
     /// What is known of the classes that were written, by position.
     private var traits: [ClassTraits?]
+
+    /// The operations in order; changes of one object are combined.
+    package var operations: [ObjectOperation] { written.operations }
+
+    /// Every object that was changed, with its state before the transaction.
+    var firstImages: [(object: ObjectRef, old: Row?)] { written.firstImages }
 
     /// What its author may wait by until the server has it; nil if it was not asked for.
     package private(set) var receipt: WriteReceipt?
@@ -72,7 +72,7 @@ package final class LocalWriter {
     ///
     /// - Parameter isAlone: whether the store has no server.
     func resultReader(_ query: Query, isAlone: Bool) throws -> ResultReader {
-        try transaction.reader.resultReader(query, isAlone: isAlone, written: isAlone ? nil : self)
+        try transaction.reader.resultReader(query, isAlone: isAlone, written: isAlone ? nil : written)
     }
 
     /// The results of a query as this transaction sees them, in order and within the limit.
@@ -143,7 +143,7 @@ package final class LocalWriter {
         try check(row, object, changed: changed, replacing: old)
         noteChange(of: object)
         try transaction.update(row, of: object, changed: changed, replacing: old, edits: fields.listEdits)
-        record(object, fields)
+        if records(object) { written.record(fields, of: object) }
     }
 
     /// The change that makes another value of a property.
@@ -183,21 +183,11 @@ package final class LocalWriter {
     ) -> [FieldOperation] {
         var fields = fields
         for (index, field) in fields.enumerated() {
-            guard case .editList = field.change, isAssigned(field.property, of: object) else { continue }
+            guard case .editList = field.change, written.isAssigned(field.property, of: object) else { continue }
             fields[index].change = .set(row.values[field.property])
             row.setIdentity(nil, of: field.property)
         }
         return fields
-    }
-
-    /// Whether this transaction has set a property as a whole.
-    private func isAssigned(_ property: Int, of object: ObjectRef) -> Bool {
-        guard let position = positions[object].flatMap({ lastOperations[$0] }) else { return false }
-        return operations[position].fields.contains { field in
-            // What a new object has by default nobody has set.
-            if case .setDefault = field.change { return false }
-            return field.property == property && field.change.isAssignment
-        }
     }
 
     /// Deletes an object, here and on the server. An object that is not here is deleted on the server too.
@@ -206,7 +196,7 @@ package final class LocalWriter {
         let old = try note(object)
         noteChange(of: object)
         try transaction.delete(object, replacing: old)
-        append(ObjectOperation(object, .delete), at: positions[object])
+        if records(object) { written.append(ObjectOperation(object, .delete), at: written.remember(object, as: old)) }
     }
 
     /// Creates an object.
@@ -224,9 +214,9 @@ package final class LocalWriter {
         guard records(object) else { return true }
         // Defaults are sent too, since the server's schema may have other defaults; but they yield to what others write.
         let traits = traits(of: object.classIndex)
-        append(
+        written.append(
             .creating(row, object, named: named, defaults: traits.defaults, primaryKey: traits.primaryKey),
-            at: remember(object, as: nil))
+            at: written.remember(object, as: nil))
         return true
     }
 
@@ -267,53 +257,8 @@ package final class LocalWriter {
 
     private func note(_ object: ObjectRef) throws -> Row? {
         let current = try row(object)
-        remember(object, as: current)
+        if records(object) { written.remember(object, as: current) }
         return current
-    }
-
-    /// Keeps what an object was before its first change.
-    ///
-    /// - Returns: its position in ``firstImages``; nil if nothing is recorded.
-    @discardableResult
-    private func remember(_ object: ObjectRef, as old: Row?) -> Int? {
-        guard records(object) else { return nil }
-        let (position, isNew) = positions.position(of: object)
-        if isNew {
-            firstImages.append((object, old))
-            lastOperations.append(nil)
-        }
-        return position
-    }
-
-    private func record(_ object: ObjectRef, _ fields: [FieldOperation]) {
-        let place = positions[object]
-        guard let position = place.flatMap({ lastOperations[$0] }) else {
-            return append(ObjectOperation(object, .update(fields)), at: place)
-        }
-        switch operations[position].action {
-        case .create(let earlier): operations[position].action = .create(earlier.folding(fields))
-        case .update(let earlier): operations[position].action = .update(earlier.folding(fields))
-        case .delete: append(ObjectOperation(object, .update(fields)), at: place)
-        }
-    }
-
-    /// - Parameter position: the object's position in ``firstImages``; nil if nothing is recorded.
-    private func append(_ operation: ObjectOperation, at position: Int?) {
-        guard let position, records(operation.object) else { return }
-        lastOperations[position] = operations.count
-        operations.append(operation)
-    }
-}
-
-extension LocalWriter: WrittenObjects {
-    func hasWritten(_ object: ObjectRef) -> Bool { positions[object].flatMap { lastOperations[$0] } != nil }
-
-    var hasWrittenObjects: Bool { !operations.isEmpty }
-
-    func formerRow(of object: ObjectRef) -> Row? { positions[object].flatMap { firstImages[$0].old } }
-
-    var writtenObjects: [ObjectRef] {
-        firstImages.indices.filter { lastOperations[$0] != nil }.map { firstImages[$0].object }
     }
 }
 

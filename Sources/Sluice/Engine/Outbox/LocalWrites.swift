@@ -7,7 +7,7 @@ final class LocalWrites {
     private let transactions: StoreTransactions
     private let session: SyncSession
     private let images: ObjectImages
-    private let refused: RefusedWrites
+    private let rejected: StoredRejections
     private let options: ClientOptions
     private let now: () -> Timestamp
     private var clock: HybridClock
@@ -17,11 +17,11 @@ final class LocalWrites {
 
     init(
         _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
-        _ images: ObjectImages, _ refused: RefusedWrites, options: ClientOptions, now: @escaping () -> Timestamp,
+        _ images: ObjectImages, _ rejected: StoredRejections, options: ClientOptions, now: @escaping () -> Timestamp,
         random: @escaping () -> UInt64
     ) {
         self.random = random
-        self.refused = refused
+        self.rejected = rejected
         self.storage = storage
         self.transactions = transactions
         self.session = session
@@ -90,7 +90,7 @@ final class LocalWrites {
             try images.keep(old, of: object)
         }
         let entry = try enqueue(writer.operations, writer.jobs)
-        try refused.overwrite(writer.operations)
+        try rejected.overwrite(writer.operations)
         return entry
     }
 

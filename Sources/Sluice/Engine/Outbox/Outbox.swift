@@ -30,7 +30,7 @@ final class Outbox {
         _ storage: SQLiteClientStorage, _ transactions: StoreTransactions, _ session: SyncSession,
         _ schema: SchemaAgreement, _ images: ObjectImages, _ active: ActiveSubscriptions,
         _ acknowledgements: Acknowledgements, _ waiters: SyncWaiters, _ offers: KeptObjectOffers,
-        _ refused: RefusedWrites,
+        _ rejected: StoredRejections,
         _ transfers: TransferReports, faults: FaultRecorder, options: ClientOptions,
         now: @escaping () -> Timestamp, random: @escaping () -> UInt64, log: LogSink?
     ) {
@@ -44,11 +44,11 @@ final class Outbox {
         self.acknowledgements = acknowledgements
         hasRecord = !options.isReadOnly && !options.isShortLived
         writes = LocalWrites(
-            storage, transactions, session, images, refused, options: options, now: now, random: random)
+            storage, transactions, session, images, rejected, options: options, now: now, random: random)
         uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
         settlement = OutboxSettlement(
-            storage, schema, images, ObjectMemberships(storage, active), acknowledgements, offers, refused, transfers,
-            keepsRefused: options.keepsRefusedWrites)
+            storage, schema, images, ObjectMemberships(storage, active), acknowledgements, offers, rejected, transfers,
+            keepsRejected: options.keepsRejectedWrites)
         postponed = PostponedAcknowledgements(session, active, acknowledgements, uploads)
     }
 
@@ -98,7 +98,7 @@ final class Outbox {
     /// Sends no more uploads in this session, and fails those who wait for them.
     func stopUploads(because error: SyncError) {
         uploads.stop(because: error)
-        waiters.tell(.uploaded, .failure(error))
+        waiters.notify(.uploaded, .failure(error))
     }
 
     // MARK: The session
@@ -184,15 +184,15 @@ final class Outbox {
         finishRetiring()
     }
 
-    /// Shows the server's state again instead of refused values; nil for those of all objects.
-    func discardRefused(of objects: Set<ObjectRef>?) throws {
-        try transactions.run(.local) { try settlement.discardRefused(of: objects, $0) }
+    /// Shows the server's state again instead of rejected values; nil for those of all objects.
+    func discardRejected(of objects: Set<ObjectRef>?) throws {
+        try transactions.run(.local) { try settlement.discardRejected(of: objects, $0) }
     }
 
     /// Reports what a transaction has retired, after it is stored.
     func finishRetiring() {
         report()
-        if !waiters.isEmpty(.uploaded) { waiters.tell(.uploaded, .success(isEmpty)) }
+        if !waiters.isEmpty(.uploaded) { waiters.notify(.uploaded, .success(isEmpty)) }
     }
 
     private func report() {
@@ -202,7 +202,7 @@ final class Outbox {
         }
         let (reports, verdicts) = settlement.takeReports()
         receipts.reject(verdicts)
-        receipts.settle(through: retiredSequence)
+        receipts.acknowledge(through: retiredSequence)
         for report in reports { onRejection?(report) }
     }
 
@@ -213,7 +213,7 @@ final class Outbox {
     /// - Returns: false, and nothing is noted, if it has to be applied now.
     func postpones(_ content: [ServerContent]) -> Bool {
         // Who waits for uploads, or wants to be told of them, is told at once.
-        guard waiters.isEmpty(.uploaded), !transfers.isHeard(),
+        guard waiters.isEmpty(.uploaded), !transfers.hasListeners(),
             let acknowledged = postponed.note(content, retired: retiredSequence)
         else { return false }
         note(acknowledged: acknowledged)
@@ -221,14 +221,14 @@ final class Outbox {
     }
 
     /// Stores what was postponed, in a transaction of its own.
-    func settle() {
+    func storePostponed() {
         guard !postponed.isEmpty, !storage.isInTransaction else { return }
         faults.recording("acknowledgements could not be stored") { try transactions.run(.local) { _ in } }
     }
 
-    func settlingTimerFired() {
+    func timerFired() {
         postponed.timerFired()
-        settle()
+        storePostponed()
     }
 
     // MARK: Transactions
@@ -243,7 +243,7 @@ final class Outbox {
     func transactionDidCommit() {
         postponed.forget()
         receipts.reject(settlement.verdicts)
-        receipts.settle(through: retiredSequence)
+        receipts.acknowledge(through: retiredSequence)
     }
 
     func transactionDidRollBack() {

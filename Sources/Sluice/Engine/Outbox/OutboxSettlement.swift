@@ -11,9 +11,9 @@ final class OutboxSettlement {
     private let memberships: ObjectMemberships
     private let acknowledgements: Acknowledgements
     private let offers: KeptObjectOffers
-    private let refused: RefusedWrites
+    private let rejected: StoredRejections
     private let transfers: TransferReports
-    private let keepsRefused: Bool
+    private let keepsRejected: Bool
     /// The properties that are hidden from the user, as far as the open transaction has asked for them.
     private var hidden: [Int: PropertySet] = [:]
     /// The rejected writes that the open transaction has reverted.
@@ -24,7 +24,7 @@ final class OutboxSettlement {
     init(
         _ storage: SQLiteClientStorage, _ schema: SchemaAgreement, _ images: ObjectImages,
         _ memberships: ObjectMemberships, _ acknowledgements: Acknowledgements, _ offers: KeptObjectOffers,
-        _ refused: RefusedWrites, _ transfers: TransferReports, keepsRefused: Bool
+        _ rejected: StoredRejections, _ transfers: TransferReports, keepsRejected: Bool
     ) {
         self.storage = storage
         self.schema = schema
@@ -32,9 +32,9 @@ final class OutboxSettlement {
         self.memberships = memberships
         self.acknowledgements = acknowledgements
         self.offers = offers
-        self.refused = refused
+        self.rejected = rejected
         self.transfers = transfers
-        self.keepsRefused = keepsRefused
+        self.keepsRejected = keepsRejected
     }
 
     /// The rejected writes that were reverted since the last call, and the reason of each rejected transaction by its
@@ -67,7 +67,7 @@ final class OutboxSettlement {
                 continue
             }
             let reports = reports(of: rejection, changeset)
-            try note(reports, of: changeset, keeping: keepsRefused ? changeset.operations : [])
+            try note(reports, of: changeset, keeping: keepsRejected ? changeset.operations : [])
             transfers.note(changeset) { [storage] object in
                 let identity = Identity(className: storage.schema[object.classIndex].name, key: object.key)
                 return (reports.first { $0.object == identity } ?? reports.first)?.reason
@@ -181,7 +181,7 @@ final class OutboxSettlement {
     ) throws {
         guard !reports.isEmpty || !operations.isEmpty else { return }
         verdicts[changeset.sequence] = reports.first?.reason
-        unreported += try refused.add(reports, keeping: operations)
+        unreported += try rejected.add(reports, keeping: operations)
     }
 
     /// The reports of the writes of a transaction that had no effect, since their objects were not there for the user.
@@ -209,12 +209,12 @@ final class OutboxSettlement {
         }
     }
 
-    /// Shows the server's state again instead of refused values, in the open transaction.
+    /// Shows the server's state again instead of rejected values, in the open transaction.
     ///
-    /// - Parameter objects: the objects whose refused values go; nil for all.
-    func discardRefused(of objects: Set<ObjectRef>?, _ transaction: StoreTransaction) throws {
+    /// - Parameter objects: the objects whose rejected values go; nil for all.
+    func discardRejected(of objects: Set<ObjectRef>?, _ transaction: StoreTransaction) throws {
         var linkTargets: Set<ObjectRef> = []
-        for object in try refused.discard(objects) { linkTargets.formUnion(try images.reveal(object, transaction)) }
+        for object in try rejected.discard(objects) { linkTargets.formUnion(try images.reveal(object, transaction)) }
         try judge(linkTargets, transaction)
     }
 

@@ -8,7 +8,7 @@ internal import SluiceWire
 /// the next session begins with the server saying what it has.
 final class PostponedAcknowledgements {
     /// How long acknowledgements wait for another transaction.
-    private static let settlingDelay = Duration.milliseconds(50)
+    private static let delay = Duration.milliseconds(50)
     /// The maximum number of acknowledged changesets that wait in the outbox.
     private static let countMax: UInt64 = 256
 
@@ -18,7 +18,7 @@ final class PostponedAcknowledgements {
     private let uploads: Uploads
     /// The version of messages that no transaction has stored yet; nil if there are none.
     private var version: UInt64?
-    /// Whether ``ClientEvent/settle`` will come.
+    /// Whether ``ClientEvent/storePostponed`` will come.
     private var isTimerSet = false
 
     init(
@@ -56,7 +56,7 @@ final class PostponedAcknowledgements {
         self.version = version
         if !isTimerSet {
             isTimerSet = true
-            session.settle(after: Self.settlingDelay)
+            session.storePostponed(after: Self.delay)
         }
         return acknowledged
     }

@@ -6,7 +6,7 @@ package final class WriteReceipts {
 
     private var waiting: [UInt64: Weak] = [:]
     /// The numbers of the writes in the order in which they were written, which is ascending. Those before `next` are
-    /// settled, and some of the others rejected.
+    /// acknowledged, and some of the others rejected.
     private var order: [UInt64] = []
     private var next = 0
     /// How often a waiting write was looked at. Tests use it to see how the work grows.
@@ -18,7 +18,7 @@ package final class WriteReceipts {
     ///
     /// - Parameter sequence: the number of the write's transaction in the outbox; nil if nothing is to be uploaded.
     package func add(_ receipt: WriteReceipt, sequence: UInt64?) {
-        guard let sequence else { return receipt.settle(nil) }
+        guard let sequence else { return receipt.noteAnswer(nil) }
         precondition(order.last.map { $0 < sequence } ?? true, "writes are numbered in their order")
         receipt.noteStored()
         waiting[sequence] = Weak(receipt: receipt)
@@ -28,15 +28,15 @@ package final class WriteReceipts {
     /// Notes that the server has rejected transactions. O(rejected).
     package func reject(_ verdicts: [UInt64: SyncError]) {
         guard !waiting.isEmpty else { return }
-        for (sequence, reason) in verdicts { waiting.removeValue(forKey: sequence)?.receipt?.settle(reason) }
+        for (sequence, reason) in verdicts { waiting.removeValue(forKey: sequence)?.receipt?.noteAnswer(reason) }
     }
 
-    /// Notes that transactions have left the outbox. O(settled), however many wait.
-    package func settle(through sequence: UInt64) {
+    /// Notes that transactions have left the outbox. O(those that have), however many wait.
+    package func acknowledge(through sequence: UInt64) {
         while next < order.count {
             lookCount += 1
             guard order[next] <= sequence else { break }
-            waiting.removeValue(forKey: order[next])?.receipt?.settle(nil)
+            waiting.removeValue(forKey: order[next])?.receipt?.noteAnswer(nil)
             next += 1
         }
         guard next * 2 > order.count else { return }

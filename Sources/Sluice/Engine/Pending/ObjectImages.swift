@@ -10,7 +10,7 @@ final class ObjectImages {
     private let storage: SQLiteClientStorage
     private let acknowledgements: Acknowledgements
     private let effects: PendingEffects
-    private let refused: RefusedWrites
+    private let rejected: StoredRejections
     /// Objects that show acknowledged writes although no image that includes them has arrived, since no complete
     /// subscription has the objects. The store keeps the server's last image of each, for a subscription that resumes
     /// from it.
@@ -22,11 +22,11 @@ final class ObjectImages {
     var willEvict: ((ObjectRef) throws -> Void)?
 
     init(
-        _ storage: SQLiteClientStorage, _ acknowledgements: Acknowledgements, _ refused: RefusedWrites,
+        _ storage: SQLiteClientStorage, _ acknowledgements: Acknowledgements, _ rejected: StoredRejections,
         options: ClientOptions
     ) throws {
         self.storage = storage
-        self.refused = refused
+        self.rejected = rejected
         self.acknowledgements = acknowledgements
         effects = PendingEffects(storage, changesetCountMin: options.backlogChangesetCountMin)
         try findUnconfirmed()
@@ -42,7 +42,7 @@ final class ObjectImages {
     /// Returns to what is stored, after a transaction that failed.
     func rollBack() throws {
         effects.removeAll()
-        try refused.rollBack()
+        try rejected.rollBack()
         try findUnconfirmed()
     }
 
@@ -70,7 +70,7 @@ final class ObjectImages {
     ///
     /// The image already includes the acknowledged operations.
     func replayed(_ image: Row?, of object: ObjectRef) throws -> Row? {
-        try effects.applied(to: refused.shown(image, of: object), of: object, after: acknowledgements.sequence)
+        try effects.applied(to: rejected.shown(image, of: object), of: object, after: acknowledgements.sequence)
     }
 
     /// The server's image of an object after it has accepted operations; nil if the object then does not exist.
@@ -161,7 +161,7 @@ final class ObjectImages {
         try transaction.evict(object, reason: reason)
     }
 
-    /// Shows the server's image of an object again whose refused values are gone.
+    /// Shows the server's image of an object again whose rejected values are gone.
     ///
     /// - Returns: the objects to which the object links from now on and did not before.
     func reveal(_ object: ObjectRef, _ transaction: StoreTransaction) throws -> Set<ObjectRef> {

@@ -9,7 +9,7 @@ struct ResultReader {
     let reader: any ClientReading
     let subscription: SubscriptionRecord?
     /// What the open transaction that reads has written; nil outside of one.
-    let written: (any WrittenObjects)?
+    let written: WrittenObjects?
     /// The state by which objects are judged.
     let state: any ObjectStanding
 
@@ -19,7 +19,7 @@ struct ResultReader {
     ///   - written: what the open transaction that reads has written; nil outside of one.
     init(
         _ judge: ResultMatcher, in reader: any ClientReading, subscription: SubscriptionRecord?,
-        written: (any WrittenObjects)? = nil
+        written: WrittenObjects? = nil
     ) {
         self.judge = judge
         self.reader = reader
@@ -129,7 +129,7 @@ struct ResultReader {
     /// The objects whose pending operations decide over the server's word, each once.
     func pendingObjects() throws -> [ObjectRef] {
         let pending = try reader.pendingObjects
-        guard let written = written?.writtenObjects, !written.isEmpty else { return pending }
+        guard let written = written?.objects, !written.isEmpty else { return pending }
         return Array(Set(pending).union(written))
     }
 
@@ -309,7 +309,7 @@ extension ClientReading {
     ///   - isAlone: whether the store has no server.
     ///   - written: what the open transaction that reads has written; nil outside of one.
     func resultReader(
-        _ query: Query, isAlone: Bool = false, written: (any WrittenObjects)? = nil
+        _ query: Query, isAlone: Bool = false, written: WrittenObjects? = nil
     ) -> ResultReader {
         ResultReader(
             ResultMatcher(query, schema: schema, isAlone: isAlone), in: self,

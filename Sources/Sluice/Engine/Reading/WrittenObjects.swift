@@ -3,27 +3,84 @@ internal import SluiceQuery
 internal import SluiceStorage
 
 /// What an open transaction has written so far, and nobody else knows of.
-protocol WrittenObjects: AnyObject {
-    /// Whether the transaction has an operation on the object.
-    func hasWritten(_ object: ObjectRef) -> Bool
+final class WrittenObjects {
+    /// The operations in order; changes of one object are combined.
+    private(set) var operations: [ObjectOperation] = []
+    /// Every object that was looked at to be changed, with its state before the transaction.
+    private(set) var firstImages: [(object: ObjectRef, old: Row?)] = []
+    /// Finds an object in `firstImages`.
+    private var positions = ObjectPositions()
+    /// The last operation on each object of `firstImages`; nil if there is none.
+    private var lastOperations: [Int?] = []
 
-    /// Whether the transaction has an operation on any object. O(1).
-    var hasWrittenObjects: Bool { get }
+    /// Whether there is no operation. O(1).
+    var isEmpty: Bool { operations.isEmpty }
 
-    /// The objects on which the transaction has an operation, each once.
-    var writtenObjects: [ObjectRef] { get }
+    /// Whether there is an operation on the object.
+    func hasWritten(_ object: ObjectRef) -> Bool { positions[object].flatMap { lastOperations[$0] } != nil }
 
-    /// An object that the transaction has written, as it was before.
-    func formerRow(of object: ObjectRef) -> Row?
+    /// The objects on which there is an operation, each once.
+    var objects: [ObjectRef] {
+        firstImages.indices.filter { lastOperations[$0] != nil }.map { firstImages[$0].object }
+    }
+
+    /// An object that was written, as it was before.
+    func formerRow(of object: ObjectRef) -> Row? { positions[object].flatMap { firstImages[$0].old } }
+
+    /// Whether a property was set as a whole.
+    func isAssigned(_ property: Int, of object: ObjectRef) -> Bool {
+        guard let position = positions[object].flatMap({ lastOperations[$0] }) else { return false }
+        return operations[position].fields.contains { field in
+            // What a new object has by default nobody has set.
+            if case .setDefault = field.change { return false }
+            return field.property == property && field.change.isAssignment
+        }
+    }
+
+    /// Keeps what an object was before its first change.
+    ///
+    /// - Returns: its position in ``firstImages``.
+    @discardableResult
+    func remember(_ object: ObjectRef, as old: Row?) -> Int {
+        let (position, isNew) = positions.position(of: object)
+        if isNew {
+            firstImages.append((object, old))
+            lastOperations.append(nil)
+        }
+        return position
+    }
+
+    /// - Parameter position: of the operation's object in ``firstImages``.
+    func append(_ operation: ObjectOperation, at position: Int) {
+        lastOperations[position] = operations.count
+        operations.append(operation)
+    }
+
+    /// Adds changes of an object that was remembered to its last operation, or as an operation of their own.
+    func record(_ fields: [FieldOperation], of object: ObjectRef) {
+        guard let place = positions[object] else { return }
+        if let position = lastOperations[place] {
+            switch operations[position].action {
+            case .create(let earlier):
+                operations[position].action = .create(earlier.folding(fields))
+                return
+            case .update(let earlier):
+                operations[position].action = .update(earlier.folding(fields))
+                return
+            case .delete: break
+            }
+        }
+        append(ObjectOperation(object, .update(fields)), at: place)
+    }
 }
 
 /// The state of a store within an open transaction: what the transaction has written counts as pending, as it will be
 /// once it is stored.
 final class OpenTransactionState: ObjectStanding {
     private let base: any ClientReading
-    private let written: any WrittenObjects
+    private let written: WrittenObjects
 
-    init(_ base: any ClientReading, _ written: any WrittenObjects) {
+    init(_ base: any ClientReading, _ written: WrittenObjects) {
         self.base = base
         self.written = written
     }
@@ -32,7 +89,7 @@ final class OpenTransactionState: ObjectStanding {
         try written.hasWritten(object) || base.hasPending(object)
     }
 
-    var hasPendingObjects: Bool { base.hasPendingObjects || written.hasWrittenObjects }
+    var hasPendingObjects: Bool { base.hasPendingObjects || !written.isEmpty }
 
     func baseImage(of object: ObjectRef) throws -> BaseImage? {
         if let image = try base.baseImage(of: object) { return image }

@@ -99,7 +99,7 @@ final class ClientResets {
     /// - Parameters:
     ///   - retired: the last transaction that has left the outbox.
     ///   - isComplete: whether every active subscription is complete or has failed.
-    func settle(
+    func endIfCaughtUp(
         retired: UInt64, isComplete: @autoclosure () -> Bool, _ transactions: StoreTransactions
     ) throws {
         guard mayBePending else { return }

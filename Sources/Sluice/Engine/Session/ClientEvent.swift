@@ -37,8 +37,8 @@ package enum ClientEvent: Sendable {
     case received([UInt8])
     /// The delay of ``ClientAction/reconnect(after:)`` has passed, or is cut short.
     case reconnect
-    /// The delay of ``ClientAction/settle(after:)`` has passed.
-    case settle
+    /// The delay of ``ClientAction/storePostponed(after:)`` has passed.
+    case storePostponed
 }
 
 /// What a client's session wants done.
@@ -52,8 +52,8 @@ package enum ClientAction: Sendable, Equatable {
     case reconnect(after: Duration)
     /// Sends ``ClientEvent/renew(_:)`` after this delay, if new credentials can be had.
     case renew(after: Duration)
-    /// Sends ``ClientEvent/settle`` after this delay.
-    case settle(after: Duration)
+    /// Sends ``ClientEvent/storePostponed`` after this delay.
+    case storePostponed(after: Duration)
 }
 
 /// Which server a client's session wants to connect to.

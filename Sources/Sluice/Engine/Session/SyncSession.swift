@@ -318,7 +318,7 @@ final class SyncSession {
     // MARK: Sending
 
     /// Asks the shell to store what was postponed, after a delay.
-    func settle(after delay: Duration) { actions.append(.settle(after: delay)) }
+    func storePostponed(after delay: Duration) { actions.append(.storePostponed(after: delay)) }
 
     /// The actions since the last call, for the shell to carry out.
     func takeActions() -> [ClientAction] {

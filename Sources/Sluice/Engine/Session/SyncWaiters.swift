@@ -25,7 +25,7 @@ final class SyncWaiters {
 
     /// Calls the waiters with whether the event has come about, or with the error that prevents it, and removes those
     /// that return true.
-    func tell(_ event: Event, _ result: Result<Bool, SyncError>) {
+    func notify(_ event: Event, _ result: Result<Bool, SyncError>) {
         for (number, waiter) in waiting[event] ?? [:] where waiter(result) { waiting[event]?[number] = nil }
     }
 }

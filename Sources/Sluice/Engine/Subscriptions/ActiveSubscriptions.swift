@@ -21,7 +21,6 @@ final class ActiveSubscriptions {
     /// Whether some subscription reads a class, as far as it was asked since the subscriptions last changed.
     private var readClasses: [Int: Bool] = [:]
 
-    var isEmpty: Bool { byQuery.isEmpty }
     var count: Int { byQuery.count }
 
     /// Whether some subscription waits for the server's content.

@@ -18,14 +18,14 @@ struct StatusWaiters {
     }
 
     /// Calls the waiters of a subscription with its status, and removes those that return true.
-    func notify(of subscription: Subscription) { tell(subscription, currency(of: subscription)) }
+    func notify(of subscription: Subscription) { notify(subscription, currency(of: subscription)) }
 
     /// Calls the waiters of a subscription with an error, because no answer will come.
     func fail(_ subscription: Subscription, _ error: SyncError) {
-        tell(subscription, SubscriptionStatus(state: .error, error: error))
+        notify(subscription, SubscriptionStatus(state: .error, error: error))
     }
 
-    private func tell(_ subscription: Subscription, _ status: SubscriptionStatus) {
+    private func notify(_ subscription: Subscription, _ status: SubscriptionStatus) {
         for (id, waiter) in subscription.waiters where waiter(status) { subscription.waiters[id] = nil }
     }
 

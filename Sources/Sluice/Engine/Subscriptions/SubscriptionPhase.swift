@@ -95,16 +95,6 @@ enum SubscriptionPhase: Hashable {
         case connectionLoss
         /// Syncing begins again after an error.
         case retry
-
-        /// Whether the server causes it, so that an illegal one is its fault.
-        var isOfServer: Bool {
-            switch self {
-            case .page, .completion, .memberList, .refusal: true
-            case .request, .restart, .leftBehind, .memberLoss, .contextChange, .serverForgotten, .connectionLoss,
-                .retry:
-                false
-            }
-        }
     }
 
     /// What a transition asks of the stored membership.

@@ -5,7 +5,7 @@ internal import SluiceStorage
 final class TransferReports {
     private let storage: SQLiteClientStorage
     /// Whether anybody listens.
-    var isHeard: () -> Bool = { false }
+    var hasListeners: () -> Bool = { false }
     /// Called for each step that has carried objects.
     var onTransfer: (ObjectTransfer) -> Void = { _ in }
     /// The objects of the uploads that the open transaction retires.
@@ -25,7 +25,7 @@ final class TransferReports {
     ///
     /// - Parameter error: why the server has rejected an object, or the transaction; nil if it has not.
     func note(_ changeset: Changeset, error: (ObjectRef) -> SyncError? = { _ in nil }) {
-        guard isHeard() else { return }
+        guard hasListeners() else { return }
         for operation in changeset.operations {
             let isDeletion = if case .delete = operation.action { true } else { false }
             let error = error(operation.object)
@@ -50,7 +50,7 @@ final class TransferReports {
         let (uploaded, reverted) = (pushed, rejected)
         rollBack()
         if !uploaded.isEmpty { onTransfer(ObjectTransfer(direction: .upload, objects: uploaded)) }
-        guard isRemote, isHeard() else { return }
+        guard isRemote, hasListeners() else { return }
         var objects: [ObjectTransfer.Object] = []
         for state in transaction.firstStates {
             let object = state.object

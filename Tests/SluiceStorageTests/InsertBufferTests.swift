@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// New objects are written together where their keys ascend, and nobody can tell.
-@Suite(.ownThread) struct InsertTogetherTests {
+@Suite(.ownThread) struct InsertBufferTests {
     private enum State: Equatable {
         case present(Row)
         case gone

@@ -94,6 +94,17 @@ extension ObjectTables {
         if connection.changeCount > 0 { try removeUnlinkedGhost(row, in: object.classIndex) }
     }
 
+    /// Removes every object and ghost of every class. The cost does not depend on their number.
+    func removeAll() throws {
+        for classIndex in schema.classes.indices {
+            let table = try table(classIndex)
+            for collection in table.collections { try connection.execute("DELETE FROM \(collection.name)") }
+            try connection.execute("DELETE FROM \(table.name)")
+            if table.hasIDIndex { try connection.execute("DELETE FROM \(table.idIndex)") }
+            try table.recover()
+        }
+    }
+
     /// The targets of a row's links, each once.
     private func linkTargets(ofRow row: Int64, _ table: ClassTable) throws -> Set<LocalObject> {
         var targets: Set<LocalObject> = []

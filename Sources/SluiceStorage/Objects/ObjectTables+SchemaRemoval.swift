@@ -27,7 +27,7 @@ extension ObjectTables {
         var changed = schema
         changed.retire(class: classIndex)
         // An empty table takes the place of the old one, for code that goes through all classes.
-        try makeTable(of: changed[classIndex], in: changed)
+        try makeTable(of: changed[classIndex])
         try open(changed)
     }
 

@@ -6,52 +6,56 @@ internal import SluiceWire
 /// What frames are to the client.
 extension JSONSession {
     /// Takes the messages of a frame that goes to the client.
-    mutating func tell(_ frame: [ServerMessage]) -> Told {
-        var told = Told(messages: begun + frame)
+    mutating func translate(_ frame: [ServerMessage]) -> Translation {
+        var translation = Translation(messages: begun + frame)
         let isContinued = frame.contains {
             if case .commit(let commit) = $0 { commit.header.isContinued } else { false }
         }
         if isContinued {
             begun += frame
             // What else the frame has would be told twice.
-            return told
+            return translation
         }
         begun = []
-        for (position, message) in told.messages.enumerated() { tell(message, at: position, &told) }
-        return told
+        for (position, message) in translation.messages.enumerated() { translate(message, at: position, &translation) }
+        return translation
     }
 
-    private mutating func tell(_ message: ServerMessage, at position: Int, _ told: inout Told) {
+    private mutating func translate(_ message: ServerMessage, at position: Int, _ translation: inout Translation) {
         switch message {
         case .hello, .digest, .withdrawn, .listMembers, .places, .message: break
-        case .opened(let opened): self.opened(opened, &told)
+        case .opened(let opened): self.opened(opened, &translation)
         case .schema(_, let schema):
             self.schema = schema
-            told.pieces.append(.text(JSONMessage.schema(schema)))
-        case .page(let page): self.page(page, at: position, &told)
-        case .complete(let complete): self.complete(complete, at: position, &told)
-        case .commit(let commit): self.commit(commit, at: position, &told)
+            translation.pieces.append(.text(JSONMessage.schema(schema)))
+        case .page(let page): self.page(page, at: position, &translation)
+        case .complete(let complete): self.complete(complete, at: position, &translation)
+        case .commit(let commit): self.commit(commit, at: position, &translation)
         case .login(let login):
             // The first that a client is told is that the session is open.
-            if case .opening = phase { self.login = login } else { told.pieces.append(.text(JSONMessage.login(login))) }
-        case .context(let context): self.context(context, &told)
+            if case .opening = phase {
+                self.login = login
+            } else {
+                translation.pieces.append(.text(JSONMessage.login(login)))
+            }
+        case .context(let context): self.context(context, &translation)
         case .subscriptionError(let error):
             guard subscriptions.removeValue(forKey: error.subscription) != nil else { return }
-            told.pieces.append(
+            translation.pieces.append(
                 .text(
                     JSONMessage.error(
                         error.code, error.message, subscription: error.subscription, position: error.position,
                         action: .report)))
         case .rejected(let rejected):
-            told.pieces.append(.text(JSONMessage.rejected(rejected.rejection, schema)))
-        case .error(let failure): self.failed(failure, &told)
+            translation.pieces.append(.text(JSONMessage.rejected(rejected.rejection, schema)))
+        case .error(let failure): self.failed(failure, &translation)
         case .moved(let moved):
-            phase = .ended
-            told.pieces.append(.text(JSONMessage.make("moved") { $0.member("url", moved.url) }))
-            told.close = (.normal, "the session goes on at another server")
+            end()
+            translation.pieces.append(.text(JSONMessage.make("moved") { $0.member("url", moved.url) }))
+            translation.close = (.normal, "the session goes on at another server")
         case .report(_, let request, let bytes):
             let json = jobs.remove(request) == nil ? bytes : Array("{\"done\":\(Self.isDone(bytes))}".utf8)
-            told.pieces.append(
+            translation.pieces.append(
                 .text(
                     JSONMessage.make("answer") { writer in
                         writer.member("id", request)
@@ -60,7 +64,7 @@ extension JSONSession {
                     }))
         case .reportError(let error):
             jobs.remove(error.request)
-            told.pieces.append(
+            translation.pieces.append(
                 .text(
                     JSONMessage.error(
                         error.code, error.message, ask: error.request, position: error.position, action: .report)))
@@ -75,26 +79,25 @@ extension JSONSession {
         return made?.first ?? false
     }
 
-    private mutating func opened(_ opened: ServerMessage.Opened, _ told: inout Told) {
-        guard case .opening(let open) = phase else { return }
-        phase = .open
+    private mutating func opened(_ opened: ServerMessage.Opened, _ translation: inout Translation) {
+        guard let open = noteOpening() else { return }
         schema = opened.schema ?? Schema()
         let name = JSONClientName(opened.identity, context)
         client = name
         let isKnown = opened.outcome == .resumed || opened.outcome == .copied
         // What was right in another context is not in this one.
         known = isKnown && open.client?.context == context ? open.version : nil
-        told.pieces.append(
+        translation.pieces.append(
             .text(JSONMessage.opened(opened, client: name, database: database, time: now(), schema)))
-        if let login { told.pieces.append(.text(JSONMessage.login(login))) }
+        if let login { translation.pieces.append(.text(JSONMessage.login(login))) }
         login = nil
         let held = held
         self.held = []
         heldByteCount = 0
-        told.steps = held.flatMap { receive($0) }
+        translation.steps = held.flatMap { receive($0) }
     }
 
-    private mutating func context(_ message: ServerMessage.Context, _ told: inout Told) {
+    private mutating func context(_ message: ServerMessage.Context, _ translation: inout Translation) {
         let context = JSONClientName.Context(context: message.context, fields: message.fields)
         guard context != self.context else { return }
         self.context = context
@@ -102,65 +105,61 @@ extension JSONSession {
         guard case .open = phase, let identity = client?.identity else { return }
         let name = JSONClientName(identity, context)
         client = name
-        told.pieces.append(.text(JSONMessage.make("context") { $0.member("client", name.text) }))
+        translation.pieces.append(.text(JSONMessage.make("context") { $0.member("client", name.text) }))
     }
 
-    private mutating func failed(_ failure: ServerMessage.Failure, _ told: inout Told) {
-        told.pieces.append(
+    private mutating func failed(_ failure: ServerMessage.Failure, _ translation: inout Translation) {
+        translation.pieces.append(
             .text(
                 JSONMessage.error(
                     failure.code, failure.message, action: failure.action, wait: failure.retryAfter)))
         guard failure.action != .report else { return }
-        phase = .ended
-        told.close = (failure.action == .retry ? .tryAgainLater : .policyViolation, failure.message)
+        end()
+        translation.close = (failure.action == .retry ? .tryAgainLater : .policyViolation, failure.message)
     }
 
     // MARK: Changes
 
     /// The change that a page or a completion belongs to: the last one, if it is of the same subscriptions and not
     /// complete.
-    private func open(_ ids: [UInt64], _ told: Told) -> Int? {
-        guard case .change(let change)? = told.pieces.last, change.subscriptions == ids, !change.isComplete else {
+    private func open(_ ids: [UInt64], _ translation: Translation) -> Int? {
+        guard case .change(let change)? = translation.pieces.last, change.subscriptions == ids, !change.isComplete
+        else {
             return nil
         }
-        return told.pieces.count - 1
+        return translation.pieces.count - 1
     }
 
-    private mutating func page(_ page: ServerMessage.Page, at position: Int, _ told: inout Told) {
-        told.pageCount += page.subscriptions.count
+    private mutating func page(_ page: ServerMessage.Page, at position: Int, _ translation: inout Translation) {
+        translation.pageCount += page.subscriptions.count
         for id in page.subscriptions {
             guard var subscription = subscriptions[id] else { continue }
             var change = JSONChange(
                 subscriptions: [id], version: page.version, showsLinks: subscription.audience.showsLinks)
-            switch (page.kind, subscription.state) {
-            case (.bootstrap, .fresh), (.bootstrap, .complete), (.bootstrap, .interrupted):
-                change.resets = true
-                subscription.state = .loading
-            case (.bootstrap, .loading): break
-            case (.resumed, .complete): subscription.state = .interrupted
-            case (.resumed, _): break
-            }
+            change.resets = subscription.note(page.kind)
             subscriptions[id] = subscription
             change.parts = [JSONChange.Part(message: position, block: 0)]
             change.progress = page.kind == .bootstrap ? Int((page.progress * 1_000).rounded()) : nil
-            if case .change(var last)? = told.pieces.last, last.subscriptions == [id], !last.isComplete {
+            if case .change(var last)? = translation.pieces.last, last.subscriptions == [id], !last.isComplete {
                 last.parts += change.parts
                 last.resets = last.resets || change.resets
                 last.progress = change.progress
-                told.pieces[told.pieces.count - 1] = .change(last)
+                translation.pieces[translation.pieces.count - 1] = .change(last)
             } else {
-                told.pieces.append(.change(change))
+                translation.pieces.append(.change(change))
             }
         }
     }
 
-    private mutating func complete(_ complete: ServerMessage.Complete, at position: Int, _ told: inout Told) {
+    private mutating func complete(
+        _ complete: ServerMessage.Complete, at position: Int, _ translation: inout Translation
+    ) {
         let id = complete.subscription
         guard var subscription = subscriptions[id] else { return }
         var change: JSONChange
-        if let place = open([id], told), case .change(let begun) = told.pieces[place] {
+        if let place = open([id], translation), case .change(let begun) = translation.pieces[place] {
             change = begun
-            told.pieces.remove(at: place)
+            translation.pieces.remove(at: place)
         } else {
             change = JSONChange(
                 subscriptions: [id], version: complete.version, showsLinks: subscription.audience.showsLinks)
@@ -170,36 +169,36 @@ extension JSONSession {
         change.progress = nil
         change.acceptedAt = complete.acceptedAt.microseconds
         change.add(complete.figures, of: subscription.audience, message: position, place: nil)
-        subscription.state = .complete
+        subscription.noteCompletion()
         subscriptions[id] = subscription
         note(complete.version)
-        told.pieces.append(.change(change))
+        translation.pieces.append(.change(change))
     }
 
-    private mutating func commit(_ commit: ServerMessage.Commit, at position: Int, _ told: inout Told) {
+    private mutating func commit(_ commit: ServerMessage.Commit, at position: Int, _ translation: inout Translation) {
         let header = commit.header
         for (number, block) in commit.blocks.enumerated() {
             for (audience, ids) in receivers(block.subscriptions) {
-                var change = changed(ids, header, showsLinks: audience.showsLinks, &told)
+                var change = changed(ids, header, showsLinks: audience.showsLinks, &translation)
                 change.parts.append(JSONChange.Part(message: position, block: number))
                 if let client = client?.identity.clientID, client != 0,
                     block.content.authors.contains(where: { $0.clientID == client })
                 {
                     change.ownClient = client
                 }
-                told.pieces.append(.change(change))
+                translation.pieces.append(.change(change))
             }
         }
         for (number, figures) in commit.figures.enumerated() {
             for (audience, ids) in receivers(figures.subscriptions) {
-                var change = changed(ids, header, showsLinks: audience.showsLinks, &told)
+                var change = changed(ids, header, showsLinks: audience.showsLinks, &translation)
                 change.add(figures.values, of: audience, message: position, place: number)
-                told.pieces.append(.change(change))
+                translation.pieces.append(.change(change))
             }
         }
         note(header.version)
         guard let acknowledged = header.acknowledged else { return }
-        told.pieces.append(
+        translation.pieces.append(
             .text(
                 JSONMessage.make("ack") { writer in
                     writer.member("seq", acknowledged)
@@ -223,13 +222,14 @@ extension JSONSession {
 
     /// Removes the change of some subscriptions that a commit has begun among the pieces, or begins one.
     private func changed(
-        _ ids: [UInt64], _ header: CommitHeader, showsLinks: Bool, _ told: inout Told
+        _ ids: [UInt64], _ header: CommitHeader, showsLinks: Bool, _ translation: inout Translation
     ) -> JSONChange {
-        for place in told.pieces.indices {
-            guard case .change(let change) = told.pieces[place], change.isComplete, change.version == header.version,
+        for place in translation.pieces.indices {
+            guard case .change(let change) = translation.pieces[place], change.isComplete,
+                change.version == header.version,
                 change.subscriptions == ids
             else { continue }
-            told.pieces.remove(at: place)
+            translation.pieces.remove(at: place)
             return change
         }
         var change = JSONChange(subscriptions: ids, version: header.version, showsLinks: showsLinks)

@@ -2,10 +2,10 @@ internal import SluiceModel
 internal import SluiceStorage
 internal import SluiceWire
 
-/// The local writes that the server has refused, on disk: those that nobody was told of yet, and those whose values stay
+/// The local writes that the server has rejected, on disk: those that nobody was told of yet, and those whose values stay
 /// visible here because the store is opened so.
-final class RefusedWrites {
-    /// A refused transaction.
+final class StoredRejections {
+    /// A rejected transaction.
     struct Record {
         let number: UInt64
         var reports: [WriteRejection]
@@ -45,10 +45,8 @@ final class RefusedWrites {
 
     // MARK: What stays visible
 
-    /// Whether refused values of an object stay visible.
+    /// Whether rejected values of an object stay visible.
     func keeps(_ object: ObjectRef) -> Bool { kept[object] != nil }
-
-    var keptObjects: [ObjectRef] { Array(kept.keys) }
 
     /// What an object shows here on top of an image of the server; nil if there is nothing to show.
     func shown(_ image: Row?, of object: ObjectRef) -> Row? {
@@ -62,7 +60,7 @@ final class RefusedWrites {
 
     // MARK: Changing, inside a transaction
 
-    /// Notes a refused transaction.
+    /// Notes a rejected transaction.
     ///
     /// - Parameter operations: what stays visible of it; none to revert it.
     /// - Returns: the reports, by which ``noteReported(_:)`` knows the record.
@@ -106,7 +104,7 @@ final class RefusedWrites {
         return discarded.sorted()
     }
 
-    /// Notes that a handler was told of refused transactions.
+    /// Notes that a handler was told of rejected transactions.
     func noteReported(_ numbers: Set<UInt64>) throws {
         for index in records.indices where numbers.contains(records[index].number) && !records[index].isReported {
             records[index].isReported = true
@@ -177,13 +175,13 @@ final class RefusedWrites {
                 records.append(record)
             }
         } catch {
-            throw StorageError(.damaged, "the store's refused writes cannot be read: \(error.message)")
+            throw StorageError(.damaged, "the store's rejected writes cannot be read: \(error.message)")
         }
         fileKept()
     }
 }
 
-extension RefusedWrites.Record: WireCodable {
+extension StoredRejections.Record: WireCodable {
     package func encode(into writer: inout ByteWriter) {
         writer.varint(number)
         writer.bool(isReported)

@@ -6,7 +6,7 @@ extension ObjectTables {
     /// Stores a row of whose object the table is known to have nothing, with the rows before and after it.
     ///
     /// - Returns: false, without an effect, if the row has to be stored alone.
-    func insertTogether(_ row: Row, _ table: ClassTable) throws -> Bool {
+    func insertBuffered(_ row: Row, _ table: ClassTable) throws -> Bool {
         guard table.absentKeys.contains(row.key), !table.hasIDIndex else { return false }
         // Looking up links may write the rows that wait, and may make a ghost of this very object.
         let links = try linkRows(of: row, table)

@@ -1,0 +1,131 @@
+internal import SluiceModel
+internal import SluiceStorage
+internal import SluiceWire
+
+/// A database as its worker has it: opened when a session or work of this process asks for it, closed when nobody uses it
+/// or its file has vanished, and then opened again by the next.
+///
+/// Only code on the worker's queue uses it.
+final class HostedDatabase {
+    /// What has become of the events of a turn.
+    enum Opening {
+        /// They are handled, if the database is open.
+        ///
+        /// - since: when the oldest of them came.
+        /// - refusals: tell the sessions among them that the database could not be opened.
+        case ready([DatabaseEvent], since: Int64?, refusals: [DatabaseAction] = [])
+        /// They wait until other databases are closed, because file descriptors have run out.
+        case postponed
+    }
+
+    private let name: String
+    private let makeEngine: @Sendable (_ mayMake: Bool) throws -> DatabaseEngine
+    /// Whether a session may make the database, if there is none of the name.
+    private let mayMake: @Sendable (ClientMessage.Open, User) -> Bool
+    private let log: LogSink?
+    private(set) var engine: DatabaseEngine?
+    /// Why the last attempt to open it failed. It is logged only when it changes.
+    private(set) var failure = ""
+    private var postponed: [DatabaseEvent] = []
+    /// When the oldest of them came.
+    private var postponedSince: Int64?
+    /// What the databases have done that were open before.
+    private var past = DatabaseSample()
+    /// Called with an engine that was just made.
+    var onOpen: (DatabaseEngine) -> Void = { _ in }
+
+    init(
+        _ name: String, log: LogSink?, mayMake: @escaping @Sendable (ClientMessage.Open, User) -> Bool,
+        makeEngine: @escaping @Sendable (_ mayMake: Bool) throws -> DatabaseEngine
+    ) {
+        self.name = name
+        self.log = log
+        self.mayMake = mayMake
+        self.makeEngine = makeEngine
+    }
+
+    /// Whether nothing is lost if another worker has the database from now on: a failure that is known is not logged again.
+    var isForgettable: Bool { postponed.isEmpty && failure.isEmpty }
+
+    /// What the database is and has done.
+    var sample: DatabaseSample {
+        var sample = engine.map { DatabaseSample($0) } ?? DatabaseSample()
+        sample += past
+        return sample
+    }
+
+    /// Opens the database if a session among the events asks for it.
+    ///
+    /// - Parameters:
+    ///   - taken: the events of a turn, which follow those that were postponed.
+    ///   - since: when the oldest of them came.
+    func open(for taken: [DatabaseEvent], since: Int64?) -> Opening {
+        let events = postponed + taken
+        let oldest = [postponedSince, since].compactMap(\.self).min()
+        let hasMadeRoom = !postponed.isEmpty
+        (postponed, postponedSince) = ([], nil)
+        if engine != nil { return .ready(events, since: oldest) }
+        var sessions: [SessionID] = []
+        var isMade = false
+        for case .open(let id, let request, let user, _) in events {
+            sessions.append(id)
+            isMade = isMade || mayMake(request, user)
+        }
+        guard !sessions.isEmpty else { return .ready(events, since: oldest) }
+        do {
+            _ = try opened(mayMake: isMade)
+            return .ready(events, since: oldest)
+        } catch {
+            note(error)
+            if !hasMadeRoom, (error as? StorageError)?.code == .tooManyFiles {
+                (postponed, postponedSince) = (events, oldest)
+                return .postponed
+            }
+            let (code, action, message) = Consequence.ofOpening(name, error)
+            return .ready(
+                events, since: oldest, refusals: sessions.flatMap { Self.refusal(of: $0, code, message, action) })
+        }
+    }
+
+    /// The engine, which is made if the database is not open.
+    ///
+    /// - Parameter mayMake: whether the database may be made, if there is none of the name.
+    func opened(mayMake: Bool) throws -> DatabaseEngine {
+        if let engine { return engine }
+        let made = try makeEngine(mayMake)
+        engine = made
+        failure = ""
+        onOpen(made)
+        return made
+    }
+
+    private func note(_ error: any Error) {
+        // Anybody may ask for a database that is not there.
+        guard (error as? StorageError)?.code != .notFound else { return }
+        let isNew = failure != "\(error)"
+        failure = "\(error)"
+        log?(isNew ? .error : .debug, "a database could not be opened", [("database", name), ("error", "\(error)")])
+    }
+
+    private static func refusal(
+        of id: SessionID, _ code: ErrorCode, _ message: String, _ action: ErrorAction
+    ) -> [DatabaseAction] {
+        let failure = ServerMessage.Failure(
+            session: id.session, code: code, message: message, action: action,
+            retryAfter: code == .unknownDatabase ? 5_000 : 0)
+        return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id, reason: message)]
+    }
+
+    /// Lets go of a database that is closed, and keeps what it has done.
+    func forget() {
+        if let engine { past.statistics += engine.statistics }
+        engine = nil
+    }
+
+    /// Closes the database if its file has vanished. The next session opens the file that is there then.
+    func dropIfVanished() {
+        guard let engine, engine.mustReopen else { return }
+        engine.close()
+        forget()
+    }
+}

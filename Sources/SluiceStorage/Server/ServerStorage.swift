@@ -1,2 +1,0 @@
-/// One database of a server.
-package protocol ServerStorage: JournaledStorage, ClientRecords, StorageUpkeep, TrialStorage {}
