@@ -17,7 +17,14 @@ extension JSONSession {
             return told
         }
         begun = []
+        let former = context
+        let wasOpen = if case .open = phase { true } else { false }
         for (position, message) in told.messages.enumerated() { tell(message, at: position, &told) }
+        // Behind the changes that bring the subscriptions there: a client that loses the connection between the two does
+        // not take what it has for what it may read now.
+        if wasOpen, context != former, told.close == nil, let client {
+            told.pieces.append(.text(JSONMessage.make("context") { $0.member("client", client.text) }))
+        }
         return told
     }
 
@@ -34,7 +41,7 @@ extension JSONSession {
         case .login(let login):
             // The first that a client is told is that the session is open.
             if case .opening = phase { self.login = login } else { told.pieces.append(.text(JSONMessage.login(login))) }
-        case .context(let context): self.context(context, &told)
+        case .context(let context): self.context(context)
         case .subscriptionError(let error):
             guard subscriptions.removeValue(forKey: error.subscription) != nil else { return }
             told.pieces.append(
@@ -94,15 +101,12 @@ extension JSONSession {
         told.steps = held.flatMap { receive($0) }
     }
 
-    private mutating func context(_ message: ServerMessage.Context, _ told: inout Told) {
+    private mutating func context(_ message: ServerMessage.Context) {
         let context = JSONClientName.Context(context: message.context, fields: message.fields)
         guard context != self.context else { return }
         self.context = context
         (known, versions) = (nil, nil)
-        guard case .open = phase, let identity = client?.identity else { return }
-        let name = JSONClientName(identity, context)
-        client = name
-        told.pieces.append(.text(JSONMessage.make("context") { $0.member("client", name.text) }))
+        if let identity = client?.identity { client = JSONClientName(identity, context) }
     }
 
     private mutating func failed(_ failure: ServerMessage.Failure, _ told: inout Told) {
@@ -199,12 +203,7 @@ extension JSONSession {
         }
         note(header.version)
         guard let acknowledged = header.acknowledged else { return }
-        told.pieces.append(
-            .text(
-                JSONMessage.make("ack") { writer in
-                    writer.member("seq", acknowledged)
-                    writer.member("v", header.version)
-                }))
+        told.pieces.append(.text(JSONMessage.acknowledged(acknowledged, at: header.version)))
     }
 
     /// Those of some subscriptions that the client has, by how they are told, in the order of their first ones.
