@@ -5,7 +5,7 @@ PACKAGES := libsqlite3-dev libssl-dev liblz4-dev pkg-config
 STRICT := -Xswiftc -warnings-as-errors
 SOURCES := Package.swift Sources Tests Playground Benchmarks Web
 
-.PHONY: all deps cluster-deps build release dist dist-test demo demo-cluster test test-cluster browser-test python-test check soak fuzz bench bench-cluster lint fmt docs surface clean
+.PHONY: all deps cluster-deps build release dist dist-test demo demo-cluster test test-cluster browser-test browser-bench python-test check soak fuzz bench bench-cluster lint fmt docs surface clean
 
 all: build
 
@@ -64,6 +64,13 @@ test: deps
 # The module in node and the dashboard in chromium, against the program; pictures of all screens in .build/screenshots.
 browser-test: build
 	Tools/browser-test .build/debug/sluice
+
+# How fast the dashboard marks and scrolls, and whether a browser that slept for SLEEP seconds loses or doubles anything.
+browser-bench: build
+	SLUICE=.build/debug/sluice node --test Tests/Browser/speed.mjs
+	SLUICE=.build/debug/sluice SLEEP=$(SLEEP) node --experimental-websocket --test Tests/Browser/sleep.mjs
+	SLUICE=.build/debug/sluice SLEEP=$(SLEEP) REACHABLE=no node --experimental-websocket --test Tests/Browser/sleep.mjs
+SLEEP ?= 200
 
 # The wheel of the Python package, installed in an environment of its own, against the program.
 python-test: build

@@ -9,7 +9,7 @@ const keyOf = (row) => (row["@class"] ?? row.class) + text(row["@key"] ?? row.ke
 export function Sluice(url, options = {}) {
 	const { credentials, storage, variables, readonly, locks = globalThis.navigator?.locks } = options;
 	const lives = new Map(), asks = new Map(), pending = new Map();
-	let place = `sluice ${url} ${options.name} `, refused = [], lastID = 0, attempt = 0, silence = 0;
+	let place = `sluice ${url} ${options.name} `, refused = [], lastID = 0, attempt = 0, silence = 0, at = url;
 	/** @type {any} */ let head = { seq: 0, sent: 0, outbox: [] }, socket, release, retry, renewal, version;
 
 	const db = {
@@ -29,7 +29,8 @@ export function Sluice(url, options = {}) {
 			const json = text([operations].flat());
 			if (json.length > 5e6) throw fault({ code: "limitExceeded", message: "The write is too long." });
 			const seq = head.seq + 1, ops = JSON.parse(json), entry = { seq, ops };
-			save({ seq, sent: db.state === "open" ? seq : head.sent, outbox: [...head.outbox, entry] });
+			ops.forEach(keyOf);
+			save({ seq, sent: db.state === "open" ? seq : head.sent, outbox: [...head.outbox, entry] }, true);
 			send({ type: "write", seq, ops });
 			refresh();
 			return new Promise((resolve, reject) => Object.assign(entry, { resolve, reject }));
@@ -52,7 +53,7 @@ export function Sluice(url, options = {}) {
 
 	function follow(request) {
 		const seen = new Map(), dirty = new Map();
-		let base = new Map(), next = base, rows, isNew, wake = (_) => {};
+		let base = new Map(), next = base, rows, isNew, isWhole, wake = (_) => {};
 		const live = {
 			state: "waiting",
 			/** @type {any} */ error: null,
@@ -116,8 +117,9 @@ export function Sluice(url, options = {}) {
 				}
 				const { state } = live;
 				version = news.v;
-				if (news.state === "complete") request.since = news.v;
-				else if (request.since) return live.become({ state: news.state });
+				isWhole ||= news.state === "complete";
+				request.since = news.state === "complete" ? news.v : undefined;
+				if (!request.since && isWhole) return live.become({ state: news.state });
 				if (base !== next) for (const key of seen.keys()) next.has(key) || dirty.set(key, "reset");
 				base = next;
 				rows = null;
@@ -153,13 +155,13 @@ export function Sluice(url, options = {}) {
 			}));
 		}
 		place += mine;
-		Object.assign(head, JSON.parse(storage?.getItem(place) ?? "{}"));
+		try { Object.assign(head, JSON.parse(storage?.getItem(place) ?? "{}")); } catch {}
 		refresh();
 	}
 
-	function save(change) {
+	function save(change, isNew = false) {
 		const changed = { ...head, ...change };
-		storage?.setItem(place, text(changed));
+		try { storage?.setItem(place, text(changed)); } catch (full) { if (isNew) throw full; }
 		head = changed;
 	}
 
@@ -182,7 +184,7 @@ export function Sluice(url, options = {}) {
 		try {
 			const credentials = await proof();
 			if (mine !== socket) return;
-			mine = socket = new (options.WebSocket ?? WebSocket)(url, "sluice.json.1");
+			mine = socket = new (options.WebSocket ?? WebSocket)(at, "sluice.json.1");
 			const { client, seq, outbox } = head, acknowledged = seq - outbox.length;
 			mine.onopen = () => mine.send(text({ type: "open", client, v: version, credentials, variables, acknowledged, readonly }));
 			mine.onmessage = ({ data }) => mine === socket && receive(JSON.parse(data));
@@ -200,6 +202,7 @@ export function Sluice(url, options = {}) {
 
 	function lost(wait = 0) {
 		leave("offline");
+		if (attempt) at = url;
 		retry = setTimeout(connect, Math.max(wait, Math.min(3e4, 250 * 2 ** attempt++) * (1 + Math.random()) / 2));
 	}
 
@@ -222,11 +225,11 @@ export function Sluice(url, options = {}) {
 		if (type === "opened") opened(message);
 		if (type === "change") for (const id of ids) lives.get(id)?.apply(message);
 		if (type === "rejected") refused.push(message);
-		if (type === "ack") settle(seq, v), refresh();
+		if (type === "ack") settle(seq, v), refresh(attempt = 0);
 		if (type === "answer") asks.get(id)?.resolve(message.value, asks.delete(id));
 		if (type === "context") save({ client: message.client });
 		if (type === "schema") db.session.schema = message.schema;
-		if (type === "moved") url = message.url, lost();
+		if (type === "moved") moved(message.url);
 		const left = type === "login" && Date.parse(message.until) - Date.now();
 		if (left > 0) renewal = setTimeout(async () => send({ type: "renew", credentials: await proof() }), Math.min(left * .8, 2e9));
 		if (type !== "error") return;
@@ -239,15 +242,22 @@ export function Sluice(url, options = {}) {
 		else if (action !== "report") lost(message.wait);
 	}
 
+	/** Goes on elsewhere, five times and no less safely; then, or where that fails, at home. */
+	function moved(to) {
+		const { protocol, pathname } = new URL(to), home = new URL(url);
+		lost();
+		if (attempt < 6 && pathname === home.pathname && protocol >= home.protocol) at = to;
+	}
+
 	function opened({ client, outcome, acknowledged, rejected = [], ...session }) {
 		db.session = session;
-		attempt = 0;
 		refused = rejected;
 		if (outcome === "forgotten") {
 			acknowledged = head.sent;
 			refused = head.outbox.map(({ seq }) => ({ seq, code: outcome, message: "The server may have taken it." }));
 		}
 		settle(acknowledged, session.v);
+		if (!head.outbox.length) attempt = 0;
 		save({ client, sent: head.seq });
 		become("open");
 		for (const { seq, ops } of head.outbox) send({ type: "write", seq, ops });
@@ -268,6 +278,6 @@ export function Sluice(url, options = {}) {
 
 	const ready = begin(), timer = setInterval(beat, 1e4);
 	listen("add");
-	ready.then(connect);
+	ready.then(() => db.state === "closed" ? release?.() : connect());
 	return db;
 }

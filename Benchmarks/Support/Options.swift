@@ -30,7 +30,8 @@ struct Options {
             case ("--json", let file?): jsonFile = file
             case ("--quick", nil): isQuick = true
             default:
-                throw BenchmarkError("'\(argument)' is unknown; use --runs=N --only=R1,R3 --scale=N --quick --json=FILE")
+                throw BenchmarkError(
+                    "'\(argument)' is unknown; use --runs=N --only=R1,R3 --scale=N --quick --json=FILE")
             }
         }
     }

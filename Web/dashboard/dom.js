@@ -11,6 +11,20 @@ export const svg = (name, ...parts) => fill(document.createElementNS("http://www
 
 export const put = (element, ...parts) => fill(element, parts, element.replaceChildren());
 
+let isPressed = false;
+["pointerdown", "pointerup", "pointercancel"].forEach((name, index) => addEventListener(name, () => { isPressed = !index; }, true));
+const wordsOf = (node) => node.getAttribute("href") ?? node.getAttribute("aria-label") ?? (node.title || node.textContent);
+
+/** Replaces what an element has, but for a moment in which it is pressed; the focus and how far its tables are scrolled stay. */
+export function renew(element, ...parts) {
+	const focused = document.activeElement;
+	if (isPressed && element.contains(focused)) return;
+	const isIn = element !== focused && element.contains(focused), scrolled = [...element.querySelectorAll(".scroll")].map(({ scrollLeft, scrollTop }) => [scrollLeft, scrollTop]);
+	put(element, ...parts);
+	element.querySelectorAll(".scroll").forEach((each, index) => each.scrollTo(...scrolled[index] ?? [0, 0]));
+	if (isIn) [...element.querySelectorAll("a, button, [tabindex]")].find((each) => wordsOf(each) === wordsOf(focused))?.focus({ preventScroll: true });
+}
+
 function fill(element, parts) {
 	for (const part of parts.flat(9)) {
 		if (part?.constructor !== Object) part === undefined || part === null || part === false || element.append(part);

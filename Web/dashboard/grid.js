@@ -30,7 +30,7 @@ export function liveGrid({ edit, open, follow }) {
 		body.style.height = `${rows.length * height}px`;
 		const first = Math.max(0, Math.floor(element.scrollTop / height) - 6), sight = rows.slice(first, first + Math.ceil(element.clientHeight / height) + 14);
 		const keys = new Set(sight.map(keyOf));
-		for (const [key, node] of nodes) if (!keys.has(key)) nodes.delete(key, node.remove());
+		for (const [key, node] of nodes) if (!keys.has(key) && !node.contains(editing ?? null)) nodes.delete(key, node.remove());
 		sight.forEach((row, offset) => {
 			const key = keyOf(row), mark = marks.get(key);
 			let node = nodes.get(key);
@@ -123,6 +123,7 @@ export function liveGrid({ edit, open, follow }) {
 			editing = cell.shown = undefined;
 			write(cell.parentElement, cell.parentElement.row, cell.parentElement.index);
 			element.focus();
+			later();
 			if (written !== undefined && written !== text) edit(row, property, written);
 		}
 	}

@@ -1,6 +1,6 @@
 // The screens about the server.
 import { address } from "./app.js";
-import { ago, button, bytes, count, empty, every, figure, h, heading, plain, put, show, svg, table, toast } from "./dom.js";
+import { ago, button, bytes, count, empty, every, figure, h, heading, plain, put, renew, show, svg, table, toast } from "./dom.js";
 import { targetOf } from "./querybox.js";
 
 export function subscriptions({ db, main, signal }) {
@@ -9,7 +9,7 @@ export function subscriptions({ db, main, signal }) {
 	every(2, signal, async () => {
 		const { queries } = await db.ask("top"), most = Math.max(1, ...queries.map((each) => each.applyingMicroseconds));
 		queries.sort((a, b) => b.applyingMicroseconds - a.applyingMicroseconds);
-		put(list, !queries.length ? empty("No client observes a query.") : table("Live queries", [
+		renew(list, !queries.length ? empty("No client observes a query.") : table("Live queries", [
 			["Query", ({ query }) => h("a", { href: address("query", { q: query }) }, h("code", query)), "wide"], ["Cost", (row) => h("progress", { max: most, value: row.applyingMicroseconds, label: "Cost" })], figure("ms", "applyingMicroseconds", (value) => (value / 1000).toFixed(1)),
 			figure("Subscribers", "subscribers"), figure("Rows", "rows"), figure("Found", "found"), figure("Changed", "changed"), figure("Sent", "sentBytes", bytes)], queries));
 	});
@@ -20,8 +20,7 @@ export function sessions({ db, main, signal }) {
 	main.append(heading("Sessions"), list);
 	every(2, signal, async () => {
 		const rows = await db.ask("sessions");
-		if (list.contains(document.activeElement)) return;
-		put(list, table("Sessions", [plain("Session"), plain("Database"), ["User", (row) => row.user ?? "anonymous"], plain("Login"), plain("Address"), figure("Since", "since", ago),
+		renew(list, table("Sessions", [plain("Session"), plain("Database"), ["User", (row) => row.user ?? "anonymous"], plain("Login"), plain("Address"), figure("Since", "since", ago),
 			figure("Subscriptions", "subscriptions"), figure("Loading", "incomplete"), figure("Lag", "versionLag"), figure("Waiting", "waitingBytes", bytes), ["", (row) => button("End", () => end(row.session), "bad", { label: `End session ${row.session}` })]], rows));
 	});
 }
@@ -79,14 +78,13 @@ export function jobs({ db, main, signal }) {
 	const given = (kind) => (row) => button(count(row.dead), () => showDead(kind, row.name), "chip", { disabled: !row.dead, label: `${row.dead} given up by ${row.name}` });
 	every(2, signal, async () => {
 		const [consumers, queues] = await Promise.all([db.ask("consumers"), db.ask("queues")]);
-		if (list.contains(document.activeElement)) return;
-		put(list, h("h2", "Consumers"), consumers.length ? table("Consumers", [plain("Name"), ["Query", (row) => h("code", row.query), "wide"], figure("Lag", "lag"), figure("Handled", "handled"), ["Given up", given("consumer"), "right"], figure("Committed", "committedAt", (time) => time && ago(time))], consumers) : empty("No consumer"),
+		renew(list, h("h2", "Consumers"), consumers.length ? table("Consumers", [plain("Name"), ["Query", (row) => h("code", row.query), "wide"], figure("Lag", "lag"), figure("Handled", "handled"), ["Given up", given("consumer"), "right"], figure("Committed", "committedAt", (time) => time && ago(time))], consumers) : empty("No consumer"),
 			h("h2", "Queues"), queues.length ? table("Queues", [plain("Name"), figure("At work", "claims"), ["Given up", given("queue"), "right"]], queues) : empty("No queue"));
 	});
 
 	async function showDead(kind, name) {
 		const letters = await db.ask("dead", { [kind]: name }), act = (report, row) => async () => { await db.ask(report, { [kind]: name, class: row.class, key: row.key }); showDead(kind, name); };
 		put(dead, h("h2", `Given up by ${name}`), table("Given up", [["Object", (row) => `${row.class}/${row.key}`], figure("Attempts", "attempts"), figure("Last", "time", ago), ["Error", (row) => row.error, "wide"],
-			["", (row) => kind === "queue" && [button("Retry", act("retry", row)), button("Discard", act("discard", row), "bad")]]], letters));
+			["", (row) => [kind === "queue" && button("Retry", act("retry", row), "", { label: `Retry ${row.class}/${row.key}` }), button("Discard", act("discard", row), "bad", { label: `Discard ${row.class}/${row.key}` })]]], letters));
 	}
 }

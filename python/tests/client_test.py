@@ -185,6 +185,41 @@ class ClientTest(unittest.IsolatedAsyncioTestCase):
                 change = await until(db.live("Counter WHERE id == 'C0'"), lambda change: change.state == "complete")
                 self.assertEqual(change.rows[0]["value"], 131)
 
+    async def test_what_was_cut_while_it_loaded_is_asked_for_anew(self) -> None:
+        db = Sluice(self.server.url)
+        live = db.live("Counter")
+
+        def change(state: str, *keys: str, **more: object) -> None:
+            db._receive({"type": "change", "ids": [1], "v": 3, "state": state, **more,
+                         "put": [{"@class": "Counter", "@key": key, "@sort": key, "id": key} for key in keys]})
+
+        change("complete", "A", "B", reset=True)
+        self.assertEqual(live._request["since"], 3)
+        change("loading", "A", reset=True)
+        self.assertEqual((live._request["since"], live.state), (None, "loading"))
+        self.assertEqual([row["id"] for row in live.rows], ["A", "B"])
+        change("complete", "A", reset=True)
+        self.assertEqual([row["id"] for row in live.rows], ["A"])
+        change("loading", "C")
+        self.assertIsNone(live._request["since"])
+
+    async def test_a_server_is_followed_to_where_it_is_as_safe(self) -> None:
+        for url, at in [("wss://other/nyc", "wss://other/nyc"), ("ws://other/nyc", "wss://home/nyc"),
+                        ("wss://other/boston", "wss://home/nyc")]:
+            db = Sluice("wss://home/nyc")
+            self.assertEqual(db._receive({"type": "moved", "url": url}), 0)
+            self.assertEqual((db._at, db.url), (at, "wss://home/nyc"))
+
+    async def test_what_is_no_json_is_refused_before_it_is_kept(self) -> None:
+        async with Sluice(self.server.url) as db:
+            with self.assertRaises(ValueError):
+                await db.write({"op": "update", "class": "Counter", "key": "C1", "set": {"value": float("nan")}})
+            with self.assertRaises(SluiceError):
+                await db.write({"op": "update", "class": "Counter", "key": "C1", "set": {"note": "\ud83d"}})
+            await db.write({"op": "update", "class": "Counter", "key": "C1", "set": {"value": 1}})
+            with self.assertRaises(SluiceError):
+                await db.ask("weather")
+
     def test_the_package_has_at_most_300_lines(self) -> None:
         self.assertLessEqual(len(Path(sluice.__file__).read_text().splitlines()), 300)
 

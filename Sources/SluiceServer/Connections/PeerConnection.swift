@@ -34,6 +34,8 @@ final class PeerConnection: Sendable {
         var session: JSONSession
         /// How many pages have left for the client without credit for more.
         var unpaidPageCount: UInt64 = 0
+        /// Whether nothing is received until the answers to wrong messages have left.
+        var isPausedForAnswers = false
     }
 
     private final class JSONFormState: Sendable {
@@ -42,7 +44,8 @@ final class PeerConnection: Sendable {
         init(_ session: JSONSession) { value = Mutex(JSONForm(session: session)) }
     }
 
-    /// While more bytes than this wait for a connection in the JSON form, no more pages come.
+    /// While more bytes than this wait for a connection in the JSON form, no more pages come, and no more messages that
+    /// are answered at once are read.
     private static let paidByteCountMax = 1 << 20
     /// Where pauses end.
     private static let pausing = DispatchQueue(label: "sluice.pauses", qos: .utility)
@@ -186,7 +189,7 @@ final class PeerConnection: Sendable {
             let texts = frame.texts(of: translation, form.session)
             for text in texts { connection.send(text) }
             form.unpaidPageCount += UInt64(translation.pageCount)
-            handle(translation.steps, now: now)
+            handle(translation.steps, &form, now: now)
             pay(&form, now: now)
             if let close = translation.close { connection.close(code: close.code, reason: close.reason) }
             return texts.reduce(0) { $0 + $1.frameByteCount }
@@ -199,23 +202,32 @@ final class PeerConnection: Sendable {
 
     /// Handles a text message of a connection in the JSON form.
     func receive(text: [UInt8], now: Timestamp) {
-        form?.value.withLock { form in handle(form.session.receive(text), now: now) }
+        form?.value.withLock { form in handle(form.session.receive(text), &form, now: now) }
         carryOutActions()
     }
 
-    private func handle(_ steps: [JSONSession.Step], now: Timestamp) {
+    private func handle(_ steps: [JSONSession.Step], _ form: inout JSONForm, now: Timestamp) {
         for step in steps {
             switch step {
             case .handle(let message, let byteCount):
                 enqueue { $0.receive([message], byteCount: byteCount, now: now) }
-            case .reply(let text): connection.send(SharedBuffer(text: text))
+            case .reply(let text):
+                connection.send(SharedBuffer(text: text))
+                guard !form.isPausedForAnswers, connection.queuedBytes > Self.paidByteCountMax else { continue }
+                form.isPausedForAnswers = true
+                connection.pauseReceiving(for: .answers)
             }
         }
     }
 
-    /// Gives credit for the pages that have left, unless much waits.
-    func payForPages(now: Timestamp) {
-        form?.value.withLock { pay(&$0, now: now) }
+    /// What was sent has left: gives credit for pages, and goes on receiving, unless much waits again.
+    func didDrain(now: Timestamp) {
+        form?.value.withLock { form in
+            pay(&form, now: now)
+            guard form.isPausedForAnswers, connection.queuedBytes <= Self.paidByteCountMax else { return }
+            form.isPausedForAnswers = false
+            connection.resumeReceiving(after: .answers)
+        }
         carryOutActions()
     }
 

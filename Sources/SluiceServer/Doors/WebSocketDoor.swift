@@ -168,7 +168,7 @@ final class WebSocketDoor: Sendable {
             peer.receive(text: Array(message), now: time)
         }
 
-        func connectionDidDrain(_ connection: any MessageConnection) { peer.payForPages(now: door.now()) }
+        func connectionDidDrain(_ connection: any MessageConnection) { peer.didDrain(now: door.now()) }
 
         func connection(_ connection: any MessageConnection, didCloseWith error: TransportError?) {
             door.closed(peer, error)

@@ -38,6 +38,7 @@ extension DatabaseEngine {
     private func operations(
         of write: ClientMessage.Write, _ subscriber: Subscriber, now: Timestamp
     ) throws -> [ObjectOperation] {
+        if let fault = write.fault { throw WriteRequestError(message: fault) }
         let countMax = Int(database.limits.server.operationCountMax)
         guard write.operationCount <= countMax else {
             throw WriteRequestError(

@@ -31,9 +31,10 @@ enum JSONMessage {
     }
 
     /// What a message that cannot be read is answered with.
-    static func error(_ error: JSONRequestError) -> [UInt8] {
+    static func error(_ error: JSONRequestError, subscription: UInt64? = nil, ask: UInt64? = nil) -> [UInt8] {
         Self.error(
-            .protocolViolation, error.message, position: error.position.map(UInt64.init), action: .report)
+            .protocolViolation, error.message, subscription: subscription, ask: ask,
+            position: error.position.map(UInt64.init), action: .report)
     }
 
     static func opened(
@@ -64,6 +65,23 @@ enum JSONMessage {
         make("rejected") { writer in
             writer.member("seq", rejection.sequence)
             write(rejection, schema, to: &writer)
+        }
+    }
+
+    /// Rejects a transaction as a whole.
+    static func rejected(_ sequence: UInt64, _ code: ErrorCode, _ message: String) -> [UInt8] {
+        make("rejected") { writer in
+            writer.member("seq", sequence)
+            writer.member("code", code.rawValue)
+            writer.member("message", message)
+            writer.raw(",\"objects\":[]")
+        }
+    }
+
+    static func acknowledged(_ sequence: UInt64, at version: UInt64) -> [UInt8] {
+        make("ack") { writer in
+            writer.member("seq", sequence)
+            writer.member("v", version)
         }
     }
 

@@ -162,6 +162,33 @@ package enum JSONRequest: Hashable, Sendable {
 }
 
 extension JSONRequest {
+    /// What a message is about, as far as it can be read.
+    enum Subject: Hashable {
+        case subscription(UInt64)
+        case question(UInt64)
+        case write(sequence: UInt64)
+
+        /// - Returns: nil for a message that has no number, or none that can be read.
+        init?(_ text: [UInt8]) {
+            let members = text.withUnsafeBufferPointer { JSONParser.leadingMembers($0) }
+            func number(_ name: String) -> UInt64? {
+                guard case .integer(let number)? = members.first(where: { $0.name == name })?.value,
+                    (0..<1 << 53).contains(number)
+                else { return nil }
+                return UInt64(number)
+            }
+            let subject: Subject? =
+                switch members.first(where: { $0.name == "type" })?.value.string {
+                case "sub"?: number("id").map(Self.subscription)
+                case "ask"?: number("id").map(Self.question)
+                case "write"?: number("seq").flatMap { $0 > 0 ? .write(sequence: $0) : nil }
+                default: nil
+                }
+            guard let subject else { return nil }
+            self = subject
+        }
+    }
+
     private static func job(_ json: JSONValue, _ report: String) throws(JSONRequestError) -> JSONJobRequest {
         let members = try JSONMembers(json, "the argument of \(report)", known: ["queue", "consumer", "class", "key"])
         let job: JSONJobRequest.Job

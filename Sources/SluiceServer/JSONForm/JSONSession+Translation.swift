@@ -17,7 +17,14 @@ extension JSONSession {
             return translation
         }
         begun = []
+        let former = context
+        let wasOpen = if case .open = phase { true } else { false }
         for (position, message) in translation.messages.enumerated() { translate(message, at: position, &translation) }
+        // Behind the changes that bring the subscriptions there: a client that loses the connection between the two does
+        // not take what it has for what it may read now.
+        if wasOpen, context != former, translation.close == nil, let client {
+            translation.pieces.append(.text(JSONMessage.make("context") { $0.member("client", client.text) }))
+        }
         return translation
     }
 
@@ -38,7 +45,7 @@ extension JSONSession {
             } else {
                 translation.pieces.append(.text(JSONMessage.login(login)))
             }
-        case .context(let context): self.context(context, &translation)
+        case .context(let context): self.context(context)
         case .subscriptionError(let error):
             guard subscriptions.removeValue(forKey: error.subscription) != nil else { return }
             translation.pieces.append(
@@ -97,15 +104,12 @@ extension JSONSession {
         translation.steps = held.flatMap { receive($0) }
     }
 
-    private mutating func context(_ message: ServerMessage.Context, _ translation: inout Translation) {
+    private mutating func context(_ message: ServerMessage.Context) {
         let context = JSONClientName.Context(context: message.context, fields: message.fields)
         guard context != self.context else { return }
         self.context = context
         (known, versions) = (nil, nil)
-        guard case .open = phase, let identity = client?.identity else { return }
-        let name = JSONClientName(identity, context)
-        client = name
-        translation.pieces.append(.text(JSONMessage.make("context") { $0.member("client", name.text) }))
+        if let identity = client?.identity { client = JSONClientName(identity, context) }
     }
 
     private mutating func failed(_ failure: ServerMessage.Failure, _ translation: inout Translation) {
@@ -198,12 +202,7 @@ extension JSONSession {
         }
         note(header.version)
         guard let acknowledged = header.acknowledged else { return }
-        translation.pieces.append(
-            .text(
-                JSONMessage.make("ack") { writer in
-                    writer.member("seq", acknowledged)
-                    writer.member("v", header.version)
-                }))
+        translation.pieces.append(.text(JSONMessage.acknowledged(acknowledged, at: header.version)))
     }
 
     /// Those of some subscriptions that the client has, by how they are told, in the order of their first ones.

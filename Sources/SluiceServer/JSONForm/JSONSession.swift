@@ -98,7 +98,10 @@ struct JSONSession: Sendable {
         do throws(JSONRequestError) {
             switch phase {
             case .ended: return []
-            case .open: return try handle(JSONRequest(text), byteCount: text.count)
+            case .open:
+                do throws(JSONRequestError) { return try handle(JSONRequest(text), byteCount: text.count) } catch {
+                    return refuse(text, error)
+                }
             case .opening:
                 heldByteCount += text.count
                 guard held.count < Self.heldCountMax, heldByteCount <= Self.heldByteCountMax else {
@@ -117,6 +120,26 @@ struct JSONSession: Sendable {
                 return begin(open, byteCount: text.count)
             }
         } catch { return [.reply(JSONMessage.error(error))] }
+    }
+
+    /// Refuses a message of an open session by the number that it has, so that the client knows which one it is. A write
+    /// is handed on, since it has a place among the others.
+    private mutating func refuse(_ text: [UInt8], _ error: JSONRequestError) -> [Step] {
+        switch JSONRequest.Subject(text) {
+        case .subscription(let id) where id > lastSubscription:
+            return [.reply(JSONMessage.error(error, subscription: id))]
+        case .question(let id): return [.reply(JSONMessage.error(error, ask: id))]
+        case .write(let sequence) where !isReadOnly:
+            let write = ClientMessage.Write(
+                session: Self.number, sequence: sequence, operations: "", operationCount: 0, fault: error.message)
+            return [.handle(.write(write), byteCount: Self.memory(of: 0))]
+        case .write(let sequence):
+            return [
+                .reply(JSONMessage.rejected(sequence, .permissionDenied, error.message)),
+                .reply(JSONMessage.acknowledged(sequence, at: versions?.upperBound ?? 0)),
+            ]
+        case .subscription, nil: return [.reply(JSONMessage.error(error))]
+        }
     }
 
     private mutating func begin(_ open: JSONRequest.Open, byteCount: Int) -> [Step] {

@@ -57,6 +57,8 @@ package struct PauseReason: OptionSet, Sendable {
     package static let login = PauseReason(rawValue: 2)
     /// The peer has used up what it may do at a time.
     package static let quota = PauseReason(rawValue: 4)
+    /// The peer takes no answers while it asks for more.
+    package static let answers = PauseReason(rawValue: 8)
 }
 
 extension MessageConnection {

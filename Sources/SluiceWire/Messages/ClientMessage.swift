@@ -256,9 +256,14 @@ extension ClientMessage {
         /// A JSON array of objects.
         package var operations: String
         package var operationCount: Int
+        /// Why the transaction cannot be read: it is rejected then. Nil for others.
+        package var fault: String?
 
-        package init(session: UInt64, sequence: UInt64, operations: String, operationCount: Int) {
+        package init(
+            session: UInt64, sequence: UInt64, operations: String, operationCount: Int, fault: String? = nil
+        ) {
             self.operationCount = operationCount
+            self.fault = fault
             self.session = session
             self.sequence = sequence
             self.operations = operations

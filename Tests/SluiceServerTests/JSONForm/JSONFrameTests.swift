@@ -51,6 +51,28 @@ struct JSONFrameTests {
         }
     }
 
+    /// A client that loses the connection between the two would take what it has for what it may read now.
+    @Test func `the context is told behind the changes that bring the subscriptions there`() throws {
+        var session = session()
+        session.client = JSONClientName(
+            ClientIdentity(databaseID: ObjectID(high: 1, low: 2), epoch: 1, clientID: 3, nonce: 4), nil)
+        let context = ServerMessage.Context(
+            session: JSONSession.number, context: ObjectID(high: 5, low: 6), fields: ObjectID(high: 7, low: 8))
+        let complete = ServerMessage.Complete(
+            session: JSONSession.number, subscription: 2, version: 9, acceptedAt: Timestamp(microseconds: 0),
+            kind: .bootstrap)
+        let told = session.translate([.context(context), .complete(complete)])
+        try #require(told.pieces.count == 2)
+        guard case .change = told.pieces[0], case .text(let text) = told.pieces[1] else {
+            Issue.record("\(told.pieces)")
+            return
+        }
+        let json = try JSONParser.parse(String(decoding: text, as: UTF8.self))
+        #expect(json["type"] == .string("context"))
+        #expect(json["client"]?.string == session.client?.text)
+        #expect(session.translate([.context(context)]).pieces.isEmpty, "it is told once")
+    }
+
     @Test func everyFrameOfTheCorpusBecomesJSON() throws {
         for file in try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil) {
             var session = session()

@@ -10,6 +10,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias, cast
+from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -53,7 +54,7 @@ class Live:
         self.v, self.total, self.authors = 0, cast(int | None, None), cast(list[Row], [])
         self._db, self._request, self._news, self.error = db, request, asyncio.Event(), cast(SluiceError | None, None)
         self._base, self._seen, self._id = cast(dict[str, Row], {}), cast(dict[str, Row], {}), 0
-        self._next, self._dirty = self._base, cast(dict[str, str], {})
+        self._next, self._dirty, self._is_whole = self._base, cast(dict[str, str], {}), False
 
     @property
     def rows(self) -> list[Row]:
@@ -99,10 +100,9 @@ class Live:
             known = self._next.get(key) or left.get(key, {})
             self._next[key] = {**{each: known[each] for each in known if each != "@linked"}, **part}
             self._dirty[key] = ""
-        self._db._version = message["v"]
-        if message["state"] == "complete":
-            self._request["since"] = message["v"]
-        elif "since" in self._request:  # the rows before a reset stay until those after it are complete
+        self._db._version, is_complete = message["v"], message["state"] == "complete"
+        self._request["since"], self._is_whole = message["v"] if is_complete else None, self._is_whole or is_complete
+        if self._is_whole and not is_complete:  # what was complete is shown until it is so again
             return self._become(message["state"])
         if self._next is not self._base:
             self._dirty = dict.fromkeys((*self._seen, *self._next), "reset")
@@ -144,7 +144,7 @@ class Sluice:
         self._credentials, self._variables, self._readonly = credentials, variables, readonly
         self._lives, self._refused = cast(dict[int, Live], {}), cast(dict[int, Row], {})
         self._asks: dict[int, tuple[Row, asyncio.Future[Any]]] = {}
-        self._outbox, self._last_id, self._attempt, self._version = _Outbox(state), 0, 0, 0
+        self._outbox, self._last_id, self._attempt, self._version, self._at = _Outbox(state), 0, 0, 0, url
 
     async def __aenter__(self) -> Sluice:
         self._task = asyncio.create_task(self._run())
@@ -163,7 +163,7 @@ class Sluice:
 
     async def write(self, operations: Row | list[Row]) -> int:
         """Writes one transaction. Returns its version once it is on the server's disk; raises where it is refused."""
-        text = json.dumps([operations] if isinstance(operations, dict) else operations)
+        text = json.dumps([operations] if isinstance(operations, dict) else operations, allow_nan=False)
         if len(text) > 15_000_000:
             raise SluiceError({"code": "limitExceeded", "message": "the write is too long"})
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -181,9 +181,9 @@ class Sluice:
 
     async def _run(self) -> None:
         while self.state != "refused":
-            wait = 0.0
+            wait, at, self._at = 0.0, self._at, self.url
             with suppress(Exception):  # also where there are no credentials now
-                async with connect(self.url, subprotocols=[cast(Any, "sluice.json.1")], max_size=64 << 20) as socket:
+                async with connect(at, subprotocols=[cast(Any, "sluice.json.1")], max_size=64 << 20) as socket:
                     wait = await self._session(socket) or 0
             self.state = "refused" if self.state == "refused" else "offline"
             for live in filter(lambda live: live.v, self._lives.values()):
@@ -195,9 +195,8 @@ class Sluice:
             self._answer(id, error=error)
         for live in list(self._lives.values()):
             self._drop(live, "failed", error)
-        for _, _, done in self._outbox.entries:
-            if done and not done.done():
-                done.set_exception(error)
+        for done in (done for _, _, done in self._outbox.entries if done and not done.done()):
+            done.set_exception(error)
 
     async def _session(self, socket: ClientConnection) -> float | None:
         box, proof = self._outbox, self._credentials
@@ -218,8 +217,7 @@ class Sluice:
     async def _sending(self, socket: ClientConnection, outgoing: asyncio.Queue[Row]) -> None:
         with suppress(Exception):
             while True:
-                message = await outgoing.get()
-                await socket.send(json.dumps({name: value for name, value in message.items() if value is not None}))
+                await socket.send(json.dumps({k: v for k, v in (await outgoing.get()).items() if v is not None}))
 
     def _send(self, message: Row) -> None:
         if self.state == "open":
@@ -256,8 +254,10 @@ class Sluice:
                 self._answer(message["id"], message.get("value"))
             case "context":
                 self._outbox.save(self._outbox.entries, client=message["client"])
-            case "moved":
-                self.url = message["url"]
+            case "moved":  # five times and no less safely; then, or where that fails, its own server again
+                there, home = urlsplit(message["url"]), urlsplit(self.url)
+                if self._attempt < 5 and there.path == home.path and there.scheme >= home.scheme:
+                    self._at = message["url"]
                 return 0
             case "error" if "ask" in message:
                 self._answer(message["ask"], error=SluiceError(message))
@@ -273,7 +273,7 @@ class Sluice:
         return None
 
     def _begin(self, message: Row) -> None:
-        box, self.session, self._attempt, upto = self._outbox, message, 0, message["acknowledged"]
+        box, self.session, upto = self._outbox, message, message["acknowledged"]
         self._refused = {each["seq"]: each for each in message.get("rejected", [])}
         if message["outcome"] == "forgotten":
             upto, unknown = box.head["sent"], {"code": "forgotten", "message": "the server may have taken this write"}
@@ -283,15 +283,15 @@ class Sluice:
         self.state = "open"
         for seq, ops, _ in box.entries:
             self._send({"type": "write", "seq": seq, "ops": ops})
-        lives, self._lives = list(self._lives.values()), {}
-        for live in lives:
-            self._subscribe(live)
+        for id in list(self._lives):
+            self._subscribe(self._lives.pop(id))
         for ask, _ in self._asks.values():
             self._send(ask)
 
     def _settle(self, upto: int, v: int) -> None:
         box, decided = self._outbox, [each for each in self._outbox.entries if each[0] <= upto]
         box.save(box.entries[len(decided):], seq=max(box.head["seq"], upto))
+        self._attempt = self._attempt if box.entries and not decided else 0
         for seq, ops, done in decided:
             error = SluiceError(self._refused.pop(seq)) if seq in self._refused else None
             if error:
