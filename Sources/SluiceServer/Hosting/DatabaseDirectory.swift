@@ -112,6 +112,9 @@ final class DatabaseDirectory: Sendable {
         }
     }
 
+    /// Whether nothing is known to keep from writing in the data folder.
+    var isFolderWritable: Bool { folder.withLock { $0?.isWritable ?? true } }
+
     /// The database with a name, if a session has asked for it; else nil.
     func known(_ name: String) -> DatabaseWorker? { workersByName.withLock { $0[name] } }
 
