@@ -10,9 +10,14 @@ extension ConnectionProtocol {
     /// Begins the login of a session that asks to be opened.
     mutating func logIn(_ open: ClientMessage.Open, byteCount: Int) -> [Action] {
         sessionLogins[open.session] = SessionLogin(
-            database: open.path, phase: .opening(open, byteCount: byteCount, held: [], heldByteCount: 0))
+            database: open.path, wantsToken: !open.options.contains(.withoutToken),
+            phase: .opening(open, byteCount: byteCount, held: [], heldByteCount: 0))
         if let decision = login.decide(open.credentials) { return decided(open.session, decision) }
-        return [.authenticate(session: open.session, open.credentials, isRenewal: false)]
+        return [
+            .authenticate(
+                session: open.session, open.credentials, isRenewal: false,
+                wantsToken: !open.options.contains(.withoutToken))
+        ]
     }
 
     /// Checks new credentials for an open session. If they are rejected, the session ends.
@@ -26,7 +31,9 @@ extension ConnectionProtocol {
         case .open(let user): sessionLogins[session]?.phase = .renewing(user, next: nil)
         }
         if let decision = login.decide(credentials) { return decided(session, decision) }
-        return [.authenticate(session: session, credentials, isRenewal: true)]
+        return [
+            .authenticate(session: session, credentials, isRenewal: true, wantsToken: current.wantsToken)
+        ]
     }
 
     /// Continues with what the login has decided about a session's credentials.

@@ -18,6 +18,8 @@ struct SessionLogin: Sendable {
     }
 
     let database: String
+    /// Whether the client wants a session token.
+    let wantsToken: Bool
     var phase: Phase
     /// What the session counts as, until it has ended.
     var place: QuotaLedger.Place?

@@ -50,7 +50,9 @@ struct DatabaseOpener: Sendable {
     /// open one.
     func mayMake(_ request: ClientMessage.Open, by user: User) -> Bool {
         guard journals != nil else { return true }
-        guard !request.options.contains(.readOnly), !request.schema.classes.isEmpty else { return false }
+        guard request.options.isDisjoint(with: [.readOnly, .existing]), !request.schema.classes.isEmpty else {
+            return false
+        }
         guard let rules = terms.values.rules else { return user.mayExtendSchema }
         // There are no objects yet.
         return AccessRules(rules).bind(user, schema: Schema()) { _ in [] }.has(.schema)

@@ -388,10 +388,10 @@ final class DatabaseWorker: Sendable {
         let hasMadeRoom = !confined.postponed.isEmpty
         confined.postponed = []
         if confined.engine != nil { return true }
-        var sessions: [SessionID] = []
+        var sessions: [(id: SessionID, takesExistingOnly: Bool)] = []
         var isMade = false
         for case .open(let id, let request, let user, _) in events {
-            sessions.append(id)
+            sessions.append((id, request.options.contains(.existing)))
             isMade = isMade || mayMake(request, user)
         }
         guard !sessions.isEmpty else { return true }
@@ -407,8 +407,12 @@ final class DatabaseWorker: Sendable {
                 }
                 return false
             }
-            let (code, action, message) = Consequence.ofOpening(name, error)
-            carryOut(sessions.flatMap { Self.failure(of: $0, code, message, action) })
+            carryOut(
+                sessions.flatMap { session in
+                    let (code, action, message) = Consequence.ofOpening(
+                        name, error, takesExistingOnly: session.takesExistingOnly)
+                    return Self.failure(of: session.id, code, message, action)
+                })
         }
         return true
     }
@@ -600,7 +604,7 @@ final class DatabaseWorker: Sendable {
     ) -> [DatabaseAction] {
         let failure = ServerMessage.Failure(
             session: id.session, code: code, message: message, action: action,
-            retryAfter: code == .unknownDatabase ? 5_000 : 0)
+            retryAfter: code == .unknownDatabase && action == .retry ? 5_000 : 0)
         return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id, reason: message)]
     }
 

@@ -76,7 +76,13 @@ public final class SyncServer: Sendable {
             log: configuration.log?.about(.database), schedule: configuration.schedule)
         let log = configuration.log?.about(.network)
         ledger = QuotaLedger(configuration.quotas)
-        let gate = try DatabaseGate(configuration.dataFolder, log: configuration.log?.about(.database))
+        let gate = try DatabaseGate(
+            configuration.dataFolder, log: configuration.log?.about(.database),
+            isOfNode: configuration.journals != nil,
+            // Names may be secrets, and who may store rules everywhere runs the server.
+            tellsNames: { [isDevelopment = configuration.isDevelopment, terms = opener.terms] user in
+                isDevelopment || terms.mayStoreRules(user)
+            })
         self.gate = gate
         let audit = configuration.auditLog.map {
             AuditTrail($0, now: configuration.now, schedule: configuration.schedule)
