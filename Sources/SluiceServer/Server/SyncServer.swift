@@ -67,7 +67,7 @@ public final class SyncServer: Sendable {
         self.rules = Mutex(rules)
         let opener = DatabaseOpener(
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
-            random: configuration.random, log: configuration.log?.about(.database),
+            random: configuration.random, now: configuration.now, log: configuration.log?.about(.database),
             rules: rules, policies: policies, metrics: configuration.metrics,
             databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals,
             replicas: configuration.replicas)

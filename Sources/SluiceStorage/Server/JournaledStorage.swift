@@ -93,8 +93,18 @@ package protocol JournaledStorage: KeyPaging, JobRecords {
     /// Whether the `version`th rules were these, also where they are no longer kept.
     func rules(ofVersion version: Int, are bytes: [UInt8]) throws -> Bool
 
+    /// Where the `version`th rules came from; nil if they are not kept, or are older than such notes.
+    func rulesOrigin(ofVersion version: Int) throws -> RulesOrigin?
+
     /// Sets other rules, which hold from now on. The last ones before them are kept.
-    func setRules(_ bytes: [UInt8]) throws
+    func setRules(_ bytes: [UInt8], from origin: RulesOrigin?) throws
+
+    /// SHA-256 of the rules of the server's file, as that was when it was compared with this database last; nil if it never
+    /// was. It is no part of what the journal makes: each server has a file of its own.
+    var heededRules: [UInt8]? { get throws }
+
+    /// Sets ``heededRules``, within a transaction.
+    func noteHeededRules(_ digest: [UInt8]) throws
 
     /// The version after which the log begins: the changes after it, or after any later version, can be read.
     var logStart: UInt64 { get }

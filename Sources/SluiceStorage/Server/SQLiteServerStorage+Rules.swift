@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceWire
 
 /// The rules of a database: the last versions whole, and of older ones what tells them apart.
 extension SQLiteServerStorage {
@@ -30,12 +31,26 @@ extension SQLiteServerStorage {
         return try MetaTable(connection).blob("rules.\(version).digest") == SHA256.digest(bytes)
     }
 
-    package func setRules(_ bytes: [UInt8]) throws { try perform(.rules(bytes)) }
+    package func rulesOrigin(ofVersion version: Int) throws -> RulesOrigin? {
+        guard let bytes = try MetaTable(connection).blob("rules.\(version).origin") else { return nil }
+        return try StoredBlob.decode(bytes, file: connection.name, what: "the origin of rules") {
+            reader throws(WireError) in try RulesOrigin(from: &reader)
+        }
+    }
 
-    func storeRules(_ bytes: [UInt8]) throws {
+    package func setRules(_ bytes: [UInt8], from origin: RulesOrigin?) throws {
+        try perform(.rules(bytes, from: origin))
+    }
+
+    func storeRules(_ bytes: [UInt8], from origin: RulesOrigin?) throws {
         let meta = MetaTable(connection)
         let count = try rulesVersion + 1
         try meta.set("rules.\(count)", bytes)
+        if let origin {
+            var writer = ByteWriter()
+            origin.encode(into: &writer)
+            try meta.set("rules.\(count).origin", writer.bytes)
+        }
         try meta.set("rules", Int64(count))
         try meta.set("rules.since", Int64(version))
         try dropRules(before: count - Self.ruleVersionCountMax + 1)
@@ -48,8 +63,20 @@ extension SQLiteServerStorage {
         while version > 0, let bytes = try rules(ofVersion: version) {
             try meta.set("rules.\(version).digest", SHA256.digest(bytes))
             try meta.remove("rules.\(version)")
+            try meta.remove("rules.\(version).origin")
             version -= 1
         }
         try meta.remove("rules.\(first - 1 - Self.ruleDigestCountMax).digest")
+    }
+
+    // MARK: What this file alone has
+
+    package var heededRules: [UInt8]? {
+        get throws { try OwnTable(connection).blob("rules") }
+    }
+
+    package func noteHeededRules(_ digest: [UInt8]) throws {
+        try requireTransaction()
+        try OwnTable(connection).set("rules", digest)
     }
 }

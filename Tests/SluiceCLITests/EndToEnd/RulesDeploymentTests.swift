@@ -76,6 +76,11 @@ struct RulesDeploymentTests {
             let history = try await Tool.run("rules", "history", url).lines
             #expect(history.map { $0.split(separator: "\t").first } == ["3", "2", "1"])
             #expect(history.first?.hasSuffix("\tholds, the same as version 1") == true)
+            for line in history {
+                let columns = line.split(separator: "\t")
+                #expect(columns.count >= 4 && columns[2] == "nobody in particular", "\(line)")
+                #expect(columns.count >= 4 && columns[1].contains("T") && columns[1].hasSuffix("Z"), "\(line)")
+            }
             let missing = try await Tool.run("rules", "rollback", url, "--version=9")
             #expect(missing.code == 1 && missing.diagnostics.contains("the database has versions 1 to 3"))
             #expect(try await Tool.run("rules", "rollback", url).code == 64)
