@@ -58,6 +58,8 @@ enum Row: String, CaseIterable {
     case overlap = "B2"
     case committers = "B3"
     case backups = "B4"
+    case backupWaits = "B5"
+    case drain = "B6"
     case observers = "O1"
     case observedQueries = "O2"
     case evaluation = "E1"
@@ -126,6 +128,8 @@ enum Row: String, CaseIterable {
         case .overlap: "commits beside bootstraps"
         case .committers: "durable commits of several writers"
         case .backups: "durable commits beside backups"
+        case .backupWaits: "waits of writers beside a backup of a gigabyte"
+        case .drain: "many stores through a drain"
         case .evaluation: "a predicate on a row"
         case .sharedRule: "many sessions under one rule"
         case .ownRows: "many users who read what is theirs"
@@ -181,6 +185,8 @@ enum Row: String, CaseIterable {
         case .overlap: try OverlapRow(workbench).measure()
         case .committers: try CommittersRow(workbench).measure()
         case .backups: try await BackupsRow(workbench).measure()
+        case .backupWaits: try await BackupWaitsRow(workbench).measure()
+        case .drain: try await DrainRow(workbench).measure()
         case .evaluation: try EvaluationRow(workbench).measure()
         case .sharedRule: try SharedRuleRow(workbench).measure()
         case .ownRows: try OwnRowsRow(workbench).measure()

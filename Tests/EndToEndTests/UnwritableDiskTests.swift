@@ -69,6 +69,54 @@ struct UnwritableDiskTests {
         }
     }
 
+    @Test func usersLogInAtAServerThatIsStartedOnADiskThatMayNotBeWritten() async throws {
+        guard let disk = SmallDisk() else { return }
+        let folder = disk.path + "/data"
+        let password = NSTemporaryDirectory() + "sluice-password-\(UUID().uuidString)"
+        try "correct horse".write(toFile: password, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: password) }
+        try await withServer(folder: folder) { server in
+            try await Fixture.withStore(server.url()) { try await $0.addPlane("N1") }
+        }
+        let secret = "--password-file=\(password)"
+        func users(_ action: String, _ name: String) async throws -> ChildProcess.Exit {
+            try await Tool.run("users", action, "--data=\(folder)", "--name=\(name)", secret)
+        }
+        #expect(try await users("add", "ada").code == 0)
+        #expect(disk.remount(isReadOnly: true))
+        try await withServer(folder: folder, options: ["--users", "--allow-everything"], isDevelopment: false) {
+            server in
+            let login = ["--user=ada", secret]
+            let found = try await Tool.run(["query", server.url(), "Plane"] + login)
+            #expect(found.code == 0 && found.lines.count == 1, "\(found.diagnostics)")
+            let said = server.process.diagnostics
+            #expect(said.contains("users can be read and not changed, and logins are not stored"), "\(said)")
+            #expect(said.contains("server.users' cannot be written: Read-only file system"), "\(said)")
+            func ready() async throws -> String {
+                try await HTTPAnswer.get("/health/ready", port: server.port).body
+            }
+            let health = try await HTTPAnswer.get("/health/ready", port: server.port)
+            #expect(health.status == 200 && health.body.contains("\"writable\":false,"), "\(health.body)")
+            #expect(health.body.contains("\"users\":{\"writable\":false}"), "\(health.body)")
+            // Nothing about users changes, and the command says why.
+            let added = try await users("add", "bob")
+            #expect(added.code == 1 && added.diagnostics.contains("cannot be written: Read-only file system"))
+            #expect(try await Tool.run("users", "list", "--data=\(folder)").lines == ["ada\t0 logins"])
+            #expect(try await Tool.run(["query", server.url(), "Plane", "--user=bob", secret]).code == 1)
+
+            #expect(disk.remount(isReadOnly: false))
+            try await wait(for: "the file of users to be written") {
+                server.process.diagnostics.contains("users can be changed again")
+            }
+            #expect(try await users("add", "bob").code == 0)
+            #expect(try await Tool.run(["query", server.url(), "Plane", "--user=bob", secret]).code == 0)
+            try await wait(for: "the server to be writable") {
+                try await ready().contains("\"writable\":true,\"databases\"")
+            }
+            #expect(try await ready().contains("\"users\":{\"writable\":true}"))
+        }
+    }
+
     @Test(arguments: [true, false])
     func aServerThatIsStartedOnADiskThatCannotBeWrittenServesReadsAndTakesWritesOnceItCan(
         isFull: Bool

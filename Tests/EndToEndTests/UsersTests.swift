@@ -38,6 +38,7 @@ struct UsersTests {
             let (first, second) = (try password("first secret", in: folder), try password("second secret", in: folder))
             try await add("ada", first, in: folder)
             try await withServer(folder: folder + "/data", options: Self.options, isDevelopment: false) { server in
+                try await importPlanes(server, ["--user=ada", first], in: folder)
                 func code(_ options: String...) async throws -> Int32 {
                     try await Tool.run(["schema", server.url()] + options).code
                 }
@@ -57,6 +58,30 @@ struct UsersTests {
                 let list = try await users("list", folder)
                 #expect(list.lines.map { $0.hasPrefix("ada\t") || $0.hasPrefix("bob\tno user\t") } == [true, true])
                 #expect(!(list.lines.joined() + list.diagnostics).contains("secret"))
+            }
+        }
+    }
+
+    /// A command shows its password each time, and nobody would present a token after its end.
+    @Test func commandsLeaveNoLoginsBehind() async throws {
+        try await withFolder { folder in
+            let secret = try password("a secret", in: folder)
+            try await add("ada", secret, in: folder)
+            try await withServer(folder: folder + "/data", options: Self.options, isDevelopment: false) { server in
+                let login = ["--user=ada", secret]
+                try await importPlanes(server, login, in: folder)
+                for command in ["schema", "status", "subscriptions"] {
+                    #expect(try await Tool.run([command, server.url()] + login).code == 0)
+                }
+                let found = try await Tool.run(["query", server.url(), "Plane"] + login)
+                #expect(found.code == 0 && found.lines.count == 1)
+                let header = "Authorization: Basic " + Data("ada:a secret".utf8).base64EncodedString()
+                let answer = try await HTTPAnswer.get("/test/query?q=Plane", port: server.port, header)
+                #expect(answer.status == 200, "\(answer)")
+                #expect(try await users("list", folder).lines == ["ada\t0 logins"])
+                // A store stays, and has a token.
+                #expect(try opened(server, header: header)?.token != nil)
+                #expect(try await users("list", folder).lines == ["ada\t1 login"])
             }
         }
     }

@@ -63,7 +63,7 @@ struct ServerBatch {
                 events.append(.messages(SessionID(connection: connection, session: session), messages))
             case .forget(let session, _, _, _):
                 events.append(.closed(SessionID(connection: connection, session: session)))
-            case .authenticate(let session, let credentials, _) where server.options.isRuled:
+            case .authenticate(let session, let credentials, _, _) where server.options.isRuled:
                 server.logins.append(
                     PendingLogin(connection: connection, session: session, credentials: credentials))
             case .renewed(let session, _, let user):

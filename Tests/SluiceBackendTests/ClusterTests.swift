@@ -164,8 +164,9 @@ struct ClusterTests {
             #"{"database": {"schema": "$user.id == 'ada'"}, "classes": {"Flight": {"read": true, "create": true}}}"#
         let journals = try MemoryJournals()
         let opener = DatabaseOpener(
-            folder: nil, workerID: nil, limits: DatabaseLimits(), random: { .random(in: .min ... .max) }, log: nil,
-            rules: try RulesFile(rules), databaseCountMax: 1, journals: journals)
+            folder: nil, workerID: nil, limits: DatabaseLimits(), random: { .random(in: .min ... .max) },
+            now: { Timestamp(microseconds: 0) }, log: nil, rules: try RulesFile(rules), databaseCountMax: 1,
+            journals: journals)
         let schema = try StoreConfiguration(models: models).wholeSchema()
         func mayMake(_ user: String?, _ schema: Schema, _ isReadOnly: Bool = false) -> Bool {
             var request = ClientMessage.Open(session: 1, path: "x", schema: schema)

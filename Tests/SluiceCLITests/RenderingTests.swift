@@ -138,6 +138,15 @@ struct RenderingTests {
     }
 
     @Test(arguments: [
+        ("one", "one"), ("one\ntwo\r\nthree\n", "one\n  two\n  three"),
+        ("a\u{1B}[2J\nb\u{202E}", "a\\u{1B}[2J\n  b\\u{202E}"),
+        ("", ""), ("\n", ""), ("a\rb\u{2028}c", "a\n  b\n  c"),
+    ])
+    func linesOfAMessageStayLinesAndNoneLooksLikeAMessageOfItsOwn(text: String, shown: String) {
+        #expect(DisplayText.harmlessLines(text) == shown)
+    }
+
+    @Test(arguments: [
         ("x\u{1B}[31mx", "x\\u{1B}[31mx", #"x\u001b[31mx"#), ("a\u{9B}b", "a\\u{9B}b", #"a\u009bb"#),
         ("a\u{7F}", "a\\u{7F}", #"a\u007f"#), ("cod\u{202E}exe", "cod\\u{202E}exe", #"cod\u202eexe"#),
         ("\u{2066}é—東\u{061C}", "\\u{2066}é—東\\u{61C}", #"\u2066é—東\u061c"#), ("“é”€©", "“é”€©", "“é”€©"),

@@ -21,7 +21,7 @@ struct ConnectionProtocolTests {
             case .open(let session, let database, _, _, _): return "open \(session) \(database)"
             case .deliver(let session, let database, _, let messages, _):
                 return "deliver \(session) \(database) \(messages.count)"
-            case .authenticate(let session, _, let isRenewal): return "authenticate \(session) \(isRenewal)"
+            case .authenticate(let session, _, let isRenewal, _): return "authenticate \(session) \(isRenewal)"
             case .renewed(let session, let database, _): return "renewed \(session) \(database)"
             case .forget(let session, let database, _, _): return "forget \(session) \(database)"
             case .expel(_, let reason): return "expel: \(reason)"

@@ -122,6 +122,49 @@ struct DatabaseRestrictionTests {
         #expect(gate.refusal(of: "app", isOpen: { false }) != nil)
     }
 
+    @Test func `whoever wants no database made is told the nearest name, if the user may know it`() throws {
+        let folder = NSTemporaryDirectory() + "absence-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for name in ["shop", "closed", "nyc"] {
+            #expect(FileManager.default.createFile(atPath: "\(folder)/\(name).sluicedb", contents: Data([1])))
+        }
+        let gate = try DatabaseGate(folder, log: nil, tellsNames: { $0.id == "root" })
+        func absence(_ name: String, _ user: String) -> String? {
+            gate.absence(of: name, for: User(id: user, mayExtendSchema: true), isOpen: { true })
+        }
+        #expect(absence("shop", "root") == nil && absence("shop", "ada") == nil)
+        #expect(absence("shpo", "root") == "the server has no database 'shpo'; did you mean 'shop'?")
+        #expect(absence("Shop", "root") == "the server has no database 'Shop'; did you mean 'shop'?")
+        #expect(absence("shpo", "ada") == "the server has no database 'shpo'")
+        #expect(absence("zebra", "root") == "the server has no database 'zebra'")
+        // One that clients may not open is not named.
+        try gate.restrict(to: DatabaseRestriction(names: ["shop"]), existing: [])
+        #expect(absence("nycc", "root") == "the server has no database 'nycc'")
+        // A node asks its cluster, and databases in memory are those that are open.
+        #expect(
+            try DatabaseGate(folder, log: nil, isOfNode: true).absence(
+                of: "shpo", for: User(id: nil, mayExtendSchema: true), isOpen: { false }) == nil)
+        let memory = try DatabaseGate(nil, log: nil)
+        let nobody = User(id: nil, mayExtendSchema: true)
+        #expect(memory.absence(of: "shop", for: nobody, isOpen: { true }) == nil)
+        #expect(memory.absence(of: "shop", for: nobody, isOpen: { false }) != nil)
+    }
+
+    @Test(arguments: [
+        ("shpo", ["nyc", "shop"], "did you mean 'shop'?"), ("NYC", ["nyc", "shop"], "did you mean 'nyc'?"),
+        ("zebra", ["nyc", "shop"], "it has nyc, shop"), ("zebra", [], "it has none"),
+        (
+            "zebra", (10...21).map { "db-\($0)" },
+            "it has " + (10...19).map { "db-\($0)" }.joined(separator: ", ") + " and 2 more"
+        ),
+    ])
+    func `the hint for a name that is not there is the nearest one, or those that are`(
+        name: String, known: [String], hint: String
+    ) {
+        #expect(DatabaseName.hint(for: name, among: known) == hint)
+    }
+
     /// A client may come again as soon as it was told that the database is open, and the gate asks the same record.
     @Test func aDatabaseIsKnownToBeOpenBeforeTheFirstSessionIsToldSo() async throws {
         let (answers, answered) = AsyncStream<HealthRecord.State>.makeStream()

@@ -55,7 +55,7 @@ struct SessionPlaceTests {
                     }
                     machine.keep(place, for: session)
                     open.insert(session)
-                case .authenticate(let session, _, _): waiting.insert(session)
+                case .authenticate(let session, _, _, _): waiting.insert(session)
                 case .deliver(let session, _, _, let messages, _):
                     if messages.contains(where: { if case .close = $0 { true } else { false } }) {
                         open.remove(session)

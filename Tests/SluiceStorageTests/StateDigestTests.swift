@@ -126,4 +126,28 @@ struct StateDigestTests {
         let again = #expect(throws: StorageError.self) { try ReplicaFile.receive(received) { _ in } }
         #expect(again?.code == .exists)
     }
+
+    @Test func `what belongs to the server of a file is in no digest, and not in what another server begins with`()
+        throws
+    {
+        let before = try digest()
+        let storage = try Garage.server(.file(path))
+        let head = storage.head
+        try storage.write { try storage.noteHeededRules([1, 2]) }
+        #expect(try storage.heededRules == [1, 2] && storage.head == head)
+        storage.close()
+        #expect(try digest() == before)
+        for isDisowned in [true, false] {
+            let received = folder.file("received-\(isDisowned)")
+            try ReplicaFile.receive(received) { draft in
+                _ = try ReplicaFile.copy(path, to: draft)
+                // One that has nothing of the kind stays as it is.
+                if isDisowned { for _ in 0..<2 { try ReplicaFile.disown(draft) } }
+            }
+            let replica = try Garage.server(.file(received))
+            #expect(try replica.heededRules == (isDisowned ? nil : [1, 2]))
+            #expect(try replica.head == head && replica.digest { false } == before)
+            replica.close()
+        }
+    }
 }

@@ -15,6 +15,8 @@ extension UserTrial {
         UserTrial("revoked and removed") { try await $0.revokingAndRemovingEndLogins() },
         UserTrial("30 days") { try await $0.aTokenThatIsNotUsedFor30DaysIsOverAndOneInUseIsNot() },
         UserTrial("a long session") { try await $0.aSessionThatStaysConnectedKeepsItsToken() },
+        UserTrial("no token") { try await $0.whoWantsNoTokenLeavesNoLogin() },
+        UserTrial("claims without a login") { try await $0.whoHasNoTokenHasTheClaimsOfNow() },
         UserTrial("a token's successor") { try await $0.anOldTokenHoldsUntilItsSuccessorIsUsedAndThenEndsTheLogin() },
         UserTrial("a stolen token") { try await $0.aStolenTokenHasOpenSessionsLookedAt() },
         UserTrial("a token used today") { try await $0.aTokenThatWasUsedTodayWritesNothing() },
@@ -199,6 +201,38 @@ extension UserBench {
         clock.advance(seconds: 1)
         try expect(await directory.logIn(try login.token).refusal == nil)
         try expect(try usedAt() == now)
+    }
+
+    func whoWantsNoTokenLeavesNoLogin() async throws {
+        let directory = directory()
+        try add("ada", "correct horse")
+        for _ in 0..<3 {
+            let admission = try await directory.logIn("ada", "correct horse", wantsToken: false).get()
+            try expect(admission.sessionToken == nil && admission.identity.loginID == nil)
+            try expect(admission.identity.userID == "ada" && admission.identity.method == .password)
+        }
+        try expect(try store.read { try $0.allLogins() }.isEmpty)
+        try expect(await directory.logIn("ada", "wrong horse", wantsToken: false).refusal == .refused)
+        // A hash with other parameters is stored all the same, and the login is not.
+        let other = self.directory(costExponent: 5)
+        _ = try await other.logIn("ada", "correct horse", wantsToken: false).get()
+        try expect(try store.read { try $0.allLogins() }.isEmpty)
+        let stored = try store.read { try $0.user("ada") }
+        try expect(stored?.password.hasPrefix("$scrypt$5$") == true, stored?.password ?? "")
+    }
+
+    func whoHasNoTokenHasTheClaimsOfNow() async throws {
+        let directory = directory()
+        try add("ada", "correct horse")
+        let identity = try await directory.logIn("ada", "correct horse", wantsToken: false).get().identity
+        try expect(try directory.standing(of: identity) == .unchanged)
+        _ = try store.write(about: "ada") { try $0.setClaims(#"{"role":"admin"}"#, of: "ada") }
+        guard case .changed(let claims) = try directory.standing(of: identity) else {
+            throw TrialFailure("the claims have not changed")
+        }
+        try expect(claims["role"]?.string == "admin")
+        try directory.revoke("ada")
+        try expect(try directory.standing(of: identity) == .over)
     }
 
     /// However the two servers take turns, no token that either has given is taken for a stolen one before its successor

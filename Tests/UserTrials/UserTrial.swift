@@ -80,10 +80,12 @@ func expect(_ holds: Bool, _ what: String = "", file: String = #fileID, line: In
 
 extension UserDirectory {
     func logIn(
-        _ name: String, _ password: String, from address: String = "1"
+        _ name: String, _ password: String, from address: String = "1", wantsToken: Bool = true
     ) async -> Result<Admission, LoginRefusal> {
         await withCheckedContinuation { continuation in
-            logIn(name: name, password: Array(password.utf8), from: address) { continuation.resume(returning: $0) }
+            logIn(name: name, password: Array(password.utf8), from: address, wantsToken: wantsToken) {
+                continuation.resume(returning: $0)
+            }
         }
     }
 

@@ -15,6 +15,8 @@ package struct ClientOptions: Sendable {
     package var isReadOnly = false
     /// Whether the store ends with the process, so that the server can then remove its record.
     package var isShortLived = false
+    /// What else the store wants of its session.
+    package var wishes: SessionWishes = []
     /// How long a connection may be idle before it is probed.
     package var heartbeat: Duration = .seconds(60)
     package var reconnectDelay: Duration = .seconds(1)
@@ -71,4 +73,12 @@ package struct ClientOptions: Sendable {
 
     /// Whether this store has a server.
     var syncs: Bool { databaseName != nil }
+
+    /// What the store wants of its session, as the protocol says it.
+    var sessionOptions: ClientMessage.Open.Options {
+        var wanted: ClientMessage.Open.Options = isReadOnly ? .readOnly : isShortLived ? .shortLived : []
+        if wishes.contains(.noToken) { wanted.insert(.withoutToken) }
+        if wishes.contains(.existingDatabase) { wanted.insert(.existing) }
+        return wanted
+    }
 }

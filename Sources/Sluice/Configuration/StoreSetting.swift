@@ -70,6 +70,7 @@ enum StoreSetting: String, CaseIterable {
 enum SyncSetting: String, CaseIterable {
     case urls, urlChoice, credentials, variables, access, trust, headers, networkInterface, sharesConnection, loopback
     case connectTimeout, reconnectDelay, reconnectDelayMax, attemptCountMax, cancelsWaitsOnNonFatalErrors, heartbeat
+    case wishes
 
     func agrees(_ open: SyncConfiguration, _ new: SyncConfiguration) -> Bool {
         switch self {
@@ -89,6 +90,7 @@ enum SyncSetting: String, CaseIterable {
         case .attemptCountMax: open.attemptCountMax == new.attemptCountMax
         case .cancelsWaitsOnNonFatalErrors: open.cancelsWaitsOnNonFatalErrors == new.cancelsWaitsOnNonFatalErrors
         case .heartbeat: open.heartbeat == new.heartbeat
+        case .wishes: open.wishes == new.wishes
         }
     }
 }

@@ -73,6 +73,8 @@ public struct SyncConfiguration: Sendable, Hashable {
     /// How long a connection may be silent before the store probes it. If nothing is received or sent for twice that
     /// time after a probe, the store closes the connection. Above zero.
     public var heartbeat: Duration = .seconds(60)
+    /// What else the store wants of its session.
+    package var wishes: SessionWishes = []
 
     /// - Parameters:
     ///   - url: `ws://HOST:PORT/DATABASE` or `wss://…`.

@@ -86,6 +86,7 @@ package final class StoreCore: Sendable {
             options.cancelsWaitsOnNonFatalErrors = sync.cancelsWaitsOnNonFatalErrors
             options.isReadOnly = sync.access == .readOnly
             options.isShortLived = isShortLived
+            options.wishes = sync.wishes
         }
         confined = Confined(
             engine: try ClientEngine(

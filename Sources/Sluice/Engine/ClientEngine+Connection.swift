@@ -100,7 +100,7 @@ extension ClientEngine {
             .init(
                 session: number, path: name, credentials: session.login.presented, identity: identity,
                 version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
-                options: options.isReadOnly ? .readOnly : options.isShortLived ? .shortLived : [],
+                options: options.sessionOptions,
                 variables: session.variables, schema: schemas.request(declaring: !options.isReadOnly))
         }
         guard let greeting = place?.greeting else { return }

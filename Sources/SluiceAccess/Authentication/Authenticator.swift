@@ -48,32 +48,41 @@ package final class Authenticator: Sendable {
     /// - Parameters:
     ///   - address: where the client is, without its port.
     ///   - wait: whether the client still waits.
+    ///   - wantsToken: whether the client wants a session token to present from then on.
     ///   - completion: called once, on any thread, perhaps at once.
     package func identify(
-        _ credentials: [Credential], from address: String, _ wait: LoginWait = LoginWait(),
+        _ credentials: [Credential], from address: String, _ wait: LoginWait = LoginWait(), wantsToken: Bool = true,
         completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         let presented = credentials.isEmpty ? [.anonymous] : credentials
-        attempt(presented.prefix(Self.credentialCountMax), from: address, wait, .refused, completion)
+        let client = Client(address: address, wait: wait, wantsToken: wantsToken)
+        attempt(presented.prefix(Self.credentialCountMax), of: client, .refused, completion)
+    }
+
+    /// Who presents credentials.
+    private struct Client: Sendable {
+        let address: String
+        let wait: LoginWait
+        let wantsToken: Bool
     }
 
     private func attempt(
-        _ credentials: ArraySlice<Credential>, from address: String, _ wait: LoginWait, _ refusal: LoginRefusal,
+        _ credentials: ArraySlice<Credential>, of client: Client, _ refusal: LoginRefusal,
         _ completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         guard let credential = credentials.first else { return completion(.failure(refusal)) }
-        check(credential, from: address, wait) { [self] result in
+        check(credential, of: client) { [self] result in
             switch result {
             case .success: completion(result)
             case .failure(let error):
                 // What may help later is worth more than what never will.
-                attempt(credentials.dropFirst(), from: address, wait, error == .refused ? refusal : error, completion)
+                attempt(credentials.dropFirst(), of: client, error == .refused ? refusal : error, completion)
             }
         }
     }
 
     private func check(
-        _ credential: Credential, from address: String, _ wait: LoginWait,
+        _ credential: Credential, of client: Client,
         _ completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         let refuse: @Sendable () -> Void = { [self] in askOwner(credential, completion) }
@@ -84,7 +93,9 @@ package final class Authenticator: Sendable {
             completion(.success(Admission(LoginIdentity(userID: nil, method: .sharedSecret))))
         case .password(let name, let password):
             guard methods.hasUsers, let directory = methods.directory else { return refuse() }
-            directory.logIn(name: name, password: password, from: address, wait) { Self.pass($0, completion, refuse) }
+            directory.logIn(
+                name: name, password: password, from: client.address, client.wait, wantsToken: client.wantsToken
+            ) { Self.pass($0, completion, refuse) }
         case .session(let token):
             guard methods.hasUsers, let directory = methods.directory else { return refuse() }
             directory.logIn(token: token) { Self.pass($0, completion, refuse) }

@@ -45,6 +45,9 @@ package final class UserDirectory: Sendable {
                 + "AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
     }
 
+    /// Why users can be read and not changed; nil if nothing is known to be in the way.
+    package var obstacle: StorageError? { store.obstacle }
+
     package func close() {
         store.close()
         didChange.withLock { $0 = {} }
@@ -67,9 +70,11 @@ package final class UserDirectory: Sendable {
     /// - Parameters:
     ///   - address: where the try comes from, for the throttle.
     ///   - wait: whether the client still waits. A try for which nobody does is not made.
+    ///   - wantsToken: whether the client wants a session token. Without one nothing of the login is stored.
     ///   - completion: called once, on any thread.
     package func logIn(
         name: String, password: [UInt8], from address: String, _ wait: LoginWait = LoginWait(),
+        wantsToken: Bool = true,
         completion: @escaping @Sendable (Result<Admission, LoginRefusal>) -> Void
     ) {
         // Names are of any length as they come; those of users are not.
@@ -97,9 +102,9 @@ package final class UserDirectory: Sendable {
                         switch answer {
                         case .right:
                             do {
-                                guard let user, let hash, let admission = try admit(user, hash, password) else {
-                                    return completion(.failure(.refused))
-                                }
+                                guard let user, let hash,
+                                    let admission = try admit(user, hash, password, wantsToken: wantsToken)
+                                else { return completion(.failure(.refused)) }
                                 throttle.withLock { $0.succeeded(account: account, address: keys[1]) }
                                 forgetLock(of: name)
                                 completion(.success(admission))
@@ -116,27 +121,37 @@ package final class UserDirectory: Sendable {
     /// Admits a user whose password is right.
     ///
     /// - Returns: nil if the user was removed or changed meanwhile.
-    private func admit(_ user: UserRecord, _ hash: PasswordHash, _ password: [UInt8]) throws -> Admission? {
+    private func admit(
+        _ user: UserRecord, _ hash: PasswordHash, _ password: [UInt8], wantsToken: Bool
+    ) throws -> Admission? {
         let name = user.name
         let renewed = hash.parameters == parameters ? nil : PasswordHash(of: password, parameters: parameters)
-        let token = SessionToken()
+        let token = wantsToken ? SessionToken() : nil
         let time = now().microseconds
+        guard token != nil || renewed != nil else { return try admitWithoutToken(user) }
         let login: Int64?
         do {
             login = try store.write(about: name) { records -> Int64? in
                 // It may have been removed or changed during the computation.
                 guard try records.user(name)?.generation == user.generation else { return nil }
                 if let renewed { try records.replaceHash(renewed.text, of: name, generation: user.generation) }
+                guard let token else { return nil }
                 try records.removeLogins(unusedSince: time - Self.idleTime)
                 return try records.addLogin(of: name, hash: token.hash, now: time)
             }
         } catch let error as StorageError where error.preventsWriting {
-            // Who gets no session token shows the password again, and reads meanwhile.
-            guard try store.read({ try $0.user(name) })?.generation == user.generation else { return nil }
-            return Admission(identity(of: user, .password, nil))
+            return try admitWithoutToken(user)
         }
+        guard let token else { return try admitWithoutToken(user) }
         guard let login else { return nil }
         return Admission(identity(of: user, .password, login), sessionToken: token.text)
+    }
+
+    /// Admits a user without a session token, who shows the password again the next time.
+    private func admitWithoutToken(_ user: UserRecord) throws -> Admission? {
+        // It may have been removed or changed during the computation.
+        guard try store.read({ try $0.user(user.name) })?.generation == user.generation else { return nil }
+        return Admission(identity(of: user, .password, nil))
     }
 
     private func identity(of user: UserRecord, _ method: LoginIdentity.Method, _ login: Int64?) -> LoginIdentity {
@@ -182,21 +197,27 @@ package final class UserDirectory: Sendable {
         if case .holds = Self.presented(hash, known.login, now: time) {
             return Admission(identity(of: known.user, .session, known.login.id))
         }
-        let (admission, isStolen) = try store.write(about: known.user.name) { records -> (Admission?, Bool) in
-            guard let known = try records.login(hash: hash) else { return (nil, false) }
-            let identity = identity(of: known.user, .session, known.login.id)
-            switch Self.presented(hash, known.login, now: time) {
-            case .holds: return (Admission(identity), false)
-            case .changes(let login, let token):
-                try records.update(login)
-                return (Admission(identity, sessionToken: token?.text), false)
-            case .over(let isStolen):
-                try records.removeLogin(id: known.login.id)
-                return (nil, isStolen)
+        do {
+            let (admission, isStolen) = try store.write(about: known.user.name) { records -> (Admission?, Bool) in
+                guard let known = try records.login(hash: hash) else { return (nil, false) }
+                let identity = identity(of: known.user, .session, known.login.id)
+                switch Self.presented(hash, known.login, now: time) {
+                case .holds: return (Admission(identity), false)
+                case .changes(let login, let token):
+                    try records.update(login)
+                    return (Admission(identity, sessionToken: token?.text), false)
+                case .over(let isStolen):
+                    try records.removeLogin(id: known.login.id)
+                    return (nil, isStolen)
+                }
             }
+            if isStolen { didChange.withLock { $0 }() }
+            return admission
+        } catch let error as StorageError where error.preventsWriting {
+            // The token holds as it is, and is followed by another one once that can be stored.
+            guard case .changes = Self.presented(hash, known.login, now: time) else { return nil }
+            return Admission(identity(of: known.user, .session, known.login.id))
         }
-        if isStolen { didChange.withLock { $0 }() }
-        return admission
     }
 
     private static func presented(_ hash: [UInt8], _ login: LoginRecord, now time: Int64) -> Presented {
@@ -277,24 +298,29 @@ package final class UserDirectory: Sendable {
         let (found, revoked, users) = try store.read { records in
             let logins = ids.isEmpty ? [] : try records.logins(ids)
             let used = logins.compactMap { $0 }.filter { time - $0.login.usedAt >= Self.useTime }.map(\.login.id)
-            if !used.isEmpty { try records.noteUse(of: used, at: time) }
-            let users = try Dictionary(withoutLogin.map { ($0, try records.user($0)?.generation) }) { $1 }
+            if !used.isEmpty { try Self.noteUse(of: used, at: time, in: records) }
+            let users = try Dictionary(withoutLogin.map { ($0, try records.user($0)) }) { $1 }
             return (logins, names.isEmpty ? [] : try records.revocations(of: names), users)
         }
         var (logins, revocations) = (found.makeIterator(), revoked.makeIterator())
         return identities.map { identity in
-            guard identity.loginID == nil else { return Self.standing(of: identity, logins.next() ?? nil) }
+            guard identity.loginID == nil else { return Self.standing(of: identity, (logins.next() ?? nil)?.user) }
             let revokedAt = identity.userID == nil ? nil : revocations.next() ?? nil
             if identity.method == .password, let name = identity.userID {
-                return users[name] == identity.generation ? .unchanged : .over
+                return Self.standing(of: identity, users[name] ?? nil)
             }
             // A revocation that was undone ends nothing.
             return revokedAt == nil || revokedAt == identity.generation ? .unchanged : .over
         }
     }
 
-    private static func standing(of identity: LoginIdentity, _ login: KnownLogin?) -> LoginStanding {
-        guard let user = login?.user, user.generation == identity.generation else { return .over }
+    /// Notes that logins are in use, unless nothing can be stored.
+    private static func noteUse(of logins: [Int64], at time: Int64, in records: any UserRecords) throws {
+        do { try records.noteUse(of: logins, at: time) } catch let error as StorageError where error.preventsWriting {}
+    }
+
+    private static func standing(of identity: LoginIdentity, _ user: UserRecord?) -> LoginStanding {
+        guard let user, user.generation == identity.generation else { return .over }
         let claims = claims(of: user)
         return claims == identity.claims ? .unchanged : .changed(claims: claims)
     }

@@ -2,6 +2,7 @@ internal import SluiceServer
 
 #if PostgreSQL
     internal import SluicePostgres
+    internal import SluiceStorage
 #endif
 
 /// What `sluice cluster` does, with all that it needs for that.
@@ -102,20 +103,31 @@ enum ClusterAction {
                 defer { journals.stop() }
                 try migration.detach(names, to: target, from: journals) { Self.say($0, "is a server's alone") }
             case .verify(let url, let name):
-                let comparison = try PostgresCluster.verify(url, database: name)
+                let comparison = try Self.naming(name, of: url) { try PostgresCluster.verify(url, database: name) }
                 output.write(line: comparison.text.dropLast())
                 guard comparison.agrees else { throw CommandError.failure("the replicas of '\(name)' do not agree") }
             case .snapshot(let url, let name):
-                let position = try PostgresCluster.snapshot(url, database: name)
+                let position = try Self.naming(name, of: url) { try PostgresCluster.snapshot(url, database: name) }
                 output.write(line: "database \(name): a snapshot with \(position) groups is proved")
             case .epoch(let url, nil):
                 let count = try PostgresCluster.beginEpoch(url)
                 output.write(line: "an epoch begins in \(count) databases")
             case .epoch(let url, let names?):
                 for name in names {
-                    _ = try PostgresCluster.beginEpoch(url, database: name)
+                    _ = try Self.naming(name, of: url) { try PostgresCluster.beginEpoch(url, database: name) }
                     output.write(line: "database \(name): an epoch begins")
                 }
+            }
+        }
+
+        /// Does something with a database, and names the one that was probably meant if the cluster does not have it.
+        private static func naming<Result>(
+            _ name: String, of url: String, _ body: () throws -> Result
+        ) throws -> Result {
+            do { return try body() } catch let error as StorageError where error.code == .notFound {
+                let names = (try? PostgresCluster.status(url))?.databases.map(\.name) ?? []
+                guard !names.isEmpty else { throw error }
+                throw CommandError.failure("\(error.message); \(DatabaseName.hint(for: name, among: names))")
             }
         }
     #endif

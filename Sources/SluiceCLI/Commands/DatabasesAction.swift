@@ -99,6 +99,12 @@ enum DatabasesAction: Sendable {
         }
         audit?.note(.databasesRestricted(to: stored.summary))
         Diagnostics.report("clients may open: \(stored.summary)")
+        guard let names = stored.names, !folder.isOfCluster else { return }
+        let known = folder.names
+        for name in names.subtracting(known).sorted() {
+            let hint = DatabaseName.hint(for: name, among: known)
+            Diagnostics.report("note: the data folder has no database '\(name)' yet; \(hint)")
+        }
     }
 
     // MARK: Deleting
@@ -120,7 +126,10 @@ enum DatabasesAction: Sendable {
             }
             isThere = try await deleteOpen(name, in: folder)
         }
-        guard isThere else { throw CommandError.failure("there is no database '\(name)' in '\(folder.path)'") }
+        guard isThere else {
+            let hint = DatabaseName.hint(for: name, among: folder.names)
+            throw CommandError.failure("the data folder '\(folder.path)' has no database '\(name)'; \(hint)")
+        }
         audit?.note(.databaseDeleted, database: name)
         Diagnostics.report("the database '\(name)' is deleted")
     }

@@ -28,6 +28,7 @@ struct ImportCommand: Command {
             "A number is taken exactly or its row is refused: a double takes no whole number beyond 2^53 that it would round. Fractions, and numbers such as 6.02e23, are rounded to the nearest. Where a number is an integer, -0, 1.0 and 1e3 are.",
             "If the rows come in several files, the first decides the types: --optional and --type prepare them for the others.",
             "Properties are named like the columns in the file's header, with '_' for spaces and punctuation. With a primary key, rows replace the objects that have the same key, so that importing twice changes nothing. In JSON lines \"@id\" names the object of a class without a primary key.",
+            "A database that is not there is made. No other command does that, except 'rules deploy' with --create.",
             "Rows are sent in batches; success means that the server has all of them on disk. A bad row stops the import before anything of its batch is kept.",
         ],
         examples: [
@@ -73,7 +74,10 @@ struct ImportCommand: Command {
             Diagnostics.report("interrupted; at least \(count) rows were imported")
             _exit(EXIT_FAILURE)
         }
-        let store = try await access.open(.readWrite)
+        let store = try await access.open(.readWrite, makesDatabase: true)
+        if store.schema.classes.isEmpty {
+            Diagnostics.report("note: the database '\(access.url.database)' is new")
+        }
         let rejected = RejectedWrites()
         rejected.observe(store)
         let plan = try ImportPlan(request, columns: try inferredColumns(), schema: store.schema)

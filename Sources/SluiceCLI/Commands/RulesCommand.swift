@@ -24,6 +24,7 @@ struct RulesCommand: Command {
             .value("version", "N", "the rules that were stored as the Nth (show, rollback)"),
             .flag("dry-run", "store nothing, and print what would change (deploy, rollback)"),
             .flag("strict", "store nothing and fail where there are warnings (deploy, rollback)"),
+            .flag("create", "make the database if it is not there (deploy)"),
             .flag("all", "store the file in each database of --data; URL then names a server alone (deploy)"),
             .value(
                 "data", "DIR", "the server's folder, which says what databases it has (--all)", completion: .directories
@@ -32,7 +33,7 @@ struct RulesCommand: Command {
         notes: [
             "check prints how each rule is shared between users, which writes it depends on, and which index is missing. Without --schema it checks only what is independent of the classes.",
             "test compares what the rules say with a table, and fails if anything differs. diff prints what means something else in the other file: + is new, - is gone, ~ has changed.",
-            "deploy stores the file in a database, where it holds from then on for everybody who is connected, and prints what it changes. You need the right 'rules' of the rules that hold so far. show prints these, history lists the last 100 versions, and rollback stores one of them again.",
+            "deploy stores the file in a database, where it holds from then on for everybody who is connected, and prints what it changes. You need the right 'rules' of the rules that hold so far. show prints these, history lists the last 100 versions with when and by whom they were stored, and rollback stores one of them again.",
             "docs/permissions.md describes the files.",
         ],
         examples: [
@@ -83,7 +84,7 @@ struct RulesCommand: Command {
             [
                 ("table", [.test]), ("to", [.diff]), ("schema", [.check, .test]), ("dry-run", [.deploy, .rollback]),
                 ("strict", [.deploy, .rollback]), ("version", [.show, .rollback]), ("all", [.deploy]),
-                ("data", [.deploy]),
+                ("data", [.deploy]), ("create", [.deploy]),
             ] + ServerAccess.options.map { ($0.name, Action.allCases.filter(\.isOfServer)) }
         for (name, actions) in users where arguments.has(name) {
             guard actions.contains(action) else { throw .usage("rules \(action.rawValue) takes no --\(name)") }
@@ -104,6 +105,9 @@ struct RulesCommand: Command {
     ) throws(CommandError) -> @Sendable () async throws -> Void {
         let version = try version(arguments)
         let targets = try RulesTarget.targets(arguments)
+        guard !arguments.flag("create") || !arguments.flag("all") else {
+            throw .usage("--create is for one database, and --all for those that are there; leave out one of them")
+        }
         let target = targets[0]
         let source: RulesDeployment.Source
         switch action {
@@ -123,7 +127,8 @@ struct RulesCommand: Command {
             }
         }
         let deployment = RulesDeployment(
-            targets: targets, source: source, isTrial: arguments.flag("dry-run"), isStrict: arguments.flag("strict"))
+            targets: targets, source: source, isTrial: arguments.flag("dry-run"), isStrict: arguments.flag("strict"),
+            makesDatabase: arguments.flag("create"))
         return { try await deployment.run() }
     }
 

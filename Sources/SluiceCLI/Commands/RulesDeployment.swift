@@ -25,6 +25,8 @@ struct RulesDeployment: Sendable {
     let isTrial: Bool
     /// Whether nothing is stored, in no database, where there are warnings.
     let isStrict: Bool
+    /// Whether a database that is not there is made.
+    let makesDatabase: Bool
 
     /// What the server says of a deployment.
     private struct Answer {
@@ -101,7 +103,15 @@ struct RulesDeployment: Sendable {
     /// - Throws: ``CommandError`` with the last problem of rules that the server refuses; the others are reported.
     private func answer(of target: RulesTarget, isTrial: Bool) async throws -> Answer {
         let timeout = target.access.timeout
-        let store = try await target.access.open(isTrial ? .readOnly : .readWrite)
+        let store: Store
+        do {
+            store = try await target.access.open(isTrial ? .readOnly : .readWrite, makesDatabase: makesDatabase)
+        } catch let error as SyncError where error.code == .unknownDatabase {
+            // Those of --all are there, and an earlier version is of a database that is.
+            guard case .file = source, target.name == nil else { throw error }
+            let hint = error.message.hasSuffix("?") ? " --create makes this one" : "; --create makes it"
+            throw CommandError.failure(error.message + hint)
+        }
         do {
             let bytes =
                 switch source {

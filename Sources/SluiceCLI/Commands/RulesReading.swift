@@ -28,9 +28,26 @@ struct RulesReading {
         for (index, entry) in versions.enumerated() {
             let same = entry["sameAs"].flatMap { $0 == .null ? nil : "the same as version \($0.text)" }
             let notes = [index == 0 ? "holds" : nil, same].compactMap { $0 }
-            let line = "\(entry["version"]?.text ?? "")\t\(entry["bytes"]?.text ?? "0") bytes"
-            StandardOutput.shared.write(line: notes.isEmpty ? line : "\(line)\t\(notes.joined(separator: ", "))")
+            let columns = [
+                entry["version"]?.text ?? "", entry["time"]?.string ?? "time not known", Self.author(of: entry),
+                "\(entry["bytes"]?.text ?? "0") bytes", notes.joined(separator: ", "),
+            ]
+            let line = columns.filter { !$0.isEmpty }.map(DisplayText.harmless).joined(separator: "\t")
+            StandardOutput.shared.write(line: line)
         }
+    }
+
+    /// Who has stored a version, in words.
+    static func author(of entry: JSONValue) -> String {
+        let author: String
+        switch entry["cause"]?.string {
+        case "file"?: author = "the server's file"
+        case "reload"?: author = "the server's file, read again"
+        case "client"?: author = entry["user"]?.string.map { "user \($0)" } ?? "nobody in particular"
+        // A server of before, or a version that was stored by one.
+        default: return "author not known"
+        }
+        return entry["server"]?.string.map { "\(author), at \($0)" } ?? author
     }
 
     /// The text of the rules that a server has.

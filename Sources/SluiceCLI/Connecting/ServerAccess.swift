@@ -37,12 +37,18 @@ struct ServerAccess: Sendable {
 
     /// Opens a store in memory, and waits for its session and the server's schema.
     ///
-    /// - Parameter access: whether the command writes.
+    /// - Parameters:
+    ///   - access: whether the command writes.
+    ///   - makesDatabase: whether the database is made if it is not there; else that is refused.
     /// - Throws: ``CommandError`` when no session opens in time; `SyncError` when the server rejects it.
-    func open(_ access: SyncConfiguration.Access = .readOnly) async throws -> Store {
+    func open(
+        _ access: SyncConfiguration.Access = .readOnly, makesDatabase: Bool = false
+    ) async throws -> Store {
         var sync = SyncConfiguration(url: url.text, credentials: credentials)
         if let authorityFile { sync.trust = .authorities(files: [authorityFile]) }
         sync.access = access
+        // A command knows its password until it ends, and nobody would present a token after that.
+        sync.wishes = makesDatabase ? .noToken : [.noToken, .existingDatabase]
         sync.reconnectDelay = .milliseconds(200)
         sync.reconnectDelayMax = .seconds(2)
         let store = try await Store.open(StoreConfiguration(sync: sync))

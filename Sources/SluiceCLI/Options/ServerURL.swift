@@ -1,6 +1,8 @@
 /// The URL of a database on a server, checked when it is made.
 struct ServerURL: Hashable, Sendable {
     let text: String
+    /// The name of the database.
+    let database: String
     /// Whether the connection uses TLS.
     let isEncrypted: Bool
 
@@ -21,6 +23,7 @@ struct ServerURL: Hashable, Sendable {
             throw invalid("a database's name is 1 to 64 letters, digits, '_' and '-'")
         }
         self.text = text
+        database = String(parts[1])
         isEncrypted = scheme == "wss://"
     }
 

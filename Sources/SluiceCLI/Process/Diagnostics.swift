@@ -8,10 +8,11 @@ enum Diagnostics {
 
     private static let erase = "\r\u{1B}[K"
 
-    /// Prints `sluice: MESSAGE`, with control characters escaped so that data cannot steer the terminal.
+    /// Prints `sluice: MESSAGE`, with control characters escaped so that data cannot steer the terminal. Further lines of
+    /// the message are indented, so that none looks like a message of its own.
     static func report(_ message: String) {
         hasDraft.withLock { hasDraft in
-            put("\(hasDraft ? erase : "")sluice: \(DisplayText.harmless(message))\n")
+            put("\(hasDraft ? erase : "")sluice: \(DisplayText.harmlessLines(message))\n")
             hasDraft = false
         }
     }

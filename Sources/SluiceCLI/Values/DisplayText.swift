@@ -48,4 +48,12 @@ enum DisplayText {
             }
         }
     }
+
+    /// The text with its line breaks, and everything else as ``harmless(_:)`` makes it. All lines but the first are
+    /// indented; empty ones at the end are left out.
+    static func harmlessLines(_ text: String) -> String {
+        var lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        while lines.count > 1, lines.last?.isEmpty == true { lines.removeLast() }
+        return lines.map { harmless(String($0)) }.joined(separator: "\n  ")
+    }
 }

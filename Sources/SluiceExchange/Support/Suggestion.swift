@@ -1,9 +1,16 @@
 /// Guesses what a mistyped word was meant to be.
 package enum Suggestion {
-    /// The candidate nearest to `word`; nil when none is near enough to be a likely typing error.
+    /// The candidate nearest to `word`; nil when none is near enough to be a likely typing error. Letters of the other
+    /// case count as the same, and decide between candidates that are as near as each other.
     package static func closest(to word: String, among candidates: [String]) -> String? {
-        let distances = candidates.map { (candidate: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
-        guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
+        let folded = Array(word.lowercased().utf8)
+        let distances = candidates.map { candidate in
+            (
+                candidate: candidate, distance: distance(folded, Array(candidate.lowercased().utf8)),
+                exact: distance(Array(word.utf8), Array(candidate.utf8))
+            )
+        }
+        guard let best = distances.min(by: { ($0.distance, $0.exact) < ($1.distance, $1.exact) }) else { return nil }
         return best.distance <= max(1, best.candidate.utf8.count / 3) ? best.candidate : nil
     }
 

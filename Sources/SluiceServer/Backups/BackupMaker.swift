@@ -81,8 +81,8 @@ package struct BackupMaker: Sendable {
             return present
         }
         for name in names where !present.contains(name) {
-            let known = present.isEmpty ? "it has none" : "it has \(present.prefix(10).joined(separator: ", "))"
-            throw ServerError(.dataFolder, "the data folder '\(folder)' has no database '\(name)'; \(known)")
+            let hint = DatabaseName.hint(for: name, among: present)
+            throw ServerError(.dataFolder, "the data folder '\(folder)' has no database '\(name)'; \(hint)")
         }
         return Set(names).sorted()
     }

@@ -112,8 +112,8 @@ package struct Restoration {
         if let archive { known.formUnion(archive.databaseNames.filter(BackupMember.isDatabaseName)) }
         guard let names else { return known }
         for name in names where !known.contains(name) {
-            let list = known.isEmpty ? "there is none" : "there is \(known.sorted().prefix(10).joined(separator: ", "))"
-            throw ServerError(.backups, "'\(backup)' has no database '\(name)'; \(list)")
+            let hint = DatabaseName.hint(for: name, among: known.sorted())
+            throw ServerError(.backups, "'\(backup)' has no database '\(name)'; \(hint)")
         }
         return Set(names)
     }

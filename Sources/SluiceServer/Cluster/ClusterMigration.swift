@@ -156,7 +156,8 @@ package struct ClusterMigration {
         try checkPlace(names, target)
         for name in names ?? DataFolder.databaseNames(path) {
             guard SQLiteServerStorage.isTaken(file(name)) else {
-                throw refusal("has no database '\(name)'", "check the name")
+                let hint = DatabaseName.hint(for: name, among: DataFolder.databaseNames(path))
+                throw refusal("has no database '\(name)'", hint)
             }
             let storage = try SQLiteServerStorage.open(.file(file(name)), databaseID: ObjectID(high: 0, low: 0))
             let (head, damage) = (storage.head, storage.damage)

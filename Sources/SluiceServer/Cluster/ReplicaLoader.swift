@@ -36,6 +36,7 @@ struct ReplicaLoader: Sendable {
             do {
                 try ReplicaFile.receive(path) { draft in
                     try snapshots.load(snapshot, into: draft)
+                    try ReplicaFile.disown(draft)
                     guard try ReplicaFile.head(of: draft) == snapshot.head else {
                         throw StorageError(.journal, "it does not have the groups that it should have")
                     }

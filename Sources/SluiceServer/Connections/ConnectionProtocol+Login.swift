@@ -11,7 +11,11 @@ extension ConnectionProtocol {
     mutating func logIn(_ open: ClientMessage.Open, byteCount: Int) -> [Action] {
         sessionLogins[open.session] = SessionLogin(database: open.path, opening: open, byteCount: byteCount)
         if let decision = login.decide(open.credentials) { return decided(open.session, decision) }
-        return [.authenticate(session: open.session, open.credentials, isRenewal: false)]
+        return [
+            .authenticate(
+                session: open.session, open.credentials, isRenewal: false,
+                wantsToken: !open.options.contains(.withoutToken))
+        ]
     }
 
     /// Checks new credentials for an open session. If they are rejected, the session ends.
@@ -22,7 +26,10 @@ extension ConnectionProtocol {
         case .checked?: break
         }
         if let decision = login.decide(credentials) { return decided(session, decision) }
-        return [.authenticate(session: session, credentials, isRenewal: true)]
+        let wantsToken = sessionLogins[session]?.wantsToken ?? true
+        return [
+            .authenticate(session: session, credentials, isRenewal: true, wantsToken: wantsToken)
+        ]
     }
 
     /// Continues with what the login has decided about a session's credentials.

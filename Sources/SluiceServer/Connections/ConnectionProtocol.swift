@@ -10,7 +10,7 @@ package struct ConnectionProtocol: Sendable {
         /// Passes an authenticated open message to a database. The byte count is its share of the frame's memory.
         case open(session: UInt64, database: String, ClientMessage.Open, User, byteCount: Int)
         /// Has the login check credentials; ``ConnectionProtocol/decided(_:_:)`` takes what it says.
-        case authenticate(session: UInt64, [WireCredentials], isRenewal: Bool)
+        case authenticate(session: UInt64, [WireCredentials], isRenewal: Bool, wantsToken: Bool)
         /// Tells the database that the user of a session has proved again who it is, or that other claims are known
         /// about the user now.
         case renewed(session: UInt64, database: String, User)

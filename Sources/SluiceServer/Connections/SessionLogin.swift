@@ -48,12 +48,15 @@ struct SessionLogin: Sendable {
     }
 
     let database: String
+    /// Whether the client wants a session token.
+    let wantsToken: Bool
     private(set) var phase: Phase
     /// What the session counts as, until it has ended.
     var slot: QuotaLedger.Slot?
 
     init(database: String, opening open: ClientMessage.Open, byteCount: Int) {
         self.database = database
+        wantsToken = !open.options.contains(.withoutToken)
         phase = .opening(open, byteCount: byteCount, held: [], heldByteCount: 0)
     }
 

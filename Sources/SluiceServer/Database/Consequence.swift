@@ -16,13 +16,17 @@ enum Consequence {
     }
 
     /// The code, action and message for sessions whose database cannot be opened.
-    static func ofOpening(_ name: String, _ error: any Error) -> (code: ErrorCode, action: ErrorAction, message: String)
-    {
+    ///
+    /// - Parameter takesExistingOnly: whether the session wants no database that is made for it.
+    static func ofOpening(
+        _ name: String, _ error: any Error, takesExistingOnly: Bool = false
+    ) -> (code: ErrorCode, action: ErrorAction, message: String) {
         if let error = error as? SchemaError { return (.limitExceeded, .stop, error.message) }
         if (error as? StorageError)?.code == .notFound {
+            let absence = "the cluster has no database '\(name)'"
+            guard !takesExistingOnly else { return (.unknownDatabase, .stop, absence) }
             // Somebody else may make it.
-            let advice = "a session that may declare classes makes it"
-            return (.unknownDatabase, .retry, "the cluster has no database '\(name)'; \(advice)")
+            return (.unknownDatabase, .retry, "\(absence); a session that may declare classes makes it")
         }
         let (code, action) = of(error)
         return (code, action, sentence("the server could not open the database", of: name, because: error))

@@ -118,7 +118,9 @@ final class WebSocketDoor: Sendable {
         let peer = PeerConnection(
             connection, login, ConnectionProtocol(limits: limits, offered: features, login: self.login), slot: slot,
             log: log, audit: audit, carryOut: carryOut)
-        let open = ClientMessage.Open(session: JSONSession.number, path: database, options: options, schema: Schema())
+        // Nobody would present a token of a session that is over.
+        let open = ClientMessage.Open(
+            session: JSONSession.number, path: database, options: options.union(.withoutToken), schema: Schema())
         connection.begin(
             { [self, weak peer] messages in
                 guard let peer else { return }
@@ -207,12 +209,17 @@ final class WebSocketDoor: Sendable {
         case .send(let frame):
             metrics?.sentToClient(byteCount: frame.count)
             peer.transmit(OutgoingFrame(frame), now: now())
-        case .authenticate(let session, let credentials, let isRenewal):
-            check(credentials, of: session, isRenewal: isRenewal, peer)
+        case .authenticate(let session, let credentials, let isRenewal, let wantsToken):
+            check(credentials, of: session, isRenewal: isRenewal, wantsToken: wantsToken, peer)
         case .open(let session, let database, let open, let user, let byteCount):
             peer.connection.admit()
             if let refusal = gate.refusal(of: database, isOpen: { router.isOpen(database) }) {
                 return refuse(session, of: peer, because: refusal.message, isPassing: refusal.isPassing)
+            }
+            if open.options.contains(.existing),
+                let absence = gate.absence(of: database, for: user, isOpen: { router.isOpen(database) })
+            {
+                return refuse(session, of: peer, because: absence, isPassing: false)
             }
             guard let slot = ledger.open(by: peer.holder(user)) else { return refuse(session, of: peer) }
             peer.keep(OpenSession(open, of: database, user, at: now()), slot, for: session)
@@ -245,10 +252,14 @@ final class WebSocketDoor: Sendable {
         }
     }
 
-    private func check(_ credentials: [WireCredentials], of session: UInt64, isRenewal: Bool, _ peer: PeerConnection) {
+    private func check(
+        _ credentials: [WireCredentials], of session: UInt64, isRenewal: Bool, wantsToken: Bool, _ peer: PeerConnection
+    ) {
+        var login = peer.login
+        login.wantsToken = wantsToken
         // A client has nothing to say before it is known.
         if !isRenewal { peer.connection.pauseReceiving(for: .login) }
-        logins.check(credentials, of: peer.login, at: peer.name) { result, isCurrent in
+        logins.check(credentials, of: login, at: peer.name) { result, isCurrent in
             if !isRenewal { peer.connection.resumeReceiving(after: .login) }
             var isTaken = true
             peer.perform { machine in

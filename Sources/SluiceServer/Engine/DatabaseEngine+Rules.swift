@@ -8,7 +8,7 @@ internal import SluiceWire
 /// The right `rules` of the rules that hold says who may store others. A database without rules takes them from a
 /// development server's clients alone: elsewhere whoever may log in could lock everybody else out.
 extension DatabaseEngine {
-    func deploy(_ deployment: ClientMessage.Deployment, by session: ServerSession) throws {
+    func deploy(_ deployment: ClientMessage.Deployment, by session: ServerSession, now: Timestamp) throws {
         let former = try database.storage.rulesVersion
         func fail(_ code: ErrorCode, _ message: String) {
             if !deployment.isTrial {
@@ -34,7 +34,9 @@ extension DatabaseEngine {
             let formerFile = try permissions.rules?.file ?? RulesFile("{}")
             let mayDeployAgain = try mayDeploy(session, under: file)
             let stored: (version: Int, isNew: Bool) =
-                deployment.isTrial ? (try database.storage.rulesVersion, false) : try store(file)
+                deployment.isTrial
+                ? (try database.storage.rulesVersion, false)
+                : try store(file, from: origin(.client, at: now, userID: session.user.id))
             let report = JSONText.object([
                 ("version", .number(UInt64(stored.version))), ("isNew", .bool(stored.isNew)),
                 ("changes", .array(formerFile.differences(to: file).map(\.json))),

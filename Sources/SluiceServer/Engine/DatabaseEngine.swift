@@ -38,6 +38,8 @@ package final class DatabaseEngine {
     /// Counts what has changed rights other than by a commit: rules, logins, values of `$client`.
     var rightsNumber: UInt64 = 0
     private let random: () -> UInt64
+    /// The name of this server process; nil for none.
+    let workerID: String?
     /// Called before the file is closed, with where it stands in its journal, if it could be written.
     package var onClose: (JournalHead) -> Void = { _ in }
     /// Called with the position at which servers compare their replicas, and with the state there.
@@ -70,6 +72,7 @@ package final class DatabaseEngine {
         random: @escaping () -> UInt64
     ) {
         self.random = random
+        self.workerID = workerID
         configuredRules = rules?.file
         database = Database(
             name: name, storage: storage, journal: journal, limits: limits, log: log)
@@ -260,7 +263,7 @@ package final class DatabaseEngine {
         case .declare(_, let schema): try declare(schema, by: session)
         case .remove(let removal): try remove(removal, by: session)
         case .cached(let offer): try working { try kept.answer(offer, by: subscriber, &$0) }
-        case .deploy(let deployment): try deploy(deployment, by: session)
+        case .deploy(let deployment): try deploy(deployment, by: session, now: now)
         case .variables(_, let values):
             try check(values)
             switchContexts(permissions.choose(values, by: id))

@@ -7,8 +7,11 @@ internal import SluiceStorage
 final class DataFolder: Sendable {
     private let lock: FileLock
     private let path: String
-    /// Why nothing can be written in the folder; nil if something can.
+    /// Why nothing could be written in the folder when the server was started; nil if something could.
     let obstacle: String?
+
+    /// Whether nothing is known to keep from writing in the folder. It waits for nothing, and so does not notice a full disk.
+    var isWritable: Bool { obstacle == nil || access(path, W_OK) == 0 }
 
     /// Opens the folder. Only its owner may read a folder that is created here.
     ///

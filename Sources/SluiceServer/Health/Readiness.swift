@@ -13,10 +13,18 @@ final class Readiness: Sendable {
     private let databases: DatabaseDirectory
     private let journals: (any JournalService)?
     private let uptime: @Sendable () -> Int64
+    /// Whether the server's own users can be changed; nil where it has none.
+    private let areUsersWritable: (@Sendable () -> Bool)?
     private let state = Mutex(State())
 
-    /// - Parameter uptime: a monotonic clock, in nanoseconds.
-    init(_ databases: DatabaseDirectory, journals: (any JournalService)?, uptime: @escaping @Sendable () -> Int64) {
+    /// - Parameters:
+    ///   - areUsersWritable: whether the server's own users can be changed; nil where it has none.
+    ///   - uptime: a monotonic clock, in nanoseconds.
+    init(
+        _ databases: DatabaseDirectory, journals: (any JournalService)?, areUsersWritable: (@Sendable () -> Bool)?,
+        uptime: @escaping @Sendable () -> Int64
+    ) {
+        self.areUsersWritable = areUsersWritable
         self.databases = databases
         self.journals = journals
         self.uptime = uptime
@@ -66,6 +74,8 @@ final class Readiness: Sendable {
             }
         }
         health.journals = journals == nil ? nil : journal
+        health.areUsersWritable = areUsersWritable?()
+        health.isFolderWritable = databases.isFolderWritable
         return health
     }
 }

@@ -32,6 +32,10 @@ package struct ServerHealth: Sendable, Hashable {
     package var damagedCount = 0
     /// The databases that could not be opened.
     package var failedCount = 0
+    /// Whether files can be made in the data folder.
+    package var isFolderWritable = true
+    /// Whether the server's own users can be changed, and logins be stored; nil where it has none.
+    package var areUsersWritable: Bool?
     /// Nil where each database has its journal in its own file.
     package var journals: Journals?
 
@@ -44,11 +48,14 @@ package struct ServerHealth: Sendable, Hashable {
         return journals.silenceMilliseconds < Self.journalTimeMax && journals.lagMilliseconds < Self.journalTimeMax
     }
 
+    /// Whether nothing is known to keep the server from storing what it is sent.
+    private var isWritable: Bool { writableCount == openCount && isFolderWritable && areUsersWritable ?? true }
+
     /// The health as JSON, which names no database.
     package var json: String {
         var members: [(String, JSONText)] = [
             ("state", .string(phase.rawValue)), ("ready", .bool(isReady)),
-            ("writable", .bool(writableCount == openCount)),
+            ("writable", .bool(isWritable)),
             (
                 "databases",
                 .object([
@@ -57,6 +64,9 @@ package struct ServerHealth: Sendable, Hashable {
                 ])
             ),
         ]
+        if let areUsersWritable {
+            members.append(("users", .object([("writable", .bool(areUsersWritable))])))
+        }
         if let journals {
             members.append(
                 (

@@ -112,6 +112,9 @@ final class DatabaseDirectory: Sendable {
         }
     }
 
+    /// Whether nothing is known to keep from writing in the data folder.
+    var isFolderWritable: Bool { folder.withLock { $0?.isWritable ?? true } }
+
     /// The database with a name, if a session has asked for it; else nil.
     func known(_ name: String) -> DatabaseWorker? { workersByName.withLock { $0[name] } }
 
@@ -264,7 +267,8 @@ final class DatabaseDirectory: Sendable {
     func change(_ rules: RulesFile?, _ quotas: Quotas) {
         opener.terms.change(rules, quotas)
         let (limits, isFile) = (opener.terms.values.limits, opener.folder != nil)
-        for worker in workers { worker.performLater { $0.takeOver(rules, limits, isFile: isFile) } }
+        let now = now
+        for worker in workers { worker.performLater { $0.takeOver(rules, limits, isFile: isFile, now: now()) } }
     }
 
     /// The costliest queries of each open database, by name. Of one that is too busy to say only that is said.

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import SluiceExchange
 internal import SluiceModel
 internal import SluiceStorage
 internal import Synchronization
@@ -24,13 +25,25 @@ final class DatabaseGate: Sendable {
     private let folder: String?
     private let file: RestrictionFile?
     private let log: LogSink?
+    /// Whether the databases are a cluster's, which has some without a file here.
+    private let isOfNode: Bool
+    /// Whether a user may be told what databases there are.
+    private let tellsNames: @Sendable (User) -> Bool
     private let state = Mutex(State())
     private let watching = DispatchQueue(label: "sluice.gate", qos: .utility)
 
-    /// - Parameter folder: the data folder; nil for databases in memory.
+    /// - Parameters:
+    ///   - folder: the data folder; nil for databases in memory.
+    ///   - isOfNode: whether the databases are a cluster's.
+    ///   - tellsNames: whether a user may be told what databases there are.
     /// - Throws: ``ServerError`` if the file is there and says no restriction.
-    init(_ folder: String?, log: LogSink?) throws(ServerError) {
+    init(
+        _ folder: String?, log: LogSink?, isOfNode: Bool = false,
+        tellsNames: @escaping @Sendable (User) -> Bool = { _ in false }
+    ) throws(ServerError) {
         self.folder = folder
+        self.isOfNode = isOfNode
+        self.tellsNames = tellsNames
         self.log = log
         file = folder.map { RestrictionFile(inFolder: $0) }
         guard let file else { return }
@@ -64,14 +77,25 @@ final class DatabaseGate: Sendable {
         if let names = restriction.names, !names.contains(name) {
             return ("the server has no database '\(name)' for clients", false)
         }
-        guard !restriction.allowsNew else { return nil }
-        let isThere =
-            if let folder {
-                SQLiteServerStorage.isTaken("\(folder)/\(DatabaseFileName.of(name))")
-            } else {
-                kept.contains(name) || isOpen()
-            }
-        return isThere ? nil : ("the server has no database '\(name)', and makes none", false)
+        guard !restriction.allowsNew, !isThere(name, kept, isOpen) else { return nil }
+        return ("the server has no database '\(name)', and makes none", false)
+    }
+
+    private func isThere(_ name: String, _ kept: Set<String>, _ isOpen: () -> Bool) -> Bool {
+        guard let folder else { return kept.contains(name) || isOpen() }
+        return SQLiteServerStorage.isTaken("\(folder)/\(DatabaseFileName.of(name))")
+    }
+
+    /// Why there is no session of a database for somebody who wants none to be made, with the name that was probably meant
+    /// if the user may know it; nil if the database is there. A node asks its cluster when it opens the database.
+    func absence(of name: String, for user: User, isOpen: () -> Bool) -> String? {
+        guard !isOfNode, !isThere(name, state.withLock(\.kept), isOpen) else { return nil }
+        let absence = "the server has no database '\(name)'"
+        guard let folder, tellsNames(user) else { return absence }
+        let names = DataFolder.databaseNames(folder).filter { other in
+            DatabaseName.isValid(other) && refusal(of: other, isOpen: { false }) == nil
+        }
+        return Suggestion.closest(to: name, among: names).map { "\(absence); did you mean '\($0)'?" } ?? absence
     }
 
     /// Stores which databases clients may open.

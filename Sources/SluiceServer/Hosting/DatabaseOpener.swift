@@ -12,6 +12,7 @@ struct DatabaseOpener: Sendable {
     /// The limits and rules of each database.
     let terms: DatabaseTerms
     let random: @Sendable () -> UInt64
+    private let now: @Sendable () -> Timestamp
     let log: LogSink?
     /// The validators and resolvers.
     var policies: WritePolicies?
@@ -29,7 +30,8 @@ struct DatabaseOpener: Sendable {
 
     init(
         folder: String?, workerID: String?, limits: DatabaseLimits, random: @escaping @Sendable () -> UInt64,
-        log: LogSink?, rules: RulesFile? = nil, policies: WritePolicies? = nil,
+        now: @escaping @Sendable () -> Timestamp, log: LogSink?, rules: RulesFile? = nil,
+        policies: WritePolicies? = nil,
         metrics: (any ServerMetrics)? = nil, databaseCountMax: Int? = nil, journals: (any JournalService)? = nil,
         replicas: ReplicaPolicy = ReplicaPolicy()
     ) {
@@ -40,6 +42,7 @@ struct DatabaseOpener: Sendable {
         self.workerID = workerID
         terms = DatabaseTerms(.init(limits: limits, rules: rules, databaseCountMax: databaseCountMax))
         self.random = random
+        self.now = now
         self.log = log
         self.policies = policies
         self.metrics = metrics
@@ -50,7 +53,9 @@ struct DatabaseOpener: Sendable {
     /// open one.
     func mayMake(_ request: ClientMessage.Open, by user: User) -> Bool {
         guard journals != nil else { return true }
-        guard !request.options.contains(.readOnly), !request.schema.classes.isEmpty else { return false }
+        guard request.options.isDisjoint(with: [.readOnly, .existing]), !request.schema.classes.isEmpty else {
+            return false
+        }
         guard let rules = terms.values.rules else { return user.mayExtendSchema }
         // There are no objects yet.
         return AccessRules(rules).bind(user, schema: Schema()) { _ in [] }.has(.schema)
@@ -83,7 +88,7 @@ struct DatabaseOpener: Sendable {
         }
         if isFile { log?(.info, "a database was opened", [("database", name), ("version", "\(storage.version)")]) }
         if let path, !isFile {
-            engine.materialize = { [log, unowned engine] in
+            engine.materialize = { [log, now, unowned engine] in
                 let file = try making.sync {
                     try checkFolder()
                     try checkCount()
@@ -92,7 +97,8 @@ struct DatabaseOpener: Sendable {
                 log?(.info, "a database was made", [("database", name), ("file", DatabaseFileName.of(name))])
                 // The rules have held from the start; the file keeps them from now on.
                 if journal == nil, let rules = self.terms.values.rules, try file.rulesVersion == 0 {
-                    try file.transaction { try file.setRules(rules.canonicalBytes) }
+                    let origin = engine.origin(.file, at: now())
+                    try file.transaction { try file.setRules(rules, heeded: true, from: origin) }
                     engine.note(.rulesDeployed(version: 1, former: 0), in: nil, user: User.serverID)
                 }
                 return file
@@ -117,7 +123,8 @@ struct DatabaseOpener: Sendable {
             }
             if storage.obstacle == nil { engine.onClose = { [closed] in closed.note($0, ofDatabase: name) } }
             try engine.begin(
-                with: terms.rules, isWritable: engine.materialize == nil && path != nil && engine.isWritable)
+                with: terms.rules, isWritable: engine.materialize == nil && path != nil && engine.isWritable,
+                now: now())
         } catch {
             engine.abandon()
             throw error

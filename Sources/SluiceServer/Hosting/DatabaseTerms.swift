@@ -1,3 +1,4 @@
+internal import SluiceModel
 internal import SluiceRules
 internal import Synchronization
 
@@ -16,6 +17,12 @@ final class DatabaseTerms: Sendable {
     init(_ values: Values) { state = Mutex(values) }
 
     var values: Values { state.withLock { $0 } }
+
+    /// Whether a user may store rules in a database without objects that has those of the server.
+    func mayStoreRules(_ user: User) -> Bool {
+        guard let rules = values.rules else { return false }
+        return AccessRules(rules).bind(user, schema: Schema()) { _ in [] }.has(.rules)
+    }
 
     /// Takes over quotas, and rules if there are any.
     func change(_ rules: RulesFile?, _ quotas: Quotas) {

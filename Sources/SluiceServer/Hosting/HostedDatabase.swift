@@ -65,10 +65,10 @@ final class HostedDatabase {
         let hasMadeRoom = !postponed.isEmpty
         (postponed, postponedSince) = ([], nil)
         if engine != nil { return .ready(events, since: oldest) }
-        var sessions: [SessionID] = []
+        var sessions: [(id: SessionID, takesExistingOnly: Bool)] = []
         var isMade = false
         for case .open(let id, let request, let user, _) in events {
-            sessions.append(id)
+            sessions.append((id, request.options.contains(.existing)))
             isMade = isMade || mayMake(request, user)
         }
         guard !sessions.isEmpty else { return .ready(events, since: oldest) }
@@ -81,9 +81,12 @@ final class HostedDatabase {
                 (postponed, postponedSince) = (events, oldest)
                 return .postponed
             }
-            let (code, action, message) = Consequence.ofOpening(name, error)
-            return .ready(
-                events, since: oldest, refusals: sessions.flatMap { Self.refusal(of: $0, code, message, action) })
+            let refusals = sessions.flatMap { session in
+                let (code, action, message) = Consequence.ofOpening(
+                    name, error, takesExistingOnly: session.takesExistingOnly)
+                return Self.refusal(of: session.id, code, message, action)
+            }
+            return .ready(events, since: oldest, refusals: refusals)
         }
     }
 
@@ -112,7 +115,7 @@ final class HostedDatabase {
     ) -> [DatabaseAction] {
         let failure = ServerMessage.Failure(
             session: id.session, code: code, message: message, action: action,
-            retryAfter: code == .unknownDatabase ? 5_000 : 0)
+            retryAfter: code == .unknownDatabase && action == .retry ? 5_000 : 0)
         return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id, reason: message)]
     }
 

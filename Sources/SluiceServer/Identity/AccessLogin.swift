@@ -20,7 +20,9 @@ package struct AccessLogin: Login {
     ) {
         // Where the request's credentials are a gateway's and not ours, the session may still be anonymous.
         let presented = credentials.isEmpty ? peer.requestCredentials + [WireCredentials(.anonymous)] : credentials
-        authenticator.identify(presented.map { Credential($0) }, from: peer.address, peer.wait) { result in
+        authenticator.identify(
+            presented.map { Credential($0) }, from: peer.address, peer.wait, wantsToken: peer.wantsToken
+        ) { result in
             switch result {
             case .success(let admission):
                 completion(

@@ -25,6 +25,8 @@ package struct LoginPeer: Sendable {
     package var address: String
     /// What the request that opened the connection had in `Authorization`. It counts where a session presents nothing.
     package var requestCredentials: [WireCredentials]
+    /// Whether the session wants a session token to present the next time.
+    package var wantsToken = true
     /// Whether the client still waits for an answer.
     package let wait = LoginWait()
 

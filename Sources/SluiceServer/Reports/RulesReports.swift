@@ -48,10 +48,14 @@ struct RulesReports {
         for version in try kept(last) {
             let bytes = try storage.rules(ofVersion: version) ?? []
             let digest = SHA256.digest(bytes)
+            let origin = try storage.rulesOrigin(ofVersion: version)
+            func text(_ value: String?) -> JSONText { value.map { .string($0) } ?? .null }
             versions.append(
                 .object([
                     ("version", .number(UInt64(version))), ("bytes", .number(UInt64(bytes.count))),
                     ("sameAs", first[digest].map { .number(UInt64($0)) } ?? .null),
+                    ("time", text(origin?.time.description)), ("cause", text(origin.map { "\($0.cause)" })),
+                    ("user", text(origin?.userID)), ("server", text(origin?.workerID)),
                 ]))
             if first[digest] == nil { first[digest] = version }
         }

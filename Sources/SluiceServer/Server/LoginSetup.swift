@@ -122,9 +122,19 @@ enum LoginSetup {
     private static func users(_ configuration: ServerConfiguration) throws -> any UserStore {
         let path = configuration.dataFolder.map { $0 + "/" + UserFile.name }
         guard let journals = configuration.journals else {
-            do { return try UserFile(path) } catch {
+            let log = configuration.log?.about(.login)
+            let file: UserFile
+            do {
+                file = try UserFile(path) { log?(.info, "users can be changed again") }
+            } catch {
                 throw ServerError(.dataFolder, "the file of users cannot be used: \(error)", cause: error)
             }
+            if let obstacle = file.obstacle {
+                log?(
+                    .warning, "users can be read and not changed, and logins are not stored",
+                    [("reason", obstacle.message)])
+            }
+            return file
         }
         if let path, access(path, F_OK) == 0 {
             configuration.log?.about(.login)(

@@ -67,7 +67,7 @@ public final class SyncServer: Sendable {
         self.rules = Mutex(rules)
         let opener = DatabaseOpener(
             folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
-            random: configuration.random, log: configuration.log?.about(.database),
+            random: configuration.random, now: configuration.now, log: configuration.log?.about(.database),
             rules: rules, policies: policies, metrics: configuration.metrics,
             databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals,
             replicas: configuration.replicas)
@@ -76,7 +76,13 @@ public final class SyncServer: Sendable {
             log: configuration.log?.about(.database), schedule: configuration.schedule)
         let log = configuration.log?.about(.network)
         ledger = QuotaLedger(configuration.quotas)
-        let gate = try DatabaseGate(configuration.dataFolder, log: configuration.log?.about(.database))
+        let gate = try DatabaseGate(
+            configuration.dataFolder, log: configuration.log?.about(.database),
+            isOfNode: configuration.journals != nil,
+            // Names may be secrets, and who may store rules everywhere runs the server.
+            tellsNames: { [isDevelopment = configuration.isDevelopment, terms = opener.terms] user in
+                isDevelopment || terms.mayStoreRules(user)
+            })
         self.gate = gate
         let audit = configuration.auditLog.map {
             AuditTrail($0, now: configuration.now, schedule: configuration.schedule)
@@ -90,7 +96,16 @@ public final class SyncServer: Sendable {
             opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
             uptime: configuration.uptime, replicas: configuration.replicas,
             audit: { [connections] in audit?.note($1, ofDatabase: $0, connections) }, carryOut: fanOut.carryOut)
-        readiness = Readiness(databases, journals: configuration.journals, uptime: configuration.uptime)
+        let methods = try configuration.isDevelopment ? nil : LoginSetup.methods(configuration)
+        let directory = methods?.directory
+        self.directory = directory
+        // The users of a cluster are not in the data folder.
+        let hasOwnUsers =
+            configuration.journals == nil && (configuration.logins.hasUsers || !configuration.logins.issuers.isEmpty)
+        let areUsersWritable: @Sendable () -> Bool = { directory?.obstacle == nil }
+        readiness = Readiness(
+            databases, journals: configuration.journals, areUsersWritable: hasOwnUsers ? areUsersWritable : nil,
+            uptime: configuration.uptime)
         backups = try BackupService(
             configuration.backups, archive: configuration.archive, of: configuration.dataFolder,
             isAlone: configuration.journals == nil, isDataInPlace: { [databases] in databases.isFolderInPlace },
@@ -102,17 +117,12 @@ public final class SyncServer: Sendable {
         exposition = Exposition(
             databases, connections, readiness, meter, folder: configuration.dataFolder, audit: audit,
             backups: { [backups] in backups?.reading ?? BackupService.Reading() })
-        let login: any Login
-        if configuration.isDevelopment {
-            directory = nil
-            login = DevelopmentLogin()
-        } else {
-            let methods = try LoginSetup.methods(configuration)
-            directory = methods.directory
-            login = AccessLogin(
-                Authenticator(methods, now: configuration.now, log: configuration.log?.about(.login)),
-                mayExtendSchema: configuration.allowsEverything)
-        }
+        let login: any Login =
+            if let methods {
+                AccessLogin(
+                    Authenticator(methods, now: configuration.now, log: configuration.log?.about(.login)),
+                    mayExtendSchema: configuration.allowsEverything)
+            } else { DevelopmentLogin() }
         logins = LoginChecks(
             login, of: LoginChecks.Subjects(connections), now: configuration.now,
             log: configuration.log?.about(.login), metrics: configuration.metrics, audit: audit)

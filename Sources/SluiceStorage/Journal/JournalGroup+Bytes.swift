@@ -90,6 +90,7 @@ extension JournalStep {
         static let comparison: UInt8 = 15
         static let job: UInt8 = 16
         static let jobRemoval: UInt8 = 17
+        static let rulesWithOrigin: UInt8 = 18
     }
 
     fileprivate func encode(into writer: inout ByteWriter) {
@@ -147,9 +148,13 @@ extension JournalStep {
         case .jobRemoval(let key):
             writer.byte(Tag.jobRemoval)
             key.encode(into: &writer)
-        case .rules(let bytes):
+        case .rules(let bytes, nil):
             writer.byte(Tag.rules)
             writer.data(bytes)
+        case .rules(let bytes, let origin?):
+            writer.byte(Tag.rulesWithOrigin)
+            writer.data(bytes)
+            origin.encode(into: &writer)
         }
     }
 
@@ -191,6 +196,8 @@ extension JournalStep {
             self = .job(try JobRecord(from: &reader))
         case Tag.jobRemoval: self = .jobRemoval(try JobRecord.Key(from: &reader))
         case Tag.rules: self = .rules(try reader.data())
+        case Tag.rulesWithOrigin:
+            self = .rules(try reader.data(), from: try RulesOrigin(from: &reader))
         case let tag: throw WireError(.malformed, "\(tag) is no kind of step", offset: reader.offset)
         }
     }

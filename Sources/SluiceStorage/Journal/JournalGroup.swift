@@ -52,8 +52,8 @@ package enum JournalStep: Hashable, Sendable {
     case schema(Schema)
     /// A class, or one of its properties, that is removed.
     case removal(classIndex: Int, property: Int?)
-    /// Other rules, as a file; they hold from here on.
-    case rules([UInt8])
+    /// Other rules, as a file; they hold from here on. Where they came from is not known of those of before.
+    case rules([UInt8], from: RulesOrigin? = nil)
     /// The log up to a version is dropped.
     case trim(version: UInt64)
     /// A random number. Engines that write the same at the same time make two groups with it and not the same one.

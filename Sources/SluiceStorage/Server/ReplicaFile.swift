@@ -43,6 +43,16 @@ package enum ReplicaFile {
         return (id, log.head, log.version)
     }
 
+    /// Removes from a copy what belongs to the server that has made it, and not to the database. Nothing needs to be left of
+    /// the copy if that fails.
+    package static func disown(_ path: String) throws {
+        let connection = try SQLiteConnection(path: path, access: .write)
+        defer { connection.close() }
+        try connection.execute("PRAGMA journal_mode = OFF")
+        try connection.execute("PRAGMA synchronous = OFF")
+        try OwnTable(connection).remove()
+    }
+
     /// Makes a database of a copy. It appears under its name only when it is whole and durable.
     ///
     /// - Parameters:

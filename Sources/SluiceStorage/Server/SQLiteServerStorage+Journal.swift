@@ -124,7 +124,7 @@ extension SQLiteServerStorage {
             }
             try removeFromSchema(classIndex, property)
         case .trim(let version): try dropLog(through: version)
-        case .rules(let bytes): try storeRules(bytes)
+        case .rules(let bytes, let origin): try storeRules(bytes, from: origin)
         case .job(let record): try store(record)
         case .jobRemoval(let key): try deleteJob(key)
         }

@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceWire
 
 /// The rules of a database: the last versions whole, and of older ones what tells them apart.
 extension SQLiteServerStorage {
@@ -36,13 +37,28 @@ extension SQLiteServerStorage {
         return try MetaTable(connection).blob("rules.\(version).digest") == SHA256.digest(bytes)
     }
 
-    /// Sets other rules, which hold from now on. The last ones before them are kept.
-    package func setRules(_ bytes: [UInt8]) throws { try perform(.rules(bytes)) }
+    /// Where the `version`th rules came from; nil if they are not kept, or are older than such notes.
+    package func rulesOrigin(ofVersion version: Int) throws -> RulesOrigin? {
+        guard let bytes = try MetaTable(connection).blob("rules.\(version).origin") else { return nil }
+        return try StoredBlob.decode(bytes, file: connection.name, what: "the origin of rules") {
+            reader throws(WireError) in try RulesOrigin(from: &reader)
+        }
+    }
 
-    func storeRules(_ bytes: [UInt8]) throws {
+    /// Sets other rules, which hold from now on. The last ones before them are kept.
+    package func setRules(_ bytes: [UInt8], from origin: RulesOrigin?) throws {
+        try perform(.rules(bytes, from: origin))
+    }
+
+    func storeRules(_ bytes: [UInt8], from origin: RulesOrigin?) throws {
         let meta = MetaTable(connection)
         let count = try rulesVersion + 1
         try meta.set("rules.\(count)", bytes)
+        if let origin {
+            var writer = ByteWriter()
+            origin.encode(into: &writer)
+            try meta.set("rules.\(count).origin", writer.bytes)
+        }
         try meta.set("rules", Int64(count))
         try meta.set("rules.since", Int64(version))
         try dropRules(before: count - Self.ruleVersionCountMax + 1)
@@ -55,8 +71,23 @@ extension SQLiteServerStorage {
         while version > 0, let bytes = try rules(ofVersion: version) {
             try meta.set("rules.\(version).digest", SHA256.digest(bytes))
             try meta.remove("rules.\(version)")
+            try meta.remove("rules.\(version).origin")
             version -= 1
         }
         try meta.remove("rules.\(first - 1 - Self.ruleDigestCountMax).digest")
+    }
+
+    // MARK: What this file alone has
+
+    /// SHA-256 of the rules of the server's file, as that was when it was compared with this database last; nil if it never
+    /// was. It is no part of what the journal makes: each server has a file of its own.
+    package var heededRules: [UInt8]? {
+        get throws { try OwnTable(connection).blob("rules") }
+    }
+
+    /// Sets ``heededRules``, within a transaction.
+    package func noteHeededRules(_ digest: [UInt8]) throws {
+        try requireTransaction()
+        try OwnTable(connection).set("rules", digest)
     }
 }

@@ -24,6 +24,13 @@ package protocol UserStore: Sendable {
 
     /// Ends the watch and the use of the store.
     func close()
+
+    /// Why the users can be read and not changed; nil if nothing is known to be in the way.
+    var obstacle: StorageError? { get }
+}
+
+extension UserStore {
+    package var obstacle: StorageError? { nil }
 }
 
 /// The records of a ``UserStore`` within one call to it. Times are in microseconds since 1970.

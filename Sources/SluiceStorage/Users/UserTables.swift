@@ -8,18 +8,28 @@ final class UserTables: UserRecords {
 
     /// Opens a file that is there, and makes the tables of an empty one.
     ///
-    /// - Parameter path: nil for memory.
+    /// - Parameters:
+    ///   - path: nil for memory.
+    ///   - isReadOnly: whether the file may not be written. Then an empty one is refused.
     /// - Throws: ``StorageError`` when it is no file of users.
-    init(_ path: String?) throws {
+    init(_ path: String?, isReadOnly: Bool = false) throws {
         connection =
             if let path {
-                try SQLiteConnection(path: path, access: .write)
+                try SQLiteConnection(path: path, access: isReadOnly ? .read : .write)
             } else {
                 try SQLiteConnection(location: ":memory:", name: "users", access: .write)
             }
-        try connection.execute("PRAGMA synchronous = FULL")
-        try connection.execute("PRAGMA secure_delete = ON")
-        try prepare(path ?? "users")
+        do {
+            try connection.execute("PRAGMA synchronous = FULL")
+            try connection.execute("PRAGMA secure_delete = ON")
+            try prepare(path ?? "users", isReadOnly)
+        } catch let error as StorageError where isReadOnly && error.code == .readOnly && error.sqliteCode != 0 {
+            // SQLITE_READONLY_ROLLBACK: a write that a crash has cut off is still to be undone.
+            throw StorageError(
+                .readOnly,
+                "'\(path ?? "")' was being written when a process or the system crashed, and cannot be read before that "
+                    + "is undone; open it once where it can be written", sqliteCode: error.sqliteCode)
+        }
     }
 
     /// Marks the file as one of users.
@@ -28,12 +38,19 @@ final class UserTables: UserRecords {
     private static let formatVersion: Int64 = 1
 
     /// Programs of before do not know the table, and do without.
-    private static let locksTable = """
-        CREATE TABLE IF NOT EXISTS locks (user TEXT PRIMARY KEY, until INTEGER NOT NULL, failures INTEGER NOT NULL)
-        WITHOUT ROWID
-        """
+    private static let locksTable =
+        "TABLE IF NOT EXISTS locks (user TEXT PRIMARY KEY, until INTEGER NOT NULL, failures INTEGER NOT NULL) WITHOUT ROWID"
 
-    private func prepare(_ path: String) throws {
+    /// Makes the table of locks where a program of before has made the file; one that lasts as long as the connection where
+    /// the file may not be written.
+    private func makeLocks(_ isReadOnly: Bool) throws {
+        guard isReadOnly else { return try connection.execute("CREATE \(Self.locksTable)") }
+        guard try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'locks'") == 0 else { return }
+        try connection.execute("PRAGMA temp_store = MEMORY")
+        try connection.execute("CREATE TEMP \(Self.locksTable)")
+    }
+
+    private func prepare(_ path: String, _ isReadOnly: Bool) throws {
         let mark = try connection.integer("PRAGMA application_id") ?? 0
         let hasTables = try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0
         guard mark == Self.applicationID || mark == 0 && hasTables == 0 else {
@@ -47,7 +64,10 @@ final class UserTables: UserRecords {
                     "'\(path)' has format \(version), and this version reads up to \(Self.formatVersion); "
                         + "it was left as it is. Update this program")
             }
-            return try connection.execute(Self.locksTable)
+            return try makeLocks(isReadOnly)
+        }
+        guard !isReadOnly else {
+            throw StorageError(.readOnly, "'\(path)' is empty, and cannot be written; put the file of users there")
         }
         try begin()
         defer { rollback() }
@@ -74,7 +94,7 @@ final class UserTables: UserRecords {
             """
             CREATE TABLE leads (user TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID
             """)
-        try connection.execute(Self.locksTable)
+        try makeLocks(false)
         try commit()
     }
 

@@ -118,6 +118,10 @@ extension ClientMessage {
             package static let readOnly = Options(rawValue: 1 << 0)
             /// The client keeps nothing on disk: when it closes the session the server forgets it.
             package static let shortLived = Options(rawValue: 1 << 1)
+            /// The client wants no session token for its password: nothing of the login is left when the session ends.
+            package static let withoutToken = Options(rawValue: 1 << 2)
+            /// The database must be there: opening the session makes none.
+            package static let existing = Options(rawValue: 1 << 3)
         }
     }
 

@@ -254,9 +254,10 @@ struct EndToEndTests {
     }
 
     @Test(arguments: [
-        ("Car", "class 'Car'"), ("Plane WHERE wings > 1", "wings"), ("Plane WHERE tailnum > 'x' AND", "query, at byte"),
+        ("Car", "no database 'test'"), ("Plane WHERE wings > 1", "wings"),
+        ("Plane WHERE tailnum > 'x' AND", "query, at byte"),
     ])
-    func unknownNamesFailAlsoOnAnEmptyDatabase(query: String, message: String) async throws {
+    func unknownNamesFailAlsoWhereThereIsNoDatabase(query: String, message: String) async throws {
         try await withServer { server in
             if query != "Car" { try await load(server) }
             let result = try await Tool.run("query", server.url(), query)

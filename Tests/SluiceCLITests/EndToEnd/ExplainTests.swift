@@ -42,13 +42,13 @@ struct ExplainTests {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try await withServer(folder: folder) { server in
-            #expect(try await Tool.run("explain", server.url("empty"), "Plane").code == 1)
+            try await load(server)
             let id = String(repeating: "0", count: 31) + "1"
-            let lookup = try await Tool.run("explain", server.url("empty"), "OBJECT(\(id))", "--format=text")
+            #expect(try await Tool.run("explain", server.url("empty"), "OBJECT(\(id))").code == 1)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).allSatisfy { !$0.contains("empty") })
+            let lookup = try await Tool.run("explain", server.url(), "OBJECT(\(id))", "--format=text")
             #expect(lookup.code == 0, "\(lookup.diagnostics)")
             #expect(lookup.lines.contains("plan     a lookup by the object's id"), "\(lookup.lines)")
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).allSatisfy { !$0.contains("empty") })
-            try await load(server)
             #expect(try await Tool.run("explain", server.url(), "Plane").code == 0)
             #expect(try await Tool.run("subscriptions", server.url()).lines.isEmpty)
         }

@@ -76,10 +76,64 @@ struct RulesDeploymentTests {
             let history = try await Tool.run("rules", "history", url).lines
             #expect(history.map { $0.split(separator: "\t").first } == ["3", "2", "1"])
             #expect(history.first?.hasSuffix("\tholds, the same as version 1") == true)
+            for line in history {
+                let columns = line.split(separator: "\t")
+                #expect(columns.count >= 4 && columns[2] == "nobody in particular", "\(line)")
+                #expect(columns.count >= 4 && columns[1].contains("T") && columns[1].hasSuffix("Z"), "\(line)")
+            }
             let missing = try await Tool.run("rules", "rollback", url, "--version=9")
             #expect(missing.code == 1 && missing.diagnostics.contains("the database has versions 1 to 3"))
             #expect(try await Tool.run("rules", "rollback", url).code == 64)
             #expect(try await Tool.run("rules", "show", url, "--version=0").code == 64)
+        }
+    }
+
+    @Test func aMistypedNameMakesNoDatabaseUnlessAsked() async throws {
+        try await withFolder { folder in
+            try await withServer(folder: folder) { server in
+                try await prepare(server, "nyc")
+                let file = try rules("\"Airline\": {\"read\": true}")
+                let databases = ["databases", "list", "--data=\(folder)", "--format=table"]
+                for arguments in [["--strict"], ["--dry-run"], []] {
+                    let refused = try await Tool.run(["rules", "deploy", server.url("nycc"), file.path] + arguments)
+                    #expect(refused.code == 1)
+                    #expect(
+                        refused.diagnostics
+                            == "sluice: the server has no database 'nycc'; did you mean 'nyc'? --create makes this one"
+                    )
+                }
+                // Neither does a command that stores nothing there, or that needs classes.
+                let typo = server.url("nycc")
+                for arguments in [
+                    ["query", typo, "Airline"], ["status", typo], ["schema", typo], ["rules", "show", typo],
+                    ["rules", "history", typo], ["rules", "rollback", typo, "--version=1"], ["write", typo],
+                    ["explain", typo, "Airline"], ["subscriptions", typo], ["export", typo, "Airline"],
+                    ["can", typo, "ada", "read", "Airline/AA"], ["consumers", typo], ["queues", typo],
+                ] {
+                    let refused = try await Tool.run(arguments)
+                    #expect(refused.code == 1, "\(arguments)")
+                    #expect(refused.diagnostics.contains("no database 'nycc'; did you mean 'nyc'?"), "\(refused)")
+                }
+                #expect(try await Tool.run(databases).lines.count == 1)
+                let made = try await Tool.run("rules", "deploy", server.url("other"), file.path, "--create")
+                #expect(made.code == 0 && made.diagnostics.contains("version 1 holds now"), "\(made.diagnostics)")
+                #expect(try await Tool.run(databases).lines.count == 2)
+                for wrong in [
+                    ["rules", "history", server.url("nyc"), "--create"],
+                    ["rules", "deploy", "ws://127.0.0.1:1", file.path, "--all", "--data=\(folder)", "--create"],
+                ] { #expect(try await Tool.run(wrong).code == 64, "\(wrong)") }
+            }
+        }
+    }
+
+    @Test func whatMakesADatabaseSaysSo() async throws {
+        try await withServer { server in
+            let file = try TemporaryFile(Self.airlines)
+            let arguments = ["import", server.url("nyc"), "Airline", file.path, "--key=carrier"]
+            let made = try await Tool.run(arguments)
+            #expect(made.code == 0 && made.diagnostics.contains("note: the database 'nyc' is new"), "\(made)")
+            let again = try await Tool.run(arguments)
+            #expect(again.code == 0 && !again.diagnostics.contains("is new"))
         }
     }
 

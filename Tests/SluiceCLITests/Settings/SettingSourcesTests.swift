@@ -50,6 +50,8 @@ struct SettingSourcesTests {
 
     @Test(arguments: [
         ("lisen = 127.0.0.1:1", ":1: there is no setting 'lisen'; did you mean 'listen'?"),
+        ("DATA = x", ":1: there is no setting 'DATA'; did you mean 'data'?"),
+        ("data = x\nLog-Levl = info", ":2: there is no setting 'Log-Levl'; did you mean 'log-level'?"),
         ("\nzebra = 1", ":2: there is no setting 'zebra'; 'sluice serve --help' lists the settings"),
         ("help = true", ":1: there is no setting 'help'"), ("config = x", ":1: there is no setting 'config'"),
         ("data = a\n\ndata = b", ":3: 'data' is set twice, before in line 1"),

@@ -88,7 +88,7 @@ struct JSONRefusalTests {
             connection, LoginPeer(address: "192.0.2.1"),
             ConnectionProtocol(limits: ServerLimits(), login: DevelopmentLogin()),
             inJSON: JSONSession(database: "any", now: { Timestamp(microseconds: 0) }),
-            place: try #require(ledger.connect(from: "192.0.2.1")), log: nil
+            slot: try #require(ledger.connect(from: "192.0.2.1")), log: nil
         ) { _, _ in }
         let now = Timestamp(microseconds: 0)
         var count = 0

@@ -347,7 +347,7 @@ import Testing
         try write(3, to: storage, oracle)
         _ = try follow(archived, until: 4_000_000)
         // The journal has no time for it; the archive has looked at 10 s last.
-        _ = try storage.transaction { try storage.setRules(Array("{}".utf8)) }
+        _ = try storage.transaction { try storage.setRules(Array("{}".utf8), from: nil) }
         let ruled = storage.head
         _ = try archived.follow(
             path, completeUntil: Timestamp(microseconds: 9_000_000), lookedAt: Timestamp(microseconds: 10_000_000),

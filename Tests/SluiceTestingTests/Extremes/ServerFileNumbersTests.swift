@@ -49,7 +49,7 @@ private final class NumberedFile {
             return number
         }
         try engine.beginEpoch()
-        try engine.begin(with: nil, isWritable: true)
+        try engine.begin(with: nil, isWritable: true, now: Timestamp(microseconds: 0))
     }
 
     private static func schema() throws -> Schema {

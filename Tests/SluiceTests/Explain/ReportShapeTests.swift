@@ -12,7 +12,7 @@ import Testing
 
     init() async throws {
         server = try TestServer()
-        ruledServer = try TestServer(rules: Self.rules)
+        ruledServer = try TestServer(workerID: "w", rules: Self.rules)
         let schema = try Schema([
             ClassSchema(
                 "Car", primaryKey: "vin",

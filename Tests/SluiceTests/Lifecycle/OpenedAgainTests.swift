@@ -47,6 +47,7 @@ import Testing
             Difference("sync.attemptCountMax") { $0.sync?.attemptCountMax = 5 },
             Difference("sync.cancelsWaitsOnNonFatalErrors") { $0.sync?.cancelsWaitsOnNonFatalErrors = true },
             Difference("sync.heartbeat") { $0.sync?.heartbeat = .seconds(1) },
+            Difference("sync.wishes") { $0.sync?.wishes = .noToken },
         ]
 
         private static func withFile(_ body: (String) async throws -> Void) async throws {
