@@ -69,32 +69,4 @@ struct StoredFiguresTests {
         try storage.write { try storage.updateSubscription(record) }
         #expect(try ClientState(stored: storage.connection).subscriptions[record.id] == record)
     }
-
-    /// Earlier versions stored all figures under one name, and read no other: a store may go back to one and return.
-    @Test func figuresOfAnEarlierVersionAreReadAndReplaced() throws {
-        let folder = try TemporaryFolder()
-        let location = StorageLocation.file(folder.file("store"))
-        var record: SubscriptionRecord
-        do {
-            let storage = try Garage.client(location)
-            record = try storage.write { try storage.addSubscription(ClientStoreTests.record("q")) }
-            record.figures = groups(0..<500)
-            try storage.write { try storage.updateSubscription(record) }
-            try storage.write {
-                let whole = StoredFigures(values: groups(0..<100)).wireBytes()
-                try storage.meta.set(StoredFigures.wholeName(ofSubscription: record.id), whole)
-            }
-        }
-        record.figures = groups(0..<100)
-        for figures in [groups(0..<90), groups(0..<90)] {
-            let storage = try SQLiteClientStorage.open(location)
-            #expect(storage.subscriptions == [record])
-            record.figures = figures
-            try storage.write { try storage.updateSubscription(record) }
-        }
-        let storage = try SQLiteClientStorage.open(location)
-        #expect(storage.subscriptions == [record])
-        #expect(try storage.meta.blobs(beginning: StoredFigures.wholePrefix).isEmpty)
-        #expect(try storage.meta.blobs(beginning: StoredFigures.prefix).count == 2)
-    }
 }

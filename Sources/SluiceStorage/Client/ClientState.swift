@@ -14,8 +14,6 @@ struct ClientState: Sendable {
     /// Objects that show refused values, and count as pending.
     var kept: Set<ObjectRef> = []
     var subscriptions = SubscriptionTable()
-    /// The subscriptions whose figures an earlier version has stored; see ``StoredFigures/wholePrefix``.
-    var wholeFigures: Set<UInt64> = []
     /// The subscriptions with a bootstrap under way.
     var staging = ShardedTable<UInt64, Bool>()
     var members = Memberships()

@@ -118,15 +118,6 @@ extension ClientState {
             record.figures = sorted.flatMap(\.value)
             subscriptions[id] = record
         }
-        for (name, bytes) in try meta.blobs(beginning: StoredFigures.wholePrefix) {
-            guard let id = UInt64(name.dropFirst(StoredFigures.wholePrefix.count)), var record = subscriptions[id]
-            else {
-                continue
-            }
-            record.figures = try values(bytes)
-            subscriptions[id] = record
-            wholeFigures.insert(id)
-        }
     }
 
     private mutating func loadMembers(_ connection: SQLiteConnection) throws {

@@ -36,14 +36,7 @@ extension SQLiteClientStorage {
     /// Few subscriptions have figures, and theirs change more often than the rest of a record. Writes the parts that are
     /// others than before.
     private func storeFigures(_ figures: [Value]?, of id: UInt64, former: [Value]?) throws {
-        var known = StoredFigures.parts(of: former)
-        if state.wholeFigures.remove(id) != nil {
-            try meta.remove(StoredFigures.wholeName(ofSubscription: id))
-            for part in try meta.blobs(beginning: StoredFigures.prefix(ofSubscription: id)) {
-                try meta.remove(part.name)
-            }
-            known = []
-        }
+        let known = StoredFigures.parts(of: former)
         let parts = StoredFigures.parts(of: figures)
         for (number, part) in parts.enumerated() where number >= known.count || known[number] != part {
             try meta.set(StoredFigures.name(ofSubscription: id, part: number), part.wireBytes())

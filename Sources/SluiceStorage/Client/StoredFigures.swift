@@ -9,12 +9,8 @@ struct StoredFigures: WireCodable, Hashable {
     static let countMax = 64
     /// The name of every part begins with it.
     static let prefix = "engine.groups."
-    /// So begin the names under which earlier versions store all that a subscription has, as one part.
-    static let wholePrefix = "engine.figures."
 
     let values: [Value]
-
-    static func wholeName(ofSubscription id: UInt64) -> String { "\(wholePrefix)\(id)" }
 
     /// How the names of a subscription's parts begin.
     static func prefix(ofSubscription id: UInt64) -> String { "\(prefix)\(id)." }
