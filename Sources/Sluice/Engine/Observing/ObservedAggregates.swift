@@ -16,6 +16,8 @@ final class ObservedAggregates {
         var value: ShownGroups
         /// What pending writes change of what the server has said, for each object because of which they do.
         var effects: [ObjectRef: FigureEffect] = [:]
+        /// Whether pending writes may change what is computed because of objects that are not here.
+        var concernsUnseen = false
         /// What is computed of what is here; nil where the server has said something.
         var table: FigureTable?
         var isStale = false
@@ -30,7 +32,10 @@ final class ObservedAggregates {
     init(_ storage: SQLiteClientStorage) { self.storage = storage }
 
     /// What the query of a subscription computes; nil unless it has AGGREGATE.
-    subscript(subscription: Subscription) -> ShownGroups? { kept[subscription.record.id]?.value }
+    subscript(subscription: Subscription) -> ShownGroups? {
+        kept[subscription.record.id]?.value.exact(
+            subscription.judge.isAlone ? !subscription.isCached : subscription.isServed(in: storage))
+    }
 
     // MARK: Observers
 
@@ -93,6 +98,7 @@ final class ObservedAggregates {
         guard let aggregates = known.subscription.query.aggregates else { return }
         guard isSaid(known.subscription) else {
             known.effects = [:]
+            known.concernsUnseen = false
             do {
                 let table = try reader(known).figureTable(aggregates)
                 known.table = table
@@ -105,19 +111,28 @@ final class ObservedAggregates {
             return
         }
         known.table = nil
-        known.effects = try reader(known).figureEffects()
+        try readEffects(&known)
         noteSaid(&known)
     }
 
     /// Puts the figures together of what the server has said and what pending writes make of it.
     private func noteSaid(_ known: inout Kept) {
-        let query = known.subscription.query
-        guard let aggregates = query.aggregates,
-            let said = known.subscription.record.figures.flatMap(aggregates.groups)
-        else { return }
+        guard let aggregates = known.subscription.query.aggregates, let said = known.subscription.saidGroups() else {
+            return
+        }
+        guard !known.effects.isEmpty else {
+            known.value = ShownGroups(groups: said, isExact: !known.concernsUnseen)
+            return
+        }
         known.value = ShownGroups(
-            aggregates, said: said, changedBy: known.effects.values,
-            isCurrent: !(query.readsTime && storage.isTimeOwn))
+            aggregates, said: said, changedBy: known.effects.values, isCurrent: !known.concernsUnseen)
+    }
+
+    /// Finds what pending writes change.
+    private func readEffects(_ known: inout Kept) throws {
+        let reader = reader(known)
+        known.effects = try reader.figureEffects()
+        known.concernsUnseen = try !reader.judge.concerningUnseen(reader.pendingObjects(), in: reader.state).isEmpty
     }
 
     /// Follows the pending writes of the objects that a transaction has changed or settled.
@@ -125,11 +140,8 @@ final class ObservedAggregates {
         let subscription = known.subscription
         let query = subscription.query
         defer { noteSaid(&known) }
-        guard outcome.hasPendingObjects || !known.effects.isEmpty else { return }
-        guard query.dependencies.linkPaths.isEmpty, !query.readsTime else {
-            known.effects = try reader(known).figureEffects()
-            return
-        }
+        guard outcome.hasPendingObjects || !known.effects.isEmpty || known.concernsUnseen else { return }
+        guard query.dependencies.linkPaths.isEmpty, !query.readsTime else { return try readEffects(&known) }
         for object in objects where object.classIndex == query.classIndex {
             known.effects[object] =
                 try outcome.hasPending(object)
