@@ -1,7 +1,7 @@
 import Sluice
 
-/// C4: the bytes on the wire of a list that grows from 20 to 1,000 rows, beside a first list of 1,000; and of a page
-/// behind a cursor, beside the first page.
+/// C4: the bytes on the wire of a list that grows from 20 to 1,000 rows, at once and by 20 at a time, beside a first list of
+/// 1,000; and of a page behind a cursor, beside the first page.
 struct GrowingRow {
     private let workbench: Workbench
 
@@ -33,15 +33,37 @@ struct GrowingRow {
             let next = Self.sorted(store).limit(20).after(last.cursor(at: last.count - 1))
             let behind = try await bytes(of: next, 20, proxy, &tokens)
             await store.close()
+            let steps = try await grow(
+                try await workbench.openStore("steps", models: [Reading.self], url: address), proxy)
             return [
                 Measurement(
                     .growing, "from 20 to 1,000 of \(Double(count).shown) rows, beside 1,000 at once",
                     ours: Double(growth), floor: Double(whole), unit: "bytes", goal: .ratioAtMost(1)),
                 Measurement(
+                    .growing, "20 rows and then to 1,000 by 20 at a time, beside 1,000 at once",
+                    ours: Double(steps), floor: Double(whole), unit: "bytes", goal: .ratioAtMost(1.2)),
+                Measurement(
                     .growing, "20 rows behind a cursor, beside the first 20", ours: Double(behind),
                     floor: Double(page), unit: "bytes", goal: .ratioAtMost(1.1)),
             ]
         }
+    }
+
+    /// Lets a list grow as one does that is scrolled: each limit takes the place of the one before.
+    ///
+    /// - Returns: the bytes that the server sends for all of it.
+    private func grow(_ store: Store, _ proxy: CountingProxy) async throws -> Int {
+        try await store.connected(timeout: .seconds(30))
+        var list = Self.sorted(store).limit(20)
+        var tokens: [NotificationToken] = []
+        var sum = try await bytes(of: list, 20, proxy, &tokens)
+        for count in stride(from: 40, through: 1_000, by: 20) {
+            list = try list.growing(by: 20) ?? list
+            sum += try await bytes(of: list, count, proxy, &tokens)
+            tokens.removeFirst().stop(purgeLocal: true)
+        }
+        await store.close()
+        return sum
     }
 
     private static func sorted(_ store: Store) -> Results<Reading> {

@@ -23,6 +23,8 @@ internal import SluiceModel
     /// How many objects match the query, whatever its limit; nil unless it asks for its total (`withTotal()`), and until
     /// the server has said it. It is always that of the same commit as ``elements``.
     public private(set) var total: Int?
+    /// Whether the server would say the same total if it had all writes of this store; see `ResultsSnapshot.isTotalExact`.
+    public private(set) var isTotalExact = false
     /// Why objects are missing in ``elements``.
     public private(set) var unreadable: [ModelError] = []
 
@@ -101,6 +103,7 @@ internal import SluiceModel
         if status != change.subscription { status = change.subscription }
         if freshness != change.freshness { freshness = change.freshness }
         if total != change.total { total = change.total }
+        if isTotalExact != change.isTotalExact { isTotalExact = change.isTotalExact }
         let errors = change.results.unreadable
         if unreadable != errors { unreadable = errors }
         guard change.isInitial || change.changesResults else { return }

@@ -19,7 +19,7 @@ final class ObservationMirror {
     private var held: [(list: ResultList, rows: [Row])] = []
     private var isStarted = false
     private var status: SubscriptionStatus?
-    private var total: Int?
+    private var total: ShownTotal?
     private var groups: ShownGroups?
     private(set) var failure: String?
     private let step: () -> Step
@@ -44,7 +44,7 @@ final class ObservationMirror {
             fail("an event tells wrongly whether what is computed changes")
         }
         groups = event.groups
-        if let total = event.total, total < event.list.visibleCount { fail("a total below what is shown") }
+        if let total = event.total, total.count < event.list.visibleCount { fail("a total below what is shown") }
         total = event.total
         if event.removed.count != event.change.deletions.count { fail("removed objects do not go with deletions") }
         for (deletion, object) in zip(event.change.deletions, event.removed)
@@ -98,19 +98,22 @@ final class ObservationMirror {
     func becomeReady() { awaitsReady = false }
 
     /// Compares the observed results, their total and groups with those that a fetch returns.
-    func check(_ list: ResultList, total: Int?, groups: ShownGroups?) throws {
+    func check(_ list: ResultList, total: ShownTotal?, groups: ShownGroups?) throws {
         if held.contains(where: { list, rows in list.visible.map(list.row) != rows }) {
             fail("results that were held read as others")
         }
         if let failure { throw SimulationFailure(failure) }
         guard !isLagging else { return }
         let visible = Array(list.visible)
-        guard self.total == total.map({ max($0, visible.count) }) else {
-            throw SimulationFailure(
-                "observer of '\(query)' has the total \(self.total.map(String.init) ?? "nothing"), and fetching gives "
-                    + "\(total.map(String.init) ?? "nothing")")
+        let shown = total.map {
+            ShownTotal(count: max($0.count, visible.count), isExact: $0.isExact && $0.count >= visible.count)
         }
         // Whether it is exact changes with the connection, where the time does.
+        guard query.readsTime ? self.total?.count == shown?.count : self.total == shown else {
+            throw SimulationFailure(
+                "observer of '\(query)' has the total \(String(describing: self.total)), and fetching gives "
+                    + "\(String(describing: shown))")
+        }
         guard query.readsTime ? self.groups?.groups == groups?.groups : self.groups == groups else {
             throw SimulationFailure(
                 "observer of '\(query)' has \(String(describing: self.groups)), and fetching gives \(String(describing: groups))"

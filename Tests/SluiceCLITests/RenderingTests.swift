@@ -84,8 +84,16 @@ struct RenderingTests {
         #expect(
             String(decoding: try local.bytes(RecordRenderer()), as: UTF8.self)
                 == #"{"type":"initial","state":"pending","inserted":[],"updated":[],"removed":[],"#
-                + #""count":0,"total":null,"remote":null}"#
+                + #""count":0,"total":null,"exact":null,"remote":null}"#
                 + "\n")
+        var counted = local
+        counted.total = 12_304
+        for (isExact, title) in [(true, "0 of 12,304"), (false, "0 of about 12,304")] {
+            counted.isTotalExact = isExact
+            let line = String(decoding: try counted.bytes(RecordRenderer()), as: UTF8.self)
+            #expect(line.contains(#""total":12304,"exact":\#(isExact),"remote""#), "\(line)")
+            #expect(RecordTable.title(counted).hasSuffix(title))
+        }
         let remote = ChangeLine(
             isInitial: false, state: "complete", inserted: [try car], updated: [], removed: [(id, "filter")], count: 1,
             remote: .init(

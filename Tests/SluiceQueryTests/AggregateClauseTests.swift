@@ -68,7 +68,14 @@ import Testing
     @Test(arguments: [
         ("Flight AGGREGATE", 16, QueryError.Code.syntax, "'(' after AGGREGATE"),
         ("Flight AGGREGATE(delay)", 17, .syntax, "AGGREGATE takes @count"),
-        ("Flight AGGREGATE(@coun)", 17, .syntax, "did you mean '@count'"),
+        ("Flight AGGREGATE(@coun)", 17, .syntax, "'@coun'; did you mean '@count'? AGGREGATE takes @count"),
+        ("Flight AGGREGATE(@median.delay)", 17, .syntax, "'@median'; AGGREGATE takes @count"),
+        ("Flight AGGREGATE()", 17, .syntax, "expected @count, or @sum, @avg, @min or @max and a property"),
+        ("Flight GROUP(carrier) AGGREGATE(@count) SORT(count DESC)", 45, .unknownProperty, "did you mean '@count'?"),
+        (
+            "Flight GROUP(carrier) AGGREGATE(@avg.delay) SORT(avg.delay)", 49, .unknownProperty,
+            "did you mean '@avg.delay'?"
+        ),
         ("Flight AGGREGATE(@count.delay)", 24, .syntax, "takes no property"),
         ("Flight AGGREGATE(@avg)", 17, .syntax, "needs a property"),
         ("Flight AGGREGATE(@avg.carrier)", 22, .typeMismatch, "'carrier' is string"),

@@ -39,6 +39,7 @@ import Testing
         #expect(compared > 100, "seed \(seed): only \(compared) queries were accepted")
         #expect(matched > 30, "seed \(seed): only \(matched) queries had results")
         #expect(constructs.count > 10, "seed \(seed): only \(constructs)")
+        #expect(constructs.isSuperset(of: Self.demanded), "seed \(seed): only \(constructs)")
     }
 
     @Test(
@@ -114,14 +115,37 @@ import Testing
                     evaluated == expected && found == expected,
                     "seed \(seed): \(query): \(evaluated), SQL \(found), naively \(expected)")
             }
+            // Nor on what is computed over everything that it finds.
+            #expect(
+                try computed(read, world, schema) == computed(read, other, schema), "seed \(seed): \(query)")
         }
         #expect(taken > 30 && refused > 20 && wouldTell > 5, "seed \(seed): \(taken), \(refused), \(wouldTell)")
     }
 
-    private static let constructs = [
-        " + ", " - ", " * ", " / ", "@sum", "@min", "@max", "@avg", "@count", "SUBQUERY", "@links", "[0]", "LAST",
-        "DISTINCT", "LIMIT", "AGGREGATE", "GROUP", "ALL ", "ANY ", " IN ", " == {",
-    ]
+    /// What a query computes, and how many objects match it, whatever its limit.
+    private func computed(_ query: Query, _ world: TestWorld, _ schema: Schema) throws -> [[Value]] {
+        let condition = Evaluator(query.condition, schema: schema)
+        let evaluator = Evaluator(query, schema: schema)
+        let source = ReadableObjects(world, in: query.context)
+        var matches: [Row] = []
+        for object in world.rows.keys where object.classIndex == query.classIndex {
+            guard let row = try source.row(object), try condition.matches(row, in: source) else { continue }
+            matches.append(row)
+        }
+        guard let aggregates = query.aggregates else { return [[.int(Int64(matches.count))]] }
+        var table = FigureTable(aggregates)
+        for row in matches { try table.add(evaluator.sortValues(of: row, in: source)) }
+        table.settle()
+        return aggregates.shown(table.shown).map(aggregates.columns)
+    }
+
+    private static let constructs =
+        [
+            " + ", " - ", " * ", " / ", "@sum", "@min", "@max", "@avg", "@count", "SUBQUERY", "@links", "[0]", "LAST",
+            "DISTINCT", "LIMIT", "AGGREGATE", "GROUP", "ALL ", "ANY ", " IN ", " == {",
+        ] + demanded
+    /// The clauses that every seed's queries have.
+    private static let demanded = ["LIMIT", "AGGREGATE", "GROUP", "TOTAL", "AFTER", "BEFORE"]
 
     /// A query's condition and its negation divide the objects between them.
     private func checkNegation(

@@ -9,11 +9,35 @@ package struct AggregateDescription<Element: ResultElement, Output: Sendable>: S
         @Sendable (_ aggregates: Query.Aggregates, _ groups: [GroupFigures], _ binding: ElementBinding) throws -> Output
 
     package let query: QueryDescription<Element>
-    package let decode: Decode
+    /// Makes what makes the values of one reader after the other: it may keep what it has made of groups that stay as they
+    /// are.
+    package let decoder: @Sendable () -> Decode
 
     init(_ query: QueryDescription<Element>, _ decode: @escaping Decode) {
         self.query = query
-        self.decode = decode
+        decoder = { decode }
+    }
+
+    /// - Parameters:
+    ///   - decode: makes what stands for one group.
+    ///   - wrap: makes the value of all of them, in their order.
+    init<Group: Sendable>(
+        _ query: QueryDescription<Element>,
+        each decode: @escaping @Sendable (Query.Aggregates, GroupFigures, ElementBinding) throws -> Group,
+        _ wrap: @escaping @Sendable (Query.Aggregates, [Group]) -> Output
+    ) {
+        self.query = query
+        decoder = {
+            let made = DecodedGroups<Group>()
+            return { aggregates, groups, binding in
+                try wrap(aggregates, made.renew(groups, binding) { try decode(aggregates, $0, binding) })
+            }
+        }
+    }
+
+    private init(_ query: QueryDescription<Element>, decoder: @escaping @Sendable () -> Decode) {
+        self.query = query
+        self.decoder = decoder
     }
 
     package static var notComputing: QueryError {
@@ -22,7 +46,7 @@ package struct AggregateDescription<Element: ResultElement, Output: Sendable>: S
 
     /// The same with a further clause.
     package func adding(_ clause: QuerySyntax.Clause) -> AggregateDescription {
-        AggregateDescription(query.adding(clauses: [clause]), decode)
+        AggregateDescription(query.adding(clauses: [clause]), decoder: decoder)
     }
 }
 
@@ -56,12 +80,12 @@ extension QueryDescription where Element: Model {
         by group: PathSyntax, one function: Aggregate<Value>
     ) -> AggregateDescription<Element, [AggregateGroup<Key, Value>]> {
         let query = adding(clauses: [.group([group]), .aggregate([function.path])])
-        return AggregateDescription(query) { aggregates, groups, binding in
-            try groups.map { group in
-                AggregateGroup(
-                    key: try Key.decode(keyOf: group, in: binding),
-                    values: try function.decode(aggregates.results(of: group.figures)[0], binding))
-            }
+        return AggregateDescription(query) { aggregates, group, binding in
+            AggregateGroup(
+                key: try Key.decode(keyOf: group, in: binding),
+                values: try function.decode(aggregates.results(of: group.figures)[0], binding))
+        } _: {
+            $1
         }
     }
 
@@ -72,13 +96,13 @@ extension QueryDescription where Element: Model {
         let places = AggregatePlaces(repeat each functions)
         let functions = (repeat each functions)
         let query = adding(clauses: [.group([group]), .aggregate(places.paths)])
-        return AggregateDescription(query) { aggregates, groups, binding in
-            try groups.map { group in
-                let key = try Key.decode(keyOf: group, in: binding)
-                var values = places.all(of: aggregates.results(of: group.figures))[...]
-                return AggregateGroup(
-                    key: key, values: (repeat try (each functions).decode(values.popFirst() ?? .null, binding)))
-            }
+        return AggregateDescription(query) { aggregates, group, binding in
+            let key = try Key.decode(keyOf: group, in: binding)
+            var values = places.all(of: aggregates.results(of: group.figures))[...]
+            return AggregateGroup(
+                key: key, values: (repeat try (each functions).decode(values.popFirst() ?? .null, binding)))
+        } _: {
+            $1
         }
     }
 }
@@ -119,5 +143,20 @@ extension PropertyValue {
         withExtendedLifetime(binding) {
             decode(value, from: RowDecoder(Row(key: .int(0), values: binding.defaultValues), binding))
         }
+    }
+}
+
+extension Query {
+    /// The query, which finds objects.
+    ///
+    /// - Throws: `QueryError` where it computes something instead.
+    package func ofObjects() throws(QueryError) -> Query {
+        guard aggregates == nil else {
+            throw QueryError(
+                .unsupported,
+                "AGGREGATE computes figures and finds no objects; read them by aggregate(_:), grouped(by:_:) or "
+                    + "aggregates, or with 'sluice query'", at: nil)
+        }
+        return self
     }
 }

@@ -13,17 +13,18 @@ public struct AggregateResults<Element: ResultElement, Output: Sendable>: Sendab
 
     /// - Parameter results: what is computed over, of which the description is made.
     init(_ results: Results<Element>, _ description: AggregateDescription<Element, Output>) {
-        self.results = results.refined { _ in description.query }
+        self.results = results.refined { _ in description.query }.forFigures()
         self.description = description
     }
 
-    /// Makes Swift values of what is shown.
-    private var decode: @Sendable (ShownGroups) throws -> Output {
-        { [results, description] shown in
+    /// Makes what makes Swift values of what is shown, for one reader.
+    private func decoder() -> @Sendable (ShownGroups) throws -> Output {
+        let decode = description.decoder()
+        return { [results] shown in
             let query = try results.query()
             guard let aggregates = query.aggregates else { throw AggregateDescription<Element, Output>.notComputing }
             let binding = try results.binding(ofClass: query.classIndex, in: results.schema)
-            return try description.decode(aggregates, shown.groups, binding)
+            return try decode(aggregates, shown.groups, binding)
         }
     }
 
@@ -45,7 +46,7 @@ public struct AggregateResults<Element: ResultElement, Output: Sendable>: Sendab
         guard let groups = try results.read({ try $0.groups() }) else {
             throw AggregateDescription<Element, Output>.notComputing
         }
-        return AggregateSnapshot(try decode(groups), isExact: groups.isExact)
+        return AggregateSnapshot(try decoder()(groups), isExact: groups.isExact)
     }
 
     /// Waits until the server has said what it computes, and returns that with the writes of this store.
@@ -91,16 +92,16 @@ public struct AggregateResults<Element: ResultElement, Output: Sendable>: Sendab
     /// - Throws: `QueryError` when the query computes nothing.
     private func checked() throws -> @Sendable (ShownGroups) throws -> Output {
         guard try results.query().aggregates != nil else { throw AggregateDescription<Element, Output>.notComputing }
-        return decode
+        return decoder()
     }
 
     /// The changes as a sequence, with the same events as ``observe(on:_:onError:)``. Ending the iteration ends the
     /// observation.
-    public var changes: AggregateChanges<Element, Output> { AggregateChanges(results.changes, decode) }
+    public var changes: AggregateChanges<Element, Output> { AggregateChanges(results.changes, decoder) }
 
     /// The changes as ``changes``, for those who wait for an event and not for ever; see ``Results/changes(timeout:)``.
     public func changes(timeout: Duration) -> AggregateChanges<Element, Output> {
-        AggregateChanges(results.changes(timeout: timeout), decode)
+        AggregateChanges(results.changes(timeout: timeout), decoder)
     }
 
     /// The same, asking the server nothing; see ``Results/cached()``.
@@ -163,15 +164,15 @@ public struct AggregateChange<Output: Sendable>: Sendable {
 /// The changes of what a query computes as an asynchronous sequence, as ``Changes``.
 public struct AggregateChanges<Element: ResultElement, Output: Sendable>: AsyncSequence, Sendable {
     private let changes: Changes<Element>
-    private let decode: @Sendable (ShownGroups) throws -> Output
+    private let decoder: @Sendable () -> @Sendable (ShownGroups) throws -> Output
 
-    init(_ changes: Changes<Element>, _ decode: @escaping @Sendable (ShownGroups) throws -> Output) {
+    init(_ changes: Changes<Element>, _ decoder: @escaping @Sendable () -> @Sendable (ShownGroups) throws -> Output) {
         self.changes = changes
-        self.decode = decode
+        self.decoder = decoder
     }
 
     /// Begins an observation, which keeps the query in sync as long as the iterator exists.
-    public func makeAsyncIterator() -> Iterator { Iterator(changes.makeAsyncIterator(), decode) }
+    public func makeAsyncIterator() -> Iterator { Iterator(changes.makeAsyncIterator(), decoder()) }
 
     /// One observation.
     public struct Iterator: AsyncIteratorProtocol {

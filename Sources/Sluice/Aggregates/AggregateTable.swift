@@ -20,8 +20,10 @@ extension Results {
     public var aggregates: AggregateResults<Element, AggregateTable> {
         AggregateResults(
             self,
-            AggregateDescription(refinement) { aggregates, groups, _ in
-                AggregateTable(columns: aggregates.columnNames, rows: groups.map(aggregates.columns))
+            AggregateDescription(refinement) { aggregates, group, _ in
+                aggregates.columns(of: group)
+            } _: {
+                AggregateTable(columns: $0.columnNames, rows: $1)
             })
     }
 }

@@ -104,6 +104,6 @@ extension Results {
     /// The query, for the schema of the server.
     var jobQuery: JobQuery {
         let (refinement, inverses) = (refinement, hold?.core.inverses)
-        return { schema in try refinement.query(in: schema, inverses: inverses ?? InverseNames()) }
+        return { schema in try refinement.query(in: schema, inverses: inverses ?? InverseNames()).ofObjects() }
     }
 }

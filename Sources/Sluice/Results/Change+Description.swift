@@ -7,7 +7,7 @@ extension Change: CustomStringConvertible {
     /// `remote (create): 3 objects, 1 inserted at 2; complete`
     public var description: String {
         let parts = [
-            "\(results.count)\(total.map { " of \($0)" } ?? "") \(results.count == 1 ? "object" : "objects")",
+            "\(results.count)\(total.map { " of \(isTotalExact ? "" : "about ")\($0)" } ?? "") \(results.count == 1 ? "object" : "objects")",
             Self.text(deletions, "deleted", because: Set(removals.map(\.reason.rawValue))),
             Self.text(insertions, "inserted"), Self.text(modifications, "modified"),
             moves.isEmpty ? nil : "\(moves.count) moved",

@@ -83,6 +83,10 @@ public struct Change<Element: ResultElement>: Sendable {
     /// commit as ``results``, and an event also comes where nothing but the total has changed.
     public var total: Int? { results.total }
 
+    /// Whether the server would say the same total if it had all writes of this store; see
+    /// ``ResultsSnapshot/isTotalExact``. An event also comes where nothing but this has changed.
+    public var isTotalExact: Bool { results.isTotalExact }
+
     /// Who made the change, if it came from the server; nil for a local change, for the first event, and for an event
     /// that only reports a new state of the subscription, which ``origin`` tells apart.
     public var remote: Remote? { if case .remote(let remote) = origin { remote } else { nil } }

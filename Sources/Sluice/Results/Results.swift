@@ -22,6 +22,8 @@ public struct Results<Element: ResultElement>: Sendable {
     private var reportsPending = false
     /// Whether observers ask the server nothing.
     private var isCached = false
+    /// Whether what the query computes is read, and no objects.
+    private var isOfFigures = false
 
     init(hold: StoreLease?, description: QueryDescription<Element>, in scope: (any ResultScope)? = nil) {
         self.hold = hold
@@ -44,6 +46,14 @@ public struct Results<Element: ResultElement>: Sendable {
         var results = Results(hold: hold, description: refine(refinement), in: scope)
         results.reportsPending = reportsPending
         results.isCached = isCached
+        results.isOfFigures = isOfFigures
+        return results
+    }
+
+    /// The same, for what reads what the query computes.
+    func forFigures() -> Results {
+        var results = self
+        results.isOfFigures = true
         return results
     }
 
@@ -70,6 +80,14 @@ public struct Results<Element: ResultElement>: Sendable {
     package func query() throws -> Query {
         if let scope { return try refinement.query(in: scope.schema, inverses: scope.inverses) }
         return try refinement.query(in: core.schema, inverses: core.inverses)
+    }
+
+    /// The query of results that are read.
+    ///
+    /// - Throws: `QueryError` also where it computes something, and objects are asked for.
+    func readableQuery() throws -> Query {
+        let query = try query()
+        return isOfFigures ? query : try query.ofObjects()
     }
 
     /// The schema of what the results are read from.
@@ -102,7 +120,7 @@ public struct Results<Element: ResultElement>: Sendable {
     /// - Returns: the positions, in the order of the query, of what `body` was called with; nil if it is in order.
     @usableFromInline
     func forEachDecoder(_ body: (borrowing RowDecoder) throws -> Void) throws -> [Int]? {
-        let query = try query()
+        let query = try readableQuery()
         return try read { reader in
             func binding(_ classIndex: Int) throws -> ElementBinding {
                 try self.binding(ofClass: classIndex, in: reader.schema)
@@ -131,7 +149,7 @@ public struct Results<Element: ResultElement>: Sendable {
     ///   snapshots.
     public func snapshot() throws -> ResultsSnapshot<Element> {
         guard hold != nil else { throw StoreError.noSnapshot }
-        let query = try query()
+        let query = try readableQuery()
         try checkFit(of: query)
         return try read { ResultsSnapshot(try $0.results(), of: query, total: try $0.total(), core: core) }
     }
@@ -161,7 +179,7 @@ public struct Results<Element: ResultElement>: Sendable {
     public var isEmpty: Bool { get throws { try read { try $0.isEmpty() } } }
 
     func read<Result>(_ body: (ResultReader) throws -> Result) throws -> Result {
-        let query = try query()
+        let query = try readableQuery()
         if let scope { return try scope.read(query, body) }
         let isAlone = core.configuration.sync == nil
         return try core.read { try body($0.resultReader(query, isAlone: isAlone)) }
@@ -248,7 +266,7 @@ public struct Results<Element: ResultElement>: Sendable {
             throw StoreError(
                 .insideWrite, "results that were made in a write cannot be observed; make others of the store")
         }
-        return try query()
+        return try readableQuery()
     }
 
     /// The changes of the results as a sequence, with the same events as ``observe(on:_:onError:)``. Ending the

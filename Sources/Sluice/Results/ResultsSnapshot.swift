@@ -21,21 +21,30 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
     /// It is what the server has said last, with the writes of this store that the server has not confirmed. Where no
     /// server answers, as for ``Results/cached()`` and for classes that do not sync, it counts what is here.
     public let total: Int?
+    /// Whether ``total`` is what the server would say if it had all writes of this store; false where it is nil.
+    ///
+    /// It is false before the server has answered, and after it has refused the query; while nobody observes the query,
+    /// since writes of others and of this store may have changed it; and where a write that waits changes it by an amount
+    /// that cannot be told from here: it makes an object that this store has not, and that the server may have, since
+    /// another can have given it the same primary key; the condition reads a linked object that is not here; or it
+    /// changes an object that objects may link to that are not here.
+    public let isTotalExact: Bool
     private let errors: [ObjectRef: ModelError]
     private let core: StoreCore
 
     /// - Parameters:
     ///   - list: the objects that can be read.
     ///   - unreadable: why others cannot.
-    init(list: ResultList, unreadable: [ObjectRef: ModelError], total: Int?, core: StoreCore) {
+    init(list: ResultList, unreadable: [ObjectRef: ModelError], total: ShownTotal?, core: StoreCore) {
         self.list = list
-        self.total = total
+        self.total = total?.count
+        isTotalExact = total?.isExact ?? false
         errors = unreadable
         self.core = core
     }
 
     /// The snapshot of a query's results, which may have objects that cannot be read.
-    init(_ results: ResultList, of query: Query, total: Int?, core: StoreCore) {
+    init(_ results: ResultList, of query: Query, total: ShownTotal?, core: StoreCore) {
         var readability = core.readability(of: Element.self, in: results.schema)
         var errors: [ObjectRef: ModelError] = [:]
         if query.object != nil || !readability.readsEveryObject(ofClass: query.classIndex) {
@@ -43,7 +52,7 @@ public struct ResultsSnapshot<Element: ResultElement>: Sendable {
         }
         let list = errors.isEmpty ? results : results.list(of: results.visible.filter { errors[$0.object] == nil })
         self.init(
-            list: list, unreadable: errors, total: total.map { Swift.max($0, results.visibleCount) }, core: core)
+            list: list, unreadable: errors, total: total?.beside(results.visibleCount, isOfResults: false), core: core)
     }
 
     /// The number of objects that can be read.

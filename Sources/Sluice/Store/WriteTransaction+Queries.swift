@@ -80,7 +80,7 @@ extension WriteTransaction {
             return fields
         }
         // The query of one object by its id has no class.
-        let query = try results.query()
+        let query = try results.query().ofObjects()
         if query.object == nil { _ = try fields(of: query.classIndex) }
         var count = 0
         try forEach(results) { object, _ in
@@ -108,7 +108,7 @@ extension WriteTransaction {
     }
 
     private func forEach<Element>(_ results: Results<Element>, _ body: (ObjectRef, Row) throws -> Void) throws {
-        let query = try results.query()
+        let query = try results.query().ofObjects()
         try writer.forEach(scope.read(query) { try $0.sortedEntries() }, body)
     }
 }

@@ -11,7 +11,7 @@ public struct ServerAggregates<Element: ResultElement, Output: Sendable>: Sendab
     private let description: AggregateDescription<Element, Output>
 
     init(_ results: ServerResults<Element>, _ description: AggregateDescription<Element, Output>) {
-        self.results = results.refined { _ in description.query }
+        self.results = results.refined { _ in description.query }.forFigures()
         self.description = description
     }
 
@@ -29,7 +29,7 @@ public struct ServerAggregates<Element: ResultElement, Output: Sendable>: Sendab
             else { throw AggregateDescription<Element, Output>.notComputing }
             let binding = try results.database.bindings.binding(
                 of: Element.self, classIndex: query.classIndex, schema: objects.schema)
-            return try description.decode(aggregates, aggregates.shown(groups), binding)
+            return try description.decoder()(aggregates, aggregates.shown(groups), binding)
         }
     }
 
@@ -52,7 +52,7 @@ public struct ServerAggregateChanges<Object: ResultElement, Output: Sendable>: A
     public struct Iterator: AsyncIteratorProtocol {
         private var changes: DatabaseChanges<Object>.Iterator
         private let results: ServerResults<Object>
-        private let description: AggregateDescription<Object, Output>
+        private let decode: AggregateDescription<Object, Output>.Decode
 
         init(
             _ changes: DatabaseChanges<Object>.Iterator, _ results: ServerResults<Object>,
@@ -60,7 +60,7 @@ public struct ServerAggregateChanges<Object: ResultElement, Output: Sendable>: A
         ) {
             self.changes = changes
             self.results = results
-            self.description = description
+            decode = description.decoder()
         }
 
         /// Waits for the next value; nil when the task was cancelled.
@@ -75,7 +75,7 @@ public struct ServerAggregateChanges<Object: ResultElement, Output: Sendable>: A
                 guard let groups = change.figures else { continue }
                 let binding = try results.database.bindings.binding(
                     of: Object.self, classIndex: query.classIndex, schema: change.schema)
-                return try description.decode(aggregates, aggregates.shown(groups), binding)
+                return try decode(aggregates, aggregates.shown(groups), binding)
             }
             return nil
         }

@@ -8,6 +8,8 @@ internal import SluiceStorage
 public struct ServerResults<Element: ResultElement>: Sendable {
     let database: ServerDatabase
     let description: QueryDescription<Element>
+    /// Whether what the query computes is read, and no objects.
+    private var isOfFigures = false
 
     init(_ database: ServerDatabase, _ description: QueryDescription<Element>) {
         self.database = database
@@ -15,10 +17,24 @@ public struct ServerResults<Element: ResultElement>: Sendable {
     }
 
     /// The query under a schema.
-    func query(in schema: Schema) throws -> Query { try description.query(in: schema, inverses: database.inverses) }
+    ///
+    /// - Throws: `QueryError` also where it computes something, and objects are asked for.
+    func query(in schema: Schema) throws -> Query {
+        let query = try description.query(in: schema, inverses: database.inverses)
+        return isOfFigures ? query : try query.ofObjects()
+    }
 
     func refined(_ refine: (QueryDescription<Element>) -> QueryDescription<Element>) -> ServerResults {
-        ServerResults(database, refine(description))
+        var results = ServerResults(database, refine(description))
+        results.isOfFigures = isOfFigures
+        return results
+    }
+
+    /// The same, for what reads what the query computes.
+    func forFigures() -> ServerResults {
+        var results = self
+        results.isOfFigures = true
+        return results
     }
 
     // MARK: Refining
@@ -68,9 +84,8 @@ public struct ServerResults<Element: ResultElement>: Sendable {
     /// - Throws: `QueryError`; `ModelError` for the first object that cannot be read as its type; `ServerError` when the
     ///   database cannot be used.
     public func fetch() async throws -> [Element] {
-        let (description, database) = (description, database)
-        return try await database.access.query { objects in
-            let query = try description.query(in: objects.schema, inverses: database.inverses)
+        try await database.access.query { objects in
+            let query = try query(in: objects.schema)
             let rows = try objects.results(of: query)
             return try rows.map { object, row in
                 try Element.decode(
@@ -85,10 +100,7 @@ public struct ServerResults<Element: ResultElement>: Sendable {
     ///
     /// - Throws: as ``fetch()``.
     public func count() async throws -> Int {
-        let (description, database) = (description, database)
-        return try await database.access.query { objects in
-            try objects.count(matching: description.query(in: objects.schema, inverses: database.inverses))
-        }
+        try await database.access.query { objects in try objects.count(matching: query(in: objects.schema)) }
     }
 
     /// Reads the first result; nil if there is none. Finding it costs as much as a query with LIMIT 1.
@@ -131,8 +143,7 @@ public struct ServerResults<Element: ResultElement>: Sendable {
     /// - Returns: where the changes arrive, and what ends the observation.
     func begin() async throws -> (ChangeInbox, @Sendable () -> Void) {
         let inbox = ChangeInbox()
-        let (description, inverses) = (description, database.inverses)
-        let end = try await database.access.observe({ try description.query(in: $0, inverses: inverses) }, into: inbox)
+        let end = try await database.access.observe({ try query(in: $0) }, into: inbox)
         return (inbox, end)
     }
 }

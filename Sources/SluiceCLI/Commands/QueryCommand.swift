@@ -14,10 +14,10 @@ struct QueryCommand: Command {
         ] + ServerAccess.options,
         notes: [
             "JSON lines hold one object each, in result order: \"@id\" first, then the properties in the order of the schema. Links print their target's key. Excluded properties are left out. NaN and infinite numbers are the strings \"NaN\", \"Infinity\" and \"-Infinity\"; data is base64; dates are ISO 8601.",
-            "A query with TOTAL also prints how many objects it finds without its limit: \"20 of 12,304 objects\" below a table, and as the last of the JSON lines {\"@total\":12304}.",
+            "A query with TOTAL also prints how many objects it finds without its limit: \"20 of 12,304 objects\" below a table, and as the last of the JSON lines {\"@total\":12304}; with CSV on stderr.",
             "A query with AGGREGATE prints what it computes and no objects: a row for each group, or as JSON lines {\"carrier\":\"UA\",\"@count\":12}. With --watch each line is {\"type\":\"initial\"|\"update\",\"state\":…,\"figures\":[{…}],\"exact\":true|false}.",
             "CSV has a header, and then a line for each object as `export` prints it, without what the query excludes, or for each group.",
-            "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"total\":null|…,\"remote\":null|{…}}. A lost connection is tried again until it is back; stderr reports both. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
+            "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"total\":null|…,\"exact\":null|true|false,\"remote\":null|{…}}. Without a connection a total may be inexact. A lost connection is tried again until it is back; stderr reports both. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
         ],
         examples: [
             "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE origin.faa == 'JFK' SORT(dep_delay DESC) LIMIT(5)\"",
@@ -143,6 +143,13 @@ struct QueryCommand: Command {
         }
         var writer = CSVWriter(schema[bound.classIndex], without: bound.exclusions.excludedRootProperties)
         let output = StandardOutput.shared
+        if bound.hasTotal {
+            let records = try await results.synced(timeout: access.timeout)
+            for record in records { writer.write(record) }
+            writer.flush(to: output)
+            // A line of it would be taken for an object.
+            return Diagnostics.report(RecordTable.count(records.count, of: try results.snapshot().total))
+        }
         if bound.exclusions.isEmpty {
             for try await record in try results.rows() {
                 writer.write(record)
@@ -176,7 +183,7 @@ extension ChangeLine {
             isInitial: change.isInitial, state: change.state.rawValue,
             inserted: change.insertions.map { results[$0] }, updated: updated.map { results[$0] },
             removed: change.removals.map { ($0.identity.objectID, $0.reason.rawValue) }, count: results.count,
-            total: change.total,
+            total: change.total, isTotalExact: change.isTotalExact,
             remote: change.remote.map { remote in
                 Remote(
                     userID: remote.userID,

@@ -4,7 +4,9 @@ internal import SluiceQuery
 /// The query of a command line, with the values for `$0`, `$1` … in it.
 struct QueryArgument: Sendable {
     static let argument = ArgumentDescription(
-        "QUERY", "CLASS [WHERE …] [GROUP(…)] [AGGREGATE(…)] [SORT(…)] [LIMIT(…)] [EXCLUDE(…)], or OBJECT(ID)")
+        "QUERY",
+        "CLASS [WHERE …] [GROUP(…)] [AGGREGATE(…)] [SORT(…)] [AFTER(…)] [BEFORE(…)] [DISTINCT(…)] [LIMIT(…)] "
+            + "[EXCLUDE(…)] [TOTAL], or OBJECT(ID)")
 
     static let option = OptionDescription.value(
         "arg", "VALUE",

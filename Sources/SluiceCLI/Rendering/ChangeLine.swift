@@ -20,6 +20,8 @@ struct ChangeLine {
     let count: Int
     /// How many objects match, whatever the limit; nil if the query does not ask for that, or nobody knows.
     var total: Int?
+    /// Whether the server would say the same total if it had all writes of this store.
+    var isTotalExact = false
     let remote: Remote?
 
     /// The line with its line feed.
@@ -43,6 +45,8 @@ struct ChangeLine {
         writer.integer(count)
         writer.raw(",\"total\":")
         if let total { writer.integer(total) } else { writer.raw("null") }
+        writer.raw(",\"exact\":")
+        writer.raw(total == nil ? "null" : isTotalExact ? "true" : "false")
         writer.raw(",\"remote\":")
         if let remote { write(remote, to: &writer) } else { writer.raw("null") }
         writer.raw("}")

@@ -30,7 +30,8 @@ enum RecordTable {
         if !change.updated.isEmpty { parts.append("\(change.updated.count) updated") }
         if !change.removed.isEmpty { parts.append("\(change.removed.count) removed") }
         let what = parts.isEmpty ? "no change" : parts.joined(separator: ", ")
-        let all = change.total.map { "of \(GroupedNumber.text($0))" } ?? "in all"
+        let about = change.isTotalExact ? "" : "about "
+        let all = change.total.map { "of \(about)\(GroupedNumber.text($0))" } ?? "in all"
         var title = "── \(change.state): \(what), \(GroupedNumber.text(change.count)) \(all)"
         if let remote = change.remote {
             title += "; accepted \(remote.acceptedAt)"

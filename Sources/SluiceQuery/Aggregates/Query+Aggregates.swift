@@ -129,33 +129,6 @@ extension Query.Aggregates {
         return change
     }
 
-    /// The values after a change; nil if the change cannot be of this query. A group that stays keeps its place, unless the
-    /// last one takes that of a group that is gone: so whoever stores them writes few.
-    package func values(_ values: [Value], changedBy change: [Value]) -> [Value]? {
-        guard isGrouped else { return groups(change) == nil ? nil : change }
-        guard var known = groups(values), let change = self.change(change) else { return nil }
-        var places = Dictionary(known.indices.map { (known[$0].keys, $0) }) { $1 }
-        for group in change.changed {
-            if let place = places[group.keys] {
-                known[place] = group
-            } else {
-                places[group.keys] = known.count
-                known.append(group)
-            }
-        }
-        var removed: [Int] = []
-        for keys in change.removed {
-            guard let place = places.removeValue(forKey: keys) else { return nil }
-            removed.append(place)
-        }
-        for place in removed.sorted(by: >) {
-            let last = known.removeLast()
-            if place < known.count { known[place] = last }
-        }
-        guard known.count <= min(limit ?? .max, Self.groupCountMax) else { return nil }
-        return self.values(of: known)
-    }
-
     /// A group in the types that the query's paths have, which may be wider than those that it was computed in; nil if it
     /// cannot be of this query.
     private func fitting(_ group: GroupFigures) -> GroupFigures? {

@@ -97,7 +97,7 @@ private struct FigureChecker {
         }
         guard let operation = AggregateOperation(rawValue: name) else {
             let nearest = NearestName.find(name, among: ["avg", "count", "max", "min", "sum"])
-            let hint = nearest.map { "; did you mean '@\($0)'?" } ?? ""
+            let hint = nearest.map { "; did you mean '@\($0)'?" } ?? ";"
             throw QueryError(
                 .syntax, "there is no function '@\(name.shortened)'\(hint) \(example)",
                 at: first.position ?? syntax.position)
@@ -154,7 +154,7 @@ private struct FigureChecker {
             }
             column = names.firstIndex(of: name).map { groups.count + $0 }
         } else {
-            let path = try checker.single(key.path, in: "SORT")
+            let path = try property(key.path)
             name = path.text
             column = groups.firstIndex(of: path)
         }
@@ -173,6 +173,22 @@ private struct FigureChecker {
             .repeatedSortKey,
             "'\(name)' is sorted by twice, ascending and descending; the second key would decide nothing, remove it",
             at: key.path.position)
+    }
+
+    /// The path of a key of SORT. One that is no property may be a function without its `@`.
+    private func property(_ syntax: PathSyntax) throws(QueryError) -> Query.Path {
+        do throws(QueryError) { return try checker.single(syntax, in: "SORT") } catch {
+            let written = syntax.components.compactMap { component -> String? in
+                if case .property(let name) = component.kind { name } else { nil }
+            }
+            guard let function = NearestName.find("@" + written.joined(separator: "."), among: names) else {
+                throw error
+            }
+            throw QueryError(
+                error.code,
+                "SORT orders groups by what GROUP and AGGREGATE name, and '\(written.joined(separator: ".").shortened)' "
+                    + "is not among it; did you mean '\(function)'?", at: error.position ?? syntax.position)
+        }
     }
 
     func checked(limit: Int?) -> CheckedClauses {

@@ -45,15 +45,20 @@ extension Checker {
     ) throws(QueryError) -> Value {
         let operand = OperandSide(
             operand: .path(path), type: path.type, quantifier: nil, name: path.text, position: literal.position)
-        func mismatch() -> QueryError {
+        func mismatch(_ what: String) -> QueryError {
             QueryError(
+                .typeMismatch, "\(side.rawValue) takes what an object has, and '\(path.text)' of no object \(what)",
+                at: literal.position)
+        }
+        if case .scalar(let type) = path.type, !Self.mayBe(literal, type) {
+            throw QueryError(
                 .typeMismatch,
-                "\(side.rawValue) takes what an object has, and '\(path.text)' of no object is "
-                    + literal.typeName, at: literal.position)
+                "\(side.rawValue) takes \(type.rawValue) as the value of '\(path.text)'; found \(literal.typeName)"
+                    + Self.hint(for: literal, as: type), at: literal.position)
         }
         switch try constant(literal, for: operand) {
         case .exact(.null):
-            guard operand.canBeNull else { throw mismatch() }
+            guard operand.canBeNull else { throw mismatch("is null") }
             return .null
         case .exact(let value): return value
         case .notANumber:
@@ -61,9 +66,23 @@ extension Checker {
             case .scalar(.float): return .float(.nan)
             case .scalar(.double): return .double(.nan)
             case .scalar(.decimal): return .decimal(.nan)
-            case .scalar, .link: throw mismatch()
+            case .scalar, .link: throw mismatch("is NaN")
             }
-        case .between, .belowAll, .aboveAll: throw mismatch()
+        case .between: throw mismatch("is between two values of \(path.typeName)")
+        case .belowAll, .aboveAll: throw mismatch("is beyond the range of \(path.typeName)")
+        }
+    }
+
+    /// Whether a literal may be a value of a type. What is written as text takes the type, and says itself if it cannot.
+    private static func mayBe(_ literal: LiteralSyntax, _ type: ScalarType) -> Bool {
+        switch literal.kind {
+        case .value(.null), .untyped, .variable, .now, .member: true
+        case .value, .number, .instant, .object:
+            switch type {
+            case .int, .float, .double, .decimal: number(literal) != nil
+            case .date: if case .instant = literal.kind { true } else { literal.scalarType == .date }
+            default: literal.scalarType == type
+            }
         }
     }
 
@@ -89,4 +108,9 @@ extension Checker {
         }
         return key
     }
+}
+
+extension LiteralSyntax {
+    /// The type of the constant; nil where it is none of a scalar's.
+    fileprivate var scalarType: ScalarType? { if case .value(let value) = kind { value.scalarType } else { nil } }
 }

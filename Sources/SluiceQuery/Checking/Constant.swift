@@ -64,7 +64,7 @@ extension Checker {
     }
 
     /// How to write a constant of a type, for the error about a string in its place; empty for any other literal.
-    private static func hint(for literal: LiteralSyntax, as type: ScalarType) -> String {
+    static func hint(for literal: LiteralSyntax, as type: ScalarType) -> String {
         guard case .value(.string) = literal.kind else { return "" }
         return switch type {
         case .date: "; write a date without quotes, as in 2013-01-31T10:00:00Z or 2013-01-31@10:00:00"

@@ -32,7 +32,10 @@ struct UntypedText {
     }
 
     private var date: LiteralSyntax.Kind? {
-        guard let tokens = try? Lexer.tokens(of: text), tokens.count == 2 else { return nil }
+        // In ISO 8601 also those that a query has to write as T<seconds>:<nanoseconds>.
+        guard let tokens = try? Lexer.tokens(of: text), tokens.count == 2 else {
+            return text.utf8.contains(UInt8(ascii: "T")) ? Timestamp(iso8601: text).map { .value(.date($0)) } : nil
+        }
         switch tokens[0].kind {
         case .value(.date(let date)): return .value(.date(date))
         case .instant(let date, let nanoseconds): return .instant(date, nanoseconds: nanoseconds)

@@ -8,11 +8,16 @@ extension Query {
     ///     `predicate clauses`, where an empty predicate stands for every object.
     ///   - className: the queried class, when `text` does not name it.
     ///   - arguments: the values of `$0`, `$1` … and, in order, of `%@`; a `.list` for a list.
+    ///   - areTextsUntyped: whether strings among the arguments, and in their lists, take the types of what they are
+    ///     compared with, as those of JSON do.
     ///   - schema: the schema to check the query against.
     package static func parse(
-        _ text: String, className: String? = nil, arguments: [Value] = [], schema: Schema
+        _ text: String, className: String? = nil, arguments: [Value] = [], areTextsUntyped: Bool = false,
+        schema: Schema
     ) throws(QueryError) -> Query {
-        try Query(QuerySyntax.parse(text, className: className, arguments: arguments), schema: schema)
+        let syntax = try QuerySyntax.parse(
+            text, className: className, arguments: arguments, areTextsUntyped: areTextsUntyped)
+        return try Query(syntax, schema: schema)
     }
 
     /// The same query in the same context, checked against another schema.

@@ -107,7 +107,7 @@ extension Parser {
         case .value(.list(let values)), .value(.set(let values)):
             guard values.count <= QueryLimits.listCountMax else { throw tooManyElements(at: position) }
             for _ in values { try countConstant() }
-            let literals = values.map { LiteralSyntax(.value($0), position: position) }
+            let literals = values.map { LiteralSyntax(arguments.kind(of: $0), position: position) }
             return .list(literals, quantifier: quantifier, position: position)
         case let kind:
             guard quantifier == nil else {

@@ -97,6 +97,7 @@ extension Parser {
             switch try takeArgument() {
             case .value(.int(let number)): kind = .index(Int(number))
             case .value(.string(let key)): kind = .key(key)
+            case .untyped(let key) where !arguments.areAllTexts: kind = .key(key)
             case .untyped(let text): kind = Int(text).map { .index($0) } ?? .key(text)
             default: throw QueryError(.typeMismatch, "the argument in '[…]' must be a number or a string", at: start)
             }

@@ -47,9 +47,13 @@ extension Parser {
 
     /// Refuses a clause that lacks its parenthesis, and one that has none.
     private mutating func checkClause() throws(QueryError) {
-        if token.keyword == Self.total, peek().isSymbol("(") {
+        if token.keyword == Self.total, peek().isSymbol("(") || peek().keyword != nil {
             advance()
-            throw unexpected("another clause or the end of the query after TOTAL")
+            // LIMIT without a parenthesis behind it is what is wrong, and not TOTAL.
+            if !Self.clauses.contains(token.keyword ?? "") {
+                throw unexpected(
+                    "another clause or the end of the query after TOTAL\(hint(among: Self.clauses + [Self.total]))")
+            }
         }
         guard let keyword = token.keyword, Self.clauses.contains(keyword) else { return }
         advance()
@@ -100,7 +104,11 @@ extension Parser {
         case "LIMIT": clause = .limit(try limit(), position: position)
         case "DISTINCT": clause = .distinct(try paths(), position: position)
         case "GROUP": clause = .group(try paths(), position: position)
-        case "AGGREGATE": clause = .aggregate(try paths(), position: position)
+        case "AGGREGATE":
+            guard !token.isSymbol(")") else {
+                throw unexpected("@count, or @sum, @avg, @min or @max and a property, as in @avg.price")
+            }
+            clause = .aggregate(try paths(), position: position)
         case "AFTER": clause = .place(.after, try values(), position: position)
         case "BEFORE": clause = .place(.before, try values(), position: position)
         default: clause = .exclude(try paths(), position: position)

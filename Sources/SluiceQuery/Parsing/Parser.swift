@@ -5,7 +5,7 @@ struct Parser {
     private let text: [UInt8]
     private let tokens: [Token]
     private var index = 0
-    private let arguments: Arguments
+    let arguments: Arguments
     private var argumentsTaken = 0
     /// The numbers of the arguments that the text names.
     private var argumentsUsed: Set<Int> = []
@@ -21,22 +21,33 @@ struct Parser {
 
     /// The values of `$0`, `$1` …
     enum Arguments {
-        case values([Value])
+        /// - areTextsUntyped: whether a string takes the type of what it is compared with, also as an element of a list:
+        ///   in JSON it stands for every value that JSON has no form of its own for.
+        case values([Value], areTextsUntyped: Bool = false)
         /// Texts that take the types of what they are compared with; all must be used.
         case texts([String])
 
         var count: Int {
             switch self {
-            case .values(let values): values.count
+            case .values(let values, _): values.count
             case .texts(let texts): texts.count
             }
         }
 
+        /// Whether numbers are texts, too.
+        var areAllTexts: Bool { if case .texts = self { true } else { false } }
+
         subscript(number: Int) -> LiteralSyntax.Kind {
             switch self {
-            case .values(let values): .value(values[number])
+            case .values(let values, _): kind(of: values[number])
             case .texts(let texts): .untyped(texts[number])
             }
+        }
+
+        /// What a value is as a constant: an argument, or an element of one that is a list.
+        func kind(of value: Value) -> LiteralSyntax.Kind {
+            if case .values(_, areTextsUntyped: true) = self, case .string(let text) = value { return .untyped(text) }
+            return .value(value)
         }
     }
 
@@ -155,13 +166,15 @@ extension QuerySyntax {
     /// Parses a query without checking it, see ``Query/parse(_:className:arguments:schema:)``.
     ///
     /// - Parameters:
+    ///   - areTextsUntyped: whether strings among the arguments take the types of what they are compared with.
     ///   - interpolated: the arguments that the text must use, since its author has interpolated them.
     ///   - isLimited: whether the limits on lists, constants and text hold, as they must for a client's text.
     package static func parse(
-        _ text: String, className: String? = nil, arguments: [Value] = [], interpolated: Range<Int> = 0..<0,
-        isLimited: Bool = true
+        _ text: String, className: String? = nil, arguments: [Value] = [], areTextsUntyped: Bool = false,
+        interpolated: Range<Int> = 0..<0, isLimited: Bool = true
     ) throws(QueryError) -> QuerySyntax {
-        var parser = try Parser(text, arguments: .values(arguments), isLimited: isLimited)
+        var parser = try Parser(
+            text, arguments: .values(arguments, areTextsUntyped: areTextsUntyped), isLimited: isLimited)
         let syntax = try parser.query(className: className)
         try parser.checkAreUsed(interpolated)
         return syntax

@@ -214,7 +214,8 @@ struct JSONSession: Sendable {
         if !request.arguments.isEmpty || since != nil {
             let query: Query
             do throws(QueryError) {
-                query = try Query.parse(request.query, arguments: request.arguments, schema: schema)
+                query = try Query.parse(
+                    request.query, arguments: request.arguments, areTextsUntyped: true, schema: schema)
             } catch { throw .query(error) }
             text = query.canonicalText
             if let since {

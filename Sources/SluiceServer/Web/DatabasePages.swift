@@ -87,7 +87,7 @@ struct DatabasePages: Sendable {
                 return .subscribe(.init(session: JSONSession.number, subscription: 1, query: text))
             }
             do throws(QueryError) {
-                let query = try Query.parse(text, arguments: given, schema: schema)
+                let query = try Query.parse(text, arguments: given, areTextsUntyped: true, schema: schema)
                 return .subscribe(
                     .init(session: JSONSession.number, subscription: 1, query: query.canonicalText))
             } catch {

@@ -12,7 +12,10 @@ struct StoredFigures: WireCodable, Hashable {
 
     let values: [Value]
 
-    static func name(ofSubscription id: UInt64, part: Int) -> String { "\(prefix)\(id).\(part)" }
+    /// How the names of a subscription's parts begin.
+    static func prefix(ofSubscription id: UInt64) -> String { "\(prefix)\(id)." }
+
+    static func name(ofSubscription id: UInt64, part: Int) -> String { "\(prefix(ofSubscription: id))\(part)" }
 
     /// The subscription and the number of a part that is stored under a name.
     static func place(_ name: String) -> (subscription: UInt64, part: Int)? {

@@ -43,8 +43,18 @@ enum FiguresTarget {
         precondition(
             aggregates.values(of: again) == values && again.map(aggregates.columns) == groups.map(aggregates.columns),
             "\(groups) became \(again)")
-        if let changed = aggregates.values(values, changedBy: change) {
-            precondition(aggregates.groups(changed) != nil, "\(changed) are not taken again")
+        if var known = KnownGroups(aggregates, values) {
+            let before = known.values
+            if known.apply(change) {
+                guard let whole = KnownGroups(aggregates, known.values) else {
+                    preconditionFailure("\(known.values) are not taken again")
+                }
+                precondition(
+                    known.groups.map(aggregates.columns) == whole.groups.map(aggregates.columns),
+                    "\(known.groups) stand as \(whole.groups)")
+            } else {
+                precondition(known.values == before, "\(before) became \(known.values) by what was refused")
+            }
         }
         var table = FigureTable(aggregates, knowing: groups)
         for group in groups {

@@ -96,7 +96,7 @@ struct EndToEndTests {
             try await load(server)
             let watcher = try ChildProcess(
                 Tool.path, ["query", server.url(), "Plane WHERE seats > 50", "--watch", "--format=jsonl"], input: nil)
-            let fields = ["type", "state", "inserted", "updated", "removed", "count", "total", "remote"]
+            let fields = ["type", "state", "inserted", "updated", "removed", "count", "total", "exact", "remote"]
             let start = try await watcher.line()
             let first = try #require(try JSONSerialization.jsonObject(with: Data(start.utf8)) as? [String: Any])
             #expect(Set(first.keys) == Set(fields))

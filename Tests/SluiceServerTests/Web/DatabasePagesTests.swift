@@ -52,6 +52,10 @@ struct DatabasePagesTests {
             #expect(body.last == #"{"@total":5}"#)
             let given = try await HTTPAnswer.get("/any/query?q=Car%20WHERE%20price%20%3C%20%240&args=[2]", port: port)
             #expect(given.unchunked.split(separator: "\n").count == 1)
+            // As a program has the values of the last row that it was sent: a number may be a string.
+            let page = try await HTTPAnswer.get(
+                "/any/query?q=Car%20SORT(price)%20AFTER($0,$1)%20LIMIT(2)&args=[%222%22,%22c3%22]", port: port)
+            #expect(page.unchunked.split(separator: "\n").count == 2, "\(page.body)")
         }
     }
 

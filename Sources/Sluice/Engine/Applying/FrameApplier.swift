@@ -195,6 +195,11 @@ final class FrameApplier {
         try subscription.receive(changedFigures: figures)
         try storage.updateSubscription(subscription.record)
         transaction.noteFigures(of: subscription.record.id)
+        for other in applier.active.borrowers(of: subscription) {
+            other.borrow(total: subscription.record.figures)
+            try storage.updateSubscription(other.record)
+            transaction.noteFigures(of: other.record.id)
+        }
     }
 
     /// Calls `body` with the targets of the links in a block's rows, as far as the query follows them.

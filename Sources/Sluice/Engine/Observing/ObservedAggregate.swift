@@ -14,6 +14,8 @@ struct ObservedAggregate: ObservedFigure {
     private(set) var value = ShownGroups(groups: [], isExact: false)
     /// What pending writes change of what the server has said, for each object because of which they do.
     private var effects: [ObjectRef: FigureEffect] = [:]
+    /// Whether pending writes may change what is computed because of objects that are not here.
+    private var concernsUnseen = false
     /// What is computed of what is here; nil where the server has said something.
     private var table: FigureTable?
     var isStale = true
@@ -35,11 +37,16 @@ struct ObservedAggregate: ObservedFigure {
         ResultReader(subscription.judge, in: storage, subscription: subscription.record)
     }
 
+    func shown(in storage: SQLiteClientStorage) -> ShownGroups {
+        value.exact(subscription.judge.isAlone ? !subscription.isCached : subscription.isServed(in: storage))
+    }
+
     mutating func renew(from storage: SQLiteClientStorage) throws {
         isStale = false
         guard let aggregates = subscription.query.aggregates else { return }
         guard isSaid else {
             effects = [:]
+            concernsUnseen = false
             do {
                 let table = try reader(in: storage).figureTable(aggregates)
                 self.table = table
@@ -52,8 +59,8 @@ struct ObservedAggregate: ObservedFigure {
             return
         }
         table = nil
-        effects = try reader(in: storage).figureEffects()
-        noteSaid(in: storage)
+        try readEffects(in: storage)
+        noteSaid()
     }
 
     mutating func follow(
@@ -69,12 +76,20 @@ struct ObservedAggregate: ObservedFigure {
     }
 
     /// Puts the figures together of what the server has said and what pending writes make of it.
-    private mutating func noteSaid(in storage: SQLiteClientStorage) {
-        let query = subscription.query
-        guard let aggregates = query.aggregates, let said = subscription.record.figures.flatMap(aggregates.groups)
-        else { return }
-        value = ShownGroups(
-            aggregates, said: said, changedBy: effects.values, isCurrent: !(query.readsTime && storage.isTimeOwn))
+    private mutating func noteSaid() {
+        guard let aggregates = subscription.query.aggregates, let said = subscription.saidGroups() else { return }
+        guard !effects.isEmpty else {
+            value = ShownGroups(groups: said, isExact: !concernsUnseen)
+            return
+        }
+        value = ShownGroups(aggregates, said: said, changedBy: effects.values, isCurrent: !concernsUnseen)
+    }
+
+    /// Finds what pending writes change.
+    private mutating func readEffects(in storage: SQLiteClientStorage) throws {
+        let reader = reader(in: storage)
+        effects = try reader.figureEffects()
+        concernsUnseen = try !reader.judge.concerningUnseen(reader.pendingObjects(), in: reader.state).isEmpty
     }
 
     /// Follows the pending writes of the objects that a transaction has changed or settled.
@@ -82,12 +97,9 @@ struct ObservedAggregate: ObservedFigure {
         _ objects: Set<ObjectRef>, _ outcome: TransactionOutcome, in storage: SQLiteClientStorage
     ) throws {
         let query = subscription.query
-        defer { noteSaid(in: storage) }
-        guard outcome.hasPendingObjects || !effects.isEmpty else { return }
-        guard query.dependencies.linkPaths.isEmpty, !query.readsTime else {
-            effects = try reader(in: storage).figureEffects()
-            return
-        }
+        defer { noteSaid() }
+        guard outcome.hasPendingObjects || !effects.isEmpty || concernsUnseen else { return }
+        guard query.dependencies.linkPaths.isEmpty, !query.readsTime else { return try readEffects(in: storage) }
         for object in objects where object.classIndex == query.classIndex {
             effects[object] =
                 try outcome.hasPending(object)

@@ -8,7 +8,7 @@ protocol ObservedFigure {
 
     var subscription: Subscription { get }
     var observerCount: Int { get set }
-    /// As of the last transaction.
+    /// As of the last transaction, as far as it does not depend on the state of the subscription.
     var value: Value { get }
     /// Whether it must be found anew.
     var isStale: Bool { get set }
@@ -22,6 +22,9 @@ protocol ObservedFigure {
 
     /// Finds it anew, so that it is not stale.
     mutating func renew(from storage: SQLiteClientStorage) throws
+
+    /// The value as observers are shown it now.
+    func shown(in storage: SQLiteClientStorage) -> Value
 
     /// Brings it up to date after a transaction.
     ///
@@ -43,7 +46,9 @@ final class ObservedFigures<Figure: ObservedFigure> {
     init(_ storage: SQLiteClientStorage) { self.storage = storage }
 
     /// What the query of a subscription computes; nil if it computes nothing of the kind.
-    subscript(subscription: Subscription) -> Figure.Value? { kept[subscription.record.id]?.value }
+    subscript(subscription: Subscription) -> Figure.Value? {
+        kept[subscription.record.id]?.shown(in: storage)
+    }
 
     // MARK: Observers
 

@@ -235,17 +235,15 @@ final class Observer {
         report(step, remote: remote, isInitial: false)
     }
 
-    /// What is computed, as it is shown. A store that has more of the results than the server has said so far shows no
-    /// lesser total.
+    /// What is computed, as it is shown beside the results.
     private var shownFigures: ShownFigures {
         var shown = figures
-        if !subscription.query.hasTotal {
-            shown.total = nil
-        } else if !subscription.query.countsMatches {
-            shown.total = results.count
-        } else {
-            shown.total = figures.total.map { max($0, results.list.visibleCount) }
-        }
+        let query = subscription.query
+        shown.total =
+            query.hasTotal
+            ? figures.total?.beside(
+                query.countsMatches ? results.list.visibleCount : results.count, isOfResults: !query.countsMatches)
+            : nil
         return shown
     }
 

@@ -15,7 +15,7 @@ package struct ResultEvent: Sendable {
     package let changesUnreadable: Bool
     package let status: SubscriptionStatus
     /// How many objects match the query, whatever its limit; nil if it does not ask for that, or nobody knows.
-    package let total: Int?
+    package let total: ShownTotal?
     /// The groups that the query computes; nil unless it has AGGREGATE.
     package let groups: ShownGroups?
     /// Whether ``total`` or ``groups`` is another than in the event before.

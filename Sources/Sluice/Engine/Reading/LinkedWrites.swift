@@ -67,6 +67,20 @@ struct LinkedWrites {
         return roots
     }
 
+    /// Those of some objects with pending writes that paths lead to from objects that may not be here: a path reads of
+    /// them what the writes have changed. To what was made here without a primary key nothing else links.
+    func readByOthers(_ pending: some Sequence<ObjectRef>, in state: any ObjectStanding) throws -> [ObjectRef] {
+        guard isPossible else { return [] }
+        return try pending.filter { object in
+            let isRead = try paths.contains {
+                try $0.targetClass == object.classIndex && isChanged(object, in: $0.properties, of: state)
+            }
+            guard isRead, case .id = object.key, !paths.contains(where: { $0.links.contains(where: \.isBacklink) })
+            else { return isRead }
+            return if case .row? = try state.baseImage(of: object) { true } else { false }
+        }
+    }
+
     private func isChanged(
         _ object: ObjectRef, in properties: PropertySet, of state: any ObjectStanding
     ) throws -> Bool {

@@ -17,6 +17,8 @@ struct ResultMatcher {
     /// What judges the condition alone, where that is not what makes a match.
     private let conditionEvaluator: Evaluator?
     private let linkedWrites: LinkedWrites
+    /// The links that what is computed over all matches depends on.
+    private let countedLinks: LinkedWrites
     private let schema: Schema
     /// Whether the store has no server, so that all objects that link to an object are here.
     let isAlone: Bool
@@ -30,6 +32,7 @@ struct ResultMatcher {
         conditionEvaluator =
             query.countsMatches && query.hasSection ? Evaluator(query.condition, schema: schema) : nil
         linkedWrites = LinkedWrites(query)
+        countedLinks = query.hasTotal && linkedWrites.isPossible ? LinkedWrites(query.condition) : linkedWrites
     }
 
     /// The judge of another form of the query, against a schema that has grown.
@@ -120,25 +123,55 @@ struct ResultMatcher {
         try (conditionEvaluator ?? evaluator).matches(row, in: source)
     }
 
-    /// By how much pending writes change how many objects match, because of one object: what matches with them, without
-    /// what matched in the server's image. Zero where one of the two cannot be judged here.
+    /// What pending writes do to how many objects match, because of one object: what matches with them, without what
+    /// matched in the server's image. It is not certain where one of the two cannot be judged here, where the condition
+    /// reads an object that is not here, and where the server may have an object that is not.
     ///
     /// - Parameter object: one with pending writes, or from which the query's paths lead to one.
     func effectOnTotal(
         _ object: ObjectRef, of subscription: SubscriptionRecord?, in state: any ObjectStanding
-    ) throws -> Int {
+    ) throws -> TotalEffect {
+        var effect = TotalEffect()
         func isMatch(_ row: Row?, in source: any ObjectSource) throws -> Int? {
             guard let row else { return 0 }
             guard try evaluator.isJudgeable(row, in: source, trustsBacklinks: trustsBacklinks(of: subscription)) else {
                 return nil
             }
+            if try !hasAllLinked(row, by: query.predicateDependencies, in: source) { effect.isCertain = false }
             return try counts(row, in: source) ? 1 : 0
         }
         let unwritten = UnwrittenObjects(state)
-        guard let now = try isMatch(state.row(object), in: state),
-            let was = try isMatch(unwritten.row(object), in: unwritten)
-        else { return 0 }
-        return now - was
+        let image = try unwritten.row(object)
+        guard let now = try isMatch(state.row(object), in: state), let was = try isMatch(image, in: unwritten) else {
+            return TotalEffect(change: 0, isCertain: false)
+        }
+        effect.change = now - was
+        // Without a limit all matches are here, so that one that is not does not match on the server.
+        if image == nil, query.isPartial, mayBeElsewhere(object) { effect.isCertain = false }
+        return effect
+    }
+
+    /// Whether the server may have an object that this store had not when it wrote it. One without a primary key has an id
+    /// that nobody else gives.
+    func mayBeElsewhere(_ object: ObjectRef) -> Bool { if case .id = object.key { false } else { true } }
+
+    /// Those of some objects with pending writes that may change what is computed over all matches because of objects that
+    /// are not here and link to them.
+    func concerningUnseen(
+        _ pending: some Sequence<ObjectRef>, in state: any ObjectStanding
+    ) throws -> [ObjectRef] { isAlone ? [] : try countedLinks.readByOthers(pending, in: state) }
+
+    /// Whether all objects are here that some paths lead to from an object. Those that are missing may be on the server.
+    func hasAllLinked(_ row: Row, by dependencies: QueryDependencies, in source: any ObjectSource) throws -> Bool {
+        func leadsOn(_ links: ArraySlice<QueryDependencies.Link>, from row: Row) throws -> Bool {
+            guard let link = links.first else { return true }
+            guard !link.isBacklink else { return false }
+            return try !row.values[link.property].anyLink { key in
+                guard let target = try source.row(ObjectRef(link.targetClass, key)) else { return true }
+                return try !leadsOn(links.dropFirst(), from: target)
+            }
+        }
+        return try isAlone || dependencies.linkPaths.allSatisfy { try leadsOn($0.links[...], from: row) }
     }
 
     /// The properties that a row must have for the condition to be evaluated; nil where that depends on other objects,

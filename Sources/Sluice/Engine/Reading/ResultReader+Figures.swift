@@ -19,7 +19,7 @@ extension ResultReader {
         }
         return ShownGroups(
             aggregates, said: said, changedBy: try figureEffects().values,
-            isCurrent: !(query.readsTime && state.isTimeOwn) && subscription?.isDormant == false)
+            isCurrent: try isInForce && judge.concerningUnseen(pendingObjects(), in: state).isEmpty)
     }
 
     /// What is computed of the objects that are here.
@@ -73,29 +73,15 @@ extension ResultMatcher {
     ) throws -> FigureEffect? {
         let unwritten = UnwrittenObjects(state)
         let (now, was) = (try state.row(object), try unwritten.row(object))
-        if let now, try !isJudgeable(now, of: subscription, in: state) || !hasAllLinked(now, in: state) {
-            return .unknown
+        func isKnown(_ row: Row?, in source: any ObjectSource) throws -> Bool {
+            guard let row else { return true }
+            return try isJudgeable(row, of: subscription, in: source)
+                && hasAllLinked(row, by: query.dependencies, in: source)
         }
-        if let was, try !isJudgeable(was, of: subscription, in: unwritten) || !hasAllLinked(was, in: unwritten) {
-            return .unknown
-        }
-        let effect = FigureEffect.move(
-            was: try matchedValues(of: was, in: unwritten), now: try matchedValues(of: now, in: state))
-        if case .move(let was, let now) = effect, was == now { return nil }
-        return effect
-    }
-
-    /// Whether all objects are here that the query's paths lead to from an object: a query with figures brings none, so
-    /// those that are missing may be on the server.
-    private func hasAllLinked(_ row: Row, in source: any ObjectSource) throws -> Bool {
-        func leadsOn(_ links: ArraySlice<QueryDependencies.Link>, from row: Row) throws -> Bool {
-            guard let link = links.first else { return true }
-            guard !link.isBacklink else { return false }
-            return try !row.values[link.property].anyLink { key in
-                guard let target = try source.row(ObjectRef(link.targetClass, key)) else { return true }
-                return try !leadsOn(links.dropFirst(), from: target)
-            }
-        }
-        return try query.dependencies.linkPaths.allSatisfy { try leadsOn($0.links[...], from: row) }
+        guard try isKnown(now, in: state), try isKnown(was, in: unwritten) else { return .unknown }
+        let values = try matchedValues(of: now, in: state)
+        guard was != nil || !mayBeElsewhere(object) else { return values.map { .guess(now: $0) } ?? .unknown }
+        let former = try matchedValues(of: was, in: unwritten)
+        return former == values ? nil : .move(was: former, now: values)
     }
 }

@@ -11,12 +11,20 @@ extension ResultReader {
     /// matches of what is here.
     ///
     /// - Complexity: O(pending), or O(matches) where no server answers the query or it has no limit.
-    func total() throws -> Int? {
+    func total() throws -> ShownTotal? {
         guard query.hasTotal else { return nil }
-        guard query.countsMatches else { return try matchCount() }
-        guard !judge.isAlone else { return try readerOfCondition.matchCount() }
+        guard query.countsMatches else { return ShownTotal(count: try matchCount(), isExact: try isTotalCertain()) }
+        guard !judge.isAlone else { return ShownTotal(count: try readerOfCondition.matchCount(), isExact: true) }
         guard let said = subscription?.total else { return nil }
-        return try said + pendingEffects().values.reduce(0, +)
+        let effects = try pendingEffects()
+        return ShownTotal(
+            count: effects.values.reduce(said) { $0 + $1.change }, isExact: isInForce && effects.areCertain)
+    }
+
+    /// Whether the results of a query without a limit are all that there are.
+    private func isTotalCertain() throws -> Bool {
+        guard !judge.isAlone else { return true }
+        return try isInForce && pendingEffects().areCertain
     }
 
     /// The reader of everything that meets the condition, in the query's section or not.
@@ -26,15 +34,24 @@ extension ResultReader {
             ResultMatcher(query.condition, schema: schema, isAlone: true), in: reader, subscription: nil)
     }
 
-    /// By how much pending writes change the total, for each object because of which they do.
-    func pendingEffects() throws -> [ObjectRef: Int] {
-        var effects: [ObjectRef: Int] = [:]
-        for object in try decidedHere(pendingObjects()) where object.classIndex == query.classIndex {
+    /// What pending writes do to the total, for each object because of which they do.
+    func pendingEffects() throws -> [ObjectRef: TotalEffect] {
+        var effects: [ObjectRef: TotalEffect] = [:]
+        let pending = try pendingObjects()
+        for object in try decidedHere(pending) where object.classIndex == query.classIndex {
             let effect = try judge.effectOnTotal(object, of: subscription, in: state)
-            if effect != 0 { effects[object] = effect }
+            if effect != .none { effects[object] = effect }
+        }
+        for object in try judge.concerningUnseen(pending, in: state) {
+            effects[object, default: .none].isCertain = false
         }
         return effects
     }
+}
+
+extension [ObjectRef: TotalEffect] {
+    /// Whether the total is known with all of them.
+    var areCertain: Bool { values.allSatisfy(\.isCertain) }
 }
 
 extension SubscriptionRecord {

@@ -298,7 +298,7 @@ extension ClientReading {
 
     /// How many objects match a query in this state, whatever its limit; nil if it does not ask for its total, or the
     /// server has not said it yet.
-    package func total(of query: Query) throws -> Int? { try resultReader(query).total() }
+    package func total(of query: Query) throws -> ShownTotal? { try resultReader(query).total() }
 
     /// What a query with AGGREGATE computes; see ``ResultReader/groups()``.
     package func groups(of query: Query) throws -> ShownGroups? { try resultReader(query).groups() }

@@ -18,6 +18,8 @@ final class ActiveSubscriptions {
     private var unsettled: Set<UInt64> = []
     /// The ids of those that ask for a number of first results, by what they ask for besides.
     private var byGrowth: [ObjectID: Set<UInt64>] = [:]
+    /// The ids of those that ask how many objects match, by their condition.
+    private var byCondition: [ObjectID: Set<UInt64>] = [:]
     /// Whether some subscription reads a class, as far as it was asked since the subscriptions last changed.
     private var readClasses: [Int: Bool] = [:]
 
@@ -53,6 +55,7 @@ final class ActiveSubscriptions {
         byQuery[subscription.record.hash] = subscription
         byID[subscription.record.id] = subscription
         if let key = subscription.growingKey { byGrowth[key, default: []].insert(subscription.record.id) }
+        if let key = subscription.countingKey { byCondition[key, default: []].insert(subscription.record.id) }
         if subscription.isComplete { completeCount += 1 }
         if subscription.isLocal { localCount += 1 }
         noteSettlement(of: subscription)
@@ -73,6 +76,11 @@ final class ActiveSubscriptions {
             byGrowth[key]?.isEmpty ?? false
         {
             byGrowth[key] = nil
+        }
+        if let key = subscription.countingKey, byCondition[key]?.remove(subscription.record.id) != nil,
+            byCondition[key]?.isEmpty ?? false
+        {
+            byCondition[key] = nil
         }
         if subscription.isComplete { completeCount -= 1 }
         if subscription.isLocal { localCount -= 1 }
@@ -97,6 +105,21 @@ final class ActiveSubscriptions {
                     && other.query.limit ?? .max < limit
             }
             .max { $0.query.limit ?? 0 < $1.query.limit ?? 0 }
+    }
+
+    /// How many objects match, as the server has said it to a complete subscription of the same condition; nil where there
+    /// is none.
+    func total(like subscription: Subscription) -> [Value]? {
+        guard let key = subscription.countingKey else { return nil }
+        return (byCondition[key] ?? []).lazy.compactMap { self.byID[$0] }
+            .first { $0 !== subscription && $0.isComplete && $0.record.figures != nil }?.record.figures
+    }
+
+    /// The subscriptions of the same condition that the server has not answered yet, and that show the total of this one
+    /// meanwhile.
+    func borrowers(of subscription: Subscription) -> [Subscription] {
+        guard let key = subscription.countingKey, let others = byCondition[key], others.count > 1 else { return [] }
+        return others.sorted().compactMap { byID[$0] }.filter { $0 !== subscription && !$0.isComplete }
     }
 
     /// Notes that an object is removed from the store while subscriptions have it. Where the server was told that they

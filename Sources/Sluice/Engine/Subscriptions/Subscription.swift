@@ -49,6 +49,8 @@ final class Subscription {
     private(set) var wireID: UInt64?
     /// The progress of the bootstrap, as the server reports it.
     private(set) var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
+    /// The groups that the record has of a query with AGGREGATE; nil until somebody asks for them.
+    private var knownGroups: KnownGroups?
     /// How many rows and departures the server has sent since the last request.
     private(set) var arrivedCount = 0
     /// What the server has sent of it in pages, since it has holders.
@@ -88,6 +90,7 @@ final class Subscription {
         self.isCached = isCached && !isLocal
         self.isRemembered = isRemembered && !self.isLocal
         growingKey = self.isLocal ? nil : query.growingKey?.hash
+        countingKey = self.isLocal || !query.countsMatches ? nil : query.countingKey.hash
         self.halt = self.isLocal ? nil : halt
         judge = ResultMatcher(query, schema: schema, isAlone: isAlone || isCached)
         plan = ClosurePlan(query, schema: schema)
@@ -100,6 +103,10 @@ final class Subscription {
     /// Equal for subscriptions that differ in nothing but how many of the first results they ask the server for; nil for
     /// others. As of when the subscription was made: properties may have other names since.
     let growingKey: ObjectID?
+
+    /// Equal for subscriptions that ask the server how many objects match, and of the same condition; nil for those that
+    /// do not ask. As of when the subscription was made.
+    let countingKey: ObjectID?
 
     /// What the subscription is filed under.
     var hash: ObjectID { isCached ? Self.cachedHash(of: query) : query.hash }
@@ -118,6 +125,7 @@ final class Subscription {
 
     /// Adjusts to a schema that has grown.
     func rebind(_ query: Query, schema: Schema) {
+        knownGroups = nil
         judge = judge.rebound(to: query, schema: schema)
         plan = ClosurePlan(query, schema: schema)
     }
@@ -244,7 +252,7 @@ final class Subscription {
     /// Notes that what is here is nothing to continue from.
     func forgetServer() -> Effect {
         record.version = 0
-        record.figures = nil
+        setFigures(nil)
         return advance(.serverForgotten)
     }
 
@@ -256,6 +264,7 @@ final class Subscription {
     func restore(_ stored: SubscriptionRecord) {
         if stored.state != record.state { phase = SubscriptionPhase(stored.state) }
         record = stored
+        knownGroups = nil
     }
 
     // MARK: Events of the server
@@ -305,11 +314,13 @@ final class Subscription {
     /// - Throws: ``SyncError/Code/protocolViolation`` when these are not the figures that the query asks for.
     func receive(figures: [Value]?) throws {
         let isRight: Bool
+        var groups: KnownGroups?
         switch figures {
         case nil: isRight = !query.hasFigures
         case let figures?:
             if let aggregates = query.aggregates {
-                isRight = aggregates.groups(figures) != nil
+                groups = KnownGroups(aggregates, figures)
+                isRight = groups != nil
             } else if query.countsMatches, figures.count == 1, case .int(let total) = figures[0] {
                 isRight = total >= 0
             } else {
@@ -317,20 +328,34 @@ final class Subscription {
             }
         }
         guard isRight else { throw SyncError(.protocolViolation, "figures that the query does not ask for, or none") }
-        record.figures = figures
+        setFigures(groups?.values ?? figures, groups)
     }
+
+    private func setFigures(_ figures: [Value]?, _ groups: KnownGroups? = nil) {
+        record.figures = figures
+        knownGroups = groups
+    }
+
+    /// The groups that the server has said, in the order of the query; nil if it has not. O(1) once they were asked for.
+    func saidGroups() -> [GroupFigures]? {
+        if knownGroups == nil, let aggregates = query.aggregates, let figures = record.figures {
+            knownGroups = KnownGroups(aggregates, figures)
+        }
+        return knownGroups?.groups
+    }
+
+    /// Takes in how many objects match from a subscription of the same condition, until the server has answered this one.
+    func borrow(total figures: [Value]?) { setFigures(figures) }
 
     /// Takes in what a commit has changed of that: of a query with GROUP the groups that are others, else all figures.
     ///
     /// - Throws: ``SyncError/Code/protocolViolation`` when these are not the figures that the query asks for.
     func receive(changedFigures change: [Value]) throws {
-        guard let aggregates = query.aggregates, let figures = record.figures else {
-            return try receive(figures: change)
-        }
-        guard let changed = aggregates.values(figures, changedBy: change) else {
+        guard saidGroups() != nil else { return try receive(figures: change) }
+        guard knownGroups?.apply(change) ?? false else {
             throw SyncError(.protocolViolation, "a change of figures that the query does not ask for")
         }
-        record.figures = changed
+        record.figures = knownGroups?.values
     }
 
     /// Notes that the membership that the server has completed is stored.
@@ -360,7 +385,7 @@ final class Subscription {
     /// Notes that its members go, because the user may not ask for them any more.
     func forgetVersion() {
         record.version = 0
-        record.figures = nil
+        setFigures(nil)
     }
 
     /// Counts what the server has sent.

@@ -71,8 +71,19 @@ final class SubscriptionHolders {
             isLocal: isLocal, isCached: isCached,
             isRemembered: known != nil || !query.isOfOneObject(in: storage.schema), halt: session.failure)
         active.add(subscription)
+        try borrowTotal(subscription)
         try requests.request(subscription)
         return subscription
+    }
+
+    /// Shows the total of a subscription of the same condition until the server has answered this one: a list that grows
+    /// keeps it, also without a connection.
+    private func borrowTotal(_ subscription: Subscription) throws {
+        guard let figures = active.total(like: subscription), figures != subscription.record.figures else { return }
+        try transactions.run(.local) { _ in
+            subscription.borrow(total: figures)
+            try storage.updateSubscription(subscription.record)
+        }
     }
 
     /// Whether a query finds only objects of a class that does not sync.
