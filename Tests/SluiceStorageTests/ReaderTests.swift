@@ -41,7 +41,9 @@ struct ReaderTests {
         try storage.read { reader throws in
             for number in 0..<40 {
                 try storage.write {
-                    hashes.insert(try storage.addSubscription(ClientStoreTests.record("q\(number)")).hash)
+                    var record = ClientStoreTests.record("q\(number)")
+                    record.hash = ObjectID(high: 7, low: UInt64(number))
+                    hashes.insert(try storage.addSubscription(record).hash)
                     try storage.evict(Garage.carRef("A"))
                     try storage.insert(Garage.car("A", price: Int64(number)), ofClass: Garage.car)
                 }

@@ -23,7 +23,9 @@ struct JSONSessionPhaseTests {
         return session
     }
 
-    static func text(_ type: String) -> [UInt8] { Array("{\"type\":\"\(type)\",\"id\":1}".utf8) }
+    static func text(_ type: String) -> [UInt8] {
+        Array((type == "open" ? #"{"type":"open"}"# : #"{"type":"\#(type)","id":1}"#).utf8)
+    }
 
     private static func phase(of session: JSONSession) -> Phase {
         switch session.phase {
