@@ -38,9 +38,17 @@ extension DatabaseEngine {
                     }
                 }
             case .apply(let writes):
-                guard !session.isReadOnly else {
-                    throw RequestRejection(code: .permissionDenied, message: "a read-only session cannot run jobs")
+                try checkWrites(session)
+                try apply(writes, for: call, subscriber, now: now)
+            case .settle(let space, let object, let isRetried):
+                try checkWrites(session)
+                let letters = try DeadLetterRecord.keys(object, inSpace: space).compactMap {
+                    try database.storage.job($0)
                 }
+                guard let letter = letters.first else {
+                    return send(to: call, session.id) { $0.array([false]) { $0.bool($1) } }
+                }
+                let writes = isRetried ? JobWrite.retrying(letter) : JobWrite.discarding(letter)
                 try apply(writes, for: call, subscriber, now: now)
             case .wait(let moment):
                 guard jobs.wait(session.id, request: call.request, after: moment) else {
@@ -48,6 +56,11 @@ extension DatabaseEngine {
                 }
             }
         }
+    }
+
+    private func checkWrites(_ session: ServerSession) throws {
+        guard session.isReadOnly else { return }
+        throw RequestRejection(code: .permissionDenied, message: "a read-only session cannot run jobs")
     }
 
     /// Tells a job why its question has no answer, where that is no fault of the session.
@@ -123,7 +136,8 @@ extension DatabaseEngine {
                     withPartitions: withPartitions))
         case .list(let text): return .task(.list(try query(text, of: subscriber)))
         case .rows(let text, let keys): return .task(.rows(try query(text, of: subscriber), keys))
-        case .record, .records, .spaces, .apply, .wait: preconditionFailure("nothing is read for this question")
+        case .record, .records, .spaces, .apply, .settle, .wait:
+            preconditionFailure("nothing is read for this question")
         }
     }
 
@@ -195,16 +209,17 @@ extension DatabaseEngine {
         return true
     }
 
-    /// What tells the present state from others for a job that waits: the version, and what its user may read.
+    /// What tells the present state from others for a job that waits: the position of the journal, since records of jobs
+    /// change without a version, and what its user may read.
     func jobMoment(of session: SessionID) -> UInt64 {
-        let version = database.storage.version
+        let position = database.storage.head.position
         guard let access = subscriptions[session]?.access, access.rules != nil || !access.reads.isEverything else {
-            return version
+            return min(position &+ 1, .max - 1)
         }
         let id = access.id
         let rights = (id.high ^ id.low) &+ rightsNumber
-        // One number for each version, where the rights are the same. None is that which asks for the version itself.
-        return min((rights | 1) &* (version &+ 1) &+ rights, .max - 1)
+        // One number for each position, where the rights are the same. None is that which asks for the version itself.
+        return min((rights | 1) &* (position &+ 1) &+ rights, .max - 1)
     }
 
     /// Sends an answer that was read.
@@ -217,13 +232,15 @@ extension DatabaseEngine {
                 writer.optional(keys) { writer, keys in writer.array(keys) { $1.encode(into: &$0) } }
             }
         case (.rows, .rows(let found)):
+            let epochs = database.storage.epochs.covering(found.rows.lazy.map(\.version))
             send(to: reading.call, reading.session) { writer in
                 writer.varint(UInt64(found.classIndex))
                 writer.array(found.rows) { $0.data($1.wireBytes()) }
+                writer.epochs(epochs)
             }
         case (.queue(let name, _, _, _, let withPartitions), .rows(let found)):
             let rows = try database.storage.queueRows(
-                found, database.storage.schema, name, at: now, withPartitions: withPartitions)
+                found, database.storage.schema, name, at: now, database.storage.epochs, withPartitions: withPartitions)
             send(to: reading.call, reading.session) { rows.encode(into: &$0) }
         default: preconditionFailure("an answer was not read")
         }
@@ -289,7 +306,7 @@ extension ClientMessage.JobCall.Question {
     fileprivate var needsRight: Bool {
         switch self {
         case .chunk, .count, .list, .rows, .wait: false
-        case .queue, .record, .records, .spaces, .apply: true
+        case .queue, .record, .records, .spaces, .apply, .settle: true
         }
     }
 }

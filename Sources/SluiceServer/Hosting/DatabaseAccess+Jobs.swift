@@ -8,7 +8,7 @@ extension DatabaseAccess {
     ///
     /// - Parameter body: is given the version of the database, too.
     package func jobs<Result: Sendable>(
-        _ body: @escaping @Sendable (any JobRecords, _ version: UInt64) throws -> Result
+        _ body: @escaping @Sendable (any ServerStorage, _ version: UInt64) throws -> Result
     ) async throws -> Result {
         try await worker.perform { engine, _ in try body(engine.database.storage, engine.database.storage.version) }
     }

@@ -14,6 +14,9 @@ package protocol JournaledStorage: KeyPaging, JobRecords {
     /// that was undone by restoring a backup can be told from the later version of the same number.
     var epoch: UInt64 { get }
 
+    /// The epochs of this history that are known, in the order of their starts.
+    var epochs: [Epoch] { get }
+
     /// The last version in the log, that of the open transaction included; 0 before the first upload.
     var version: UInt64 { get }
 

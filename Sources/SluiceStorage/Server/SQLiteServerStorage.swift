@@ -74,7 +74,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore, ServerStorage {
 
     var log: LogState { didSet { tables.now = log.time } }
     var committedLog: LogState
-    var epochs: [Epoch] = []
+    package var epochs: [Epoch] = []
     var writeIndex: WriteIndex?
     package var journal: (any Journal)?
     /// What the open transaction has done beyond applied groups.
