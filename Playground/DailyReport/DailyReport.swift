@@ -3,7 +3,8 @@ import SluiceBackend
 
 /// A batch job: counts, for each day, the flights of a file, those that left late and those that never left.
 /// `DailyReport FOLDER FILE` keeps its database in the folder. Killed at any moment and run again, it goes on where it was
-/// and counts no flight twice. Run once more, it has nothing to do.
+/// and counts no flight twice. Run once more, it has nothing to do; run with a file that has changed, it counts what is
+/// different.
 @main struct DailyReport {
     static func main() async {
         do { try await run() } catch {
@@ -21,45 +22,77 @@ import SluiceBackend
         var configuration = ServerConfiguration(port: 0, isDevelopment: true)
         configuration.dataFolder = folder
         let server = try SyncServer(configuration)
-        let report = try await server.database("report", models: [Flight.self, Day.self])
+        let report = try await server.database("report", models: [Flight.self, CountedFlight.self, Day.self])
         try await load(FlightFile(path: path).flights, into: report)
         let count = try await count(report)
-        print("\(count) flights were new")
+        print("\(count) flights were new, different or gone")
         for try await day in report.objects(Day.self).sorted(by: \.date).rows() {
             print("\(day.date): \(day.flightCount) flights, \(day.lateCount) late, \(day.cancelledCount) cancelled")
         }
         await server.stop()
     }
 
-    /// Writes the flights that the database does not have yet.
+    /// Has the database have the flights of the file, and no others. What it has already is not written again.
     private static func load(_ flights: [Flight], into report: ServerDatabase) async throws {
-        let known = try await report.objects(Flight.self).count()
-        guard known < flights.count else { return }
-        for start in stride(from: 0, to: flights.count, by: 2_000) {
-            let part = flights[start..<min(start + 2_000, flights.count)]
+        var rest = Dictionary(flights.map { ($0.id, $0) }) { first, _ in first }
+        var gone: [String] = []
+        for try await flight in report.objects(Flight.self).rows() {
+            guard let listed = rest[flight.id] else {
+                gone.append(flight.id)
+                continue
+            }
+            if listed == flight { rest[flight.id] = nil }
+        }
+        let written = rest.values.sorted { $0.id < $1.id }
+        for start in stride(from: 0, to: written.count, by: 2_000) {
+            let part = written[start..<min(start + 2_000, written.count)]
             try await report.write { transaction in for flight in part { try transaction.upsert(flight) } }
+        }
+        let removed = gone
+        try await report.write { transaction in
+            for id in removed { try transaction.delete(Flight.self, key: id) }
         }
     }
 
-    /// Adds the flights that were not counted yet to their days.
+    /// Counts the flights that were not counted yet, and those that have changed anew.
     private static func count(_ report: ServerDatabase) async throws -> Int {
         var options = Consumer<Flight>.Options()
         options.limit = 250
         return try await report.consumer("daily", of: report.objects(Flight.self), options: options).runOnce { batch in
             show(batch.progress)
-            let days = Dictionary(grouping: batch.upserts.map(\.value), by: \.day)
             try await batch.commit { transaction in
-                if batch.isReset { try transaction.delete(all: transaction.objects(Day.self)) }
-                for (date, flights) in days {
-                    if try transaction.object(Day.self, key: date) == nil { try transaction.insert(Day(date: date)) }
-                    try transaction.update(Day(date: date)) { day in
-                        day.flightCount += flights.count
-                        day.lateCount += flights.count { ($0.delay ?? 0) >= 60 }
-                        day.cancelledCount += flights.count { $0.delay == nil }
-                    }
+                if batch.isReset {
+                    try transaction.delete(all: transaction.objects(Day.self))
+                    try transaction.delete(all: transaction.objects(CountedFlight.self))
+                }
+                for item in batch.upserts {
+                    let flight = CountedFlight(item.value)
+                    try take(try transaction.object(CountedFlight.self, key: flight.id), outOf: transaction)
+                    try add(flight, by: 1, in: transaction)
+                    try transaction.upsert(flight)
+                }
+                for gone in batch.removals {
+                    guard let flight = try transaction.object(CountedFlight.self, key: gone.key) else { continue }
+                    try take(flight, outOf: transaction)
+                    try transaction.delete(flight)
                 }
             }
         }
+    }
+
+    /// A flight that was counted before is taken out of its day first.
+    private static func take(_ flight: CountedFlight?, outOf transaction: borrowing WriteTransaction) throws {
+        if let flight { try add(flight, by: -1, in: transaction) }
+    }
+
+    private static func add(
+        _ flight: CountedFlight, by count: Int, in transaction: borrowing WriteTransaction
+    ) throws {
+        var day = try transaction.object(Day.self, key: flight.day) ?? Day(date: flight.day)
+        day.flightCount += count
+        if flight.isLate { day.lateCount += count }
+        if flight.isCancelled { day.cancelledCount += count }
+        if day.flightCount == 0 { try transaction.delete(day) } else { try transaction.upsert(day) }
     }
 
     private static func show(_ progress: ConsumerBatch<Flight>.Progress) {

@@ -16,9 +16,9 @@ import Testing
         .appendingPathComponent("Playground/DepartureBoard/Data/flights.csv").path
 
     /// What the report says of each day, counted plainly.
-    private func plainReport() throws -> [String] {
+    private func plainReport(of path: String = flights) throws -> [String] {
         var days: [String: (flights: Set<String>, late: Int, cancelled: Int)] = [:]
-        for line in try String(contentsOfFile: Self.flights, encoding: .utf8).split(separator: "\n").dropFirst() {
+        for line in try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").dropFirst() {
             let fields = line.split(separator: ",", omittingEmptySubsequences: false)
             let day = String(fields[0].prefix(10))
             guard days[day, default: ([], 0, 0)].flights.insert("\(fields[0]) \(fields[1]) \(fields[2])").inserted
@@ -48,8 +48,20 @@ import Testing
             try #require(end.code == 0, "\(end.diagnostics)")
             #expect(end.lines.dropFirst() == (try plainReport())[...])
             let again = try await ChildProcess(Self.program("DailyReport"), arguments).finish()
-            #expect(again.lines.first == "0 flights were new")
+            #expect(again.lines.first == "0 flights were new, different or gone")
             #expect(again.lines.dropFirst() == end.lines.dropFirst())
+
+            // One has changed and one is gone.
+            let text = try String(contentsOfFile: Self.flights, encoding: .utf8)
+            var lines = text.split(separator: "\n").map(String.init)
+            let late = try #require(lines.firstIndex { $0.hasSuffix(",-6") })
+            lines[late] = String(lines[late].dropLast(2)) + "600"
+            lines.remove(at: late + 7)
+            let changed = folder + "/changed.csv"
+            try lines.joined(separator: "\n").write(toFile: changed, atomically: true, encoding: .utf8)
+            let next = try await ChildProcess(Self.program("DailyReport"), [folder + "/data", changed]).finish()
+            #expect(next.lines.first == "2 flights were new, different or gone", "\(next.diagnostics)")
+            #expect(next.lines.dropFirst() == (try plainReport(of: changed))[...])
         }
     }
 

@@ -73,7 +73,7 @@ import Testing
             try await write(mails([60]), to: url)
             let failed = try await Tool.run(
                 "run", url, Self.unsent, "--name=mail", "--once", "--attempts=1", "--", "sh", "-c", "exit 3")
-            #expect(failed.code == 0, "\(failed.diagnostics)")
+            #expect(failed.code == 2 && failed.diagnostics.contains("exit code 3"), "\(failed.diagnostics)")
             let dead = try await Tool.run("queues", url, "--dead=mail", "--format=jsonl")
             #expect(dead.lines.count == 1 && dead.lines.first?.contains("exit code 3") == true, "\(dead.lines)")
             #expect(
@@ -85,6 +85,56 @@ import Testing
                 "run", url, Self.unsent, "--name=mail", "--once", "--attempts=1", "--", "sh", "-c", "exit 75")
             #expect(putOff.code == 0, "\(putOff.diagnostics)")
             #expect(try await Tool.run("queues", url, "--dead=mail", "--format=jsonl").lines.isEmpty)
+            let unknown = try await Tool.run("queues", url, "--dead=nope")
+            #expect(unknown.diagnostics.contains("nothing is kept of a queue 'nope'"), "\(unknown.diagnostics)")
+        }
+    }
+
+    @Test func `a run that ends with rows undone says why and has an exit code of its own`() async throws {
+        try await withServer { server in
+            let url = server.url()
+            try await prepare(url, count: 3)
+            let idle = try await Tool.run(
+                "run", url, Self.unsent, "--name=idle", "--once", "--attempts=1", "--", "true")
+            #expect(idle.code == 2 && idle.diagnostics.contains("still matches"), "\(idle.diagnostics)")
+            let discarded = try await Tool.run("queues", url, "--discard=idle")
+            #expect(discarded.diagnostics.contains("3 rows are listed no more"))
+            #expect(try await Tool.run("queues", url, "--dead=idle", "--format=jsonl").lines.isEmpty)
+            let poison = #"in=$(cat); case "$in" in *'"id":2,'*) exit 3;; esac; exit 0"#
+            func follow(_ options: String...) async throws -> ChildProcess.Exit {
+                try await Tool.run(
+                    ["run", url, "Mail WHERE isSent == false", "--name=copies", "--changes", "--once", "--attempts=1"]
+                        + options + ["--", "sh", "-c", poison])
+            }
+            let parked = try await follow()
+            #expect(parked.code == 2, "\(parked.diagnostics)")
+            #expect(parked.diagnostics.contains("1 objects were put aside"), "\(parked.diagnostics)")
+            #expect(try await follow().code == 0)
+            #expect(try await Tool.run("consumers", url, "--retry=copies").diagnostics.contains("1 objects"))
+            #expect(try await follow().code == 2)
+            #expect(try await Tool.run("consumers", url, "--discard=copies").diagnostics.contains("1 objects"))
+            #expect(try await Tool.run("consumers", url, "--dead=nope").code == 1)
+            #expect(try await follow("--batch=5000").code == 0)
+            let large = try await Tool.run("run", url, Self.unsent, "--name=mail", "--batch=1001", "--", "true")
+            #expect(large.code == 64 && large.diagnostics.contains("at most 1000"), "\(large.diagnostics)")
+        }
+    }
+
+    @Test func `a run of changes with --once leaves the name to one that is at work`() async throws {
+        try await withFolder { folder in
+            try await withServer { server in
+                let url = server.url()
+                try await prepare(url, count: 3)
+                let words = ["run", url, "Mail WHERE isSent == false", "--name=copies", "--changes"]
+                let waiting = "cat > /dev/null; echo $SLUICE_BATCH >> \(folder)/begun; trap '' TERM; sleep 600"
+                let first = try ChildProcess(Tool.path, words + ["--", "sh", "-c", waiting])
+                try await wait(for: "the first") { FileManager.default.fileExists(atPath: folder + "/begun") }
+                let second = try await Tool.run(words + ["--once", "--", "true"])
+                #expect(second.code == 75 && second.diagnostics.contains("is at work"), "\(second.diagnostics)")
+                // A program that does not heed SIGTERM is killed in the end.
+                first.signal(SIGTERM)
+                #expect(try await first.finish().code == 0)
+            }
         }
     }
 
@@ -200,6 +250,13 @@ import Testing
                 try "else".write(toFile: place, atomically: true, encoding: .utf8)
                 let wrong = try await Tool.run("export", url, "Mail", "--since=\(place)")
                 #expect(wrong.code == 1 && wrong.diagnostics.contains("was not made by"), "\(wrong.diagnostics)")
+                let other = folder + "/other"
+                #expect(try await Tool.run("export", url, "Copy", "--since=\(other)").code == 0)
+                let foreign = try await Tool.run("export", url, "Mail", "--since=\(other)")
+                #expect(foreign.code == 1 && foreign.lines.isEmpty, "\(foreign.lines)")
+                #expect(foreign.diagnostics.contains("is of the export of Copy"), "\(foreign.diagnostics)")
+                let nowhere = try await Tool.run("export", url, "Mail", "--since=/nonexistent/x")
+                #expect(nowhere.code == 1 && nowhere.lines.isEmpty, "\(nowhere.diagnostics)")
                 let csv = try await Tool.run("export", url, "Mail", "--since=\(place)", "--format=csv")
                 #expect(csv.code == 64, "\(csv.diagnostics)")
             }

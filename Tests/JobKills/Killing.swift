@@ -161,6 +161,8 @@ struct Killing {
                 throw Failure("\(job) has handled \(state >> 32) of version \(state & 0xFFFF_FFFF) twice")
             }
         }
+        // Nothing undoes a history here, and the log reaches back.
+        guard resets == 0 else { throw Failure("\(job) has begun anew \(resets) times") }
         say(
             "\(job): \(count) rows as they should be, \(states.count) states handled once, \(batches) batches, \(resets) resets"
         )

@@ -30,6 +30,7 @@ final class JobWorker: @unchecked Sendable {
         let number = jobs.nextNumber()
         let (name, items, removals) = (name, batch.upserts, batch.removals)
         if batch.isReset { jobs.noteReset() }
+        if number % 9 == 0 { throw JobError.tryAgain("the weather") }
         guard !items.contains(where: { Self.isPoison($0.id) }) else {
             jobs.noteParked()
             throw SimulatedJobs.Poison()

@@ -110,7 +110,8 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
             return (found, node.storage.schema)
         }
         return try await perform("claims") { node, now in
-            try node.storage.queueRows(found, schema, name, at: now, withPartitions: withPartitions)
+            try node.storage.queueRows(
+                found, schema, name, at: now, node.storage.epochs, withPartitions: withPartitions)
         }
     }
 
@@ -125,7 +126,8 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
         try await perform("rows") { node, now in
             let query = try node.engine.jobQuery(readBy: nil, query, now: now)
             let found = try node.storage.rows(keys, of: query)
-            return JobRows(found.rows, schema: node.storage.schema, classIndex: found.classIndex)
+            return JobRows(
+                found.rows, schema: node.storage.schema, classIndex: found.classIndex, epochs: node.storage.epochs)
         }
     }
 

@@ -250,7 +250,9 @@ extension Simulation {
             guard dead?.version == row.version else {
                 throw SimulationFailure("the queue \(name) has left \(row.key) of version \(row.version)")
             }
-            guard JobWorker.isPoison("\(name)/Task/\(row.key)/\(row.version)") else {
+            let id = StateName.of(row, ofClass: "Task", server.storage.epochs, for: name)
+            // One that was killed each time that it was tried is given up as well.
+            guard JobWorker.isPoison(id) || dead?.error.hasPrefix("its worker ended") == true else {
                 throw SimulationFailure("the queue \(name) has given up \(row.key): \(dead?.error ?? "")")
             }
         }

@@ -130,7 +130,7 @@ struct JobInputTests {
         await store.close()
     }
 
-    @Test(arguments: Place.allCases) func aCheckpointOfAnotherDatabaseBeginsAnewAndBytesThatAreNoneAreRefused(
+    @Test(arguments: Place.allCases) func aCheckpointOfAnotherDatabaseAndBytesThatAreNoneAreRefused(
         place: Place
     ) async throws {
         let server = try TestServer(rules: Self.rules)
@@ -140,12 +140,8 @@ struct JobInputTests {
         try await other.write { try $0.upsert(Flight(id: "X1", delay: 1)) }
         for try await batch in other.objects(Flight.self).changes(since: nil) { foreign = batch.checkpoint }
         #expect(foreign != nil)
-        var (keys, resets): ([String], Int) = ([], 0)
-        for try await batch in try desk.changes(since: foreign) {
-            resets += batch.isReset ? 1 : 0
-            keys += batch.upserts.map(\.id)
-        }
-        #expect(keys == ["F1", "F2", "F3", "F4"] && resets == 1)
+        let refused = await error { for try await _ in try desk.changes(since: foreign) {} }
+        #expect(refused.contains("another database") && refused.contains("nil to begin"), "\(refused)")
         let text = await error { _ = try Checkpoint(bytes: [1, 2, 3]) }
         #expect(text.contains("checkpoint"), "\(text)")
     }

@@ -104,7 +104,7 @@ import Testing
         let row = Row(key: .string("M2"), version: 1001, values: [.string("M2"), .bool(false)])
         let rows = QueueRows(
             [QueueRow(row, claim: claim, dead: nil)], after: 0, isLast: true, schema: try Schema([mail]), classIndex: 0,
-            at: now, nextDue: claim.due, busyPartitions: ["a"])
+            at: now, nextDue: claim.due, busyPartitions: ["a"], epochs: [Epoch(id: 0x0102_0304_0506_0708, start: 900)])
         var writer = ByteWriter()
         rows.encode(into: &writer)
         return .report(session: 1, request: 5, json: writer.bytes)

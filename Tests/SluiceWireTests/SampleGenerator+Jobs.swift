@@ -10,7 +10,7 @@ extension SampleGenerator {
             }
         }
         return Checkpoint(
-            databaseID: id(), epoch: number(), query: id(),
+            databaseID: id(), epoch: number(), query: id(), rights: id(),
             place: bool()
                 ? .reading(stretches(&self))
                 : .changes(
@@ -29,11 +29,11 @@ extension SampleGenerator {
         return JobWrite(
             jobKey(),
             pick([.remove, .set(.never, value: data()), .set(.after(number()), value: data())]),
-            if: pick([.anything, .absent, .value(data())]), condition)
+            if: pick([.anything, .absent, .value(data()), .overdue(data())]), condition)
     }
 
     mutating func question() -> ClientMessage.JobCall.Question {
-        switch below(10) {
+        switch below(11) {
         case 0: .chunk(query: text(), after: maybe { $0.checkpoint() }, rowCountMax: number())
         case 1: .count(query: text())
         case 2:
@@ -46,6 +46,7 @@ extension SampleGenerator {
         case 6: .apply(many(upTo: 3) { $0.jobWrite() })
         case 7: .wait(after: number())
         case 8: .list(query: text())
+        case 9: .settle(space: text(), Identity(className: text(), key: key()), isRetried: bool())
         default: .rows(query: text(), keys: many(upTo: 4) { $0.key() })
         }
     }

@@ -85,6 +85,6 @@ export function jobs({ db, main, signal }) {
 	async function showDead(kind, name) {
 		const letters = await db.ask("dead", { [kind]: name }), act = (report, row) => async () => { await db.ask(report, { [kind]: name, class: row.class, key: row.key }); showDead(kind, name); };
 		put(dead, h("h2", `Given up by ${name}`), table("Given up", [["Object", (row) => `${row.class}/${row.key}`], figure("Attempts", "attempts"), figure("Last", "time", ago), ["Error", (row) => row.error, "wide"],
-			["", (row) => [kind === "queue" && button("Retry", act("retry", row), "", { label: `Retry ${row.class}/${row.key}` }), button("Discard", act("discard", row), "bad", { label: `Discard ${row.class}/${row.key}` })]]], letters));
+			["", (row) => [button("Retry", act("retry", row), "", { label: `Retry ${row.class}/${row.key}` }), button("Discard", act("discard", row), "bad", { label: `Discard ${row.class}/${row.key}` })]]], letters));
 	}
 }

@@ -1,3 +1,5 @@
+internal import SluiceWire
+
 /// How long a job waits before it tries again what has failed.
 public struct Backoff: Sendable, Hashable {
     fileprivate let first: Duration
@@ -30,17 +32,40 @@ struct Retries {
     /// How many objects are tried next, at most.
     private(set) var limit: Int
     private var failureCount = 0
+    /// How often in a row what was tried was put off.
+    private var putOffCount = 0
 
-    init(_ limit: Int, attempts: Int, _ backoff: Backoff) {
+    /// - Parameter trial: what an earlier holder of the name has found out.
+    init(_ limit: Int, attempts: Int, _ backoff: Backoff, _ trial: ConsumerTrial?) {
         limitMax = max(1, limit)
-        self.limit = limitMax
+        self.limit = min(limitMax, max(1, Int(clamping: trial?.limit ?? .max)))
         self.attempts = max(1, attempts)
         self.backoff = backoff
+        failureCount = min(Int(clamping: trial?.failureCount ?? 0), self.attempts - 1)
+    }
+
+    /// What the next holder of the name needs to know; nil for nothing.
+    var trial: ConsumerTrial? {
+        guard limit < limitMax || failureCount > 0 else { return nil }
+        return ConsumerTrial(limit: UInt64(limit), failureCount: UInt64(failureCount))
     }
 
     mutating func noteSuccess() {
-        failureCount = 0
+        (failureCount, putOffCount) = (0, 0)
         limit = min(limitMax, limit * 2)
+    }
+
+    /// What ``trial`` is after a success.
+    var trialAfterSuccess: ConsumerTrial? {
+        var next = self
+        next.noteSuccess()
+        return next.trial
+    }
+
+    /// - Returns: how long to wait before what was put off is tried again, which counts as no attempt.
+    mutating func notePutOff() -> Duration {
+        putOffCount += 1
+        return backoff.wait(afterFailures: putOffCount, chance: .random(in: 0...1))
     }
 
     /// - Parameter count: how many objects failed together.

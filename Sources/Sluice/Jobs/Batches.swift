@@ -44,7 +44,8 @@ public struct Batches<Element: ResultElement>: AsyncSequence, Sendable {
 
         /// Waits for the next batch; nil when nothing is left.
         ///
-        /// - Throws: `QueryError`; ``ModelError``; `ServerError` or ``SyncError`` when the database cannot be used;
+        /// - Throws: ``JobError/Code/foreignCheckpoint`` if the checkpoint is of another database, or of another query;
+        ///   `QueryError`; ``ModelError``; `ServerError` or ``SyncError`` when the database cannot be used;
         ///   `CancellationError`.
         public mutating func next() async throws -> ChangeBatch<Element>? {
             while true {
@@ -55,6 +56,17 @@ public struct Batches<Element: ResultElement>: AsyncSequence, Sendable {
                     return batch
                 }
                 let found = try await host.chunk(after: cursor.place, ChunkSizes(), of: query)
+                if found.isReset, let place = cursor.place {
+                    // The beginning is of the database and the query that were asked.
+                    let isOfDatabase = place.databaseID == found.begin.databaseID
+                    guard isOfDatabase, place.query == found.begin.query else {
+                        let what = isOfDatabase ? "query" : "database"
+                        throw JobError(
+                            .foreignCheckpoint,
+                            "the checkpoint is of another \(what): pass the one that was kept for this \(what), or nil to "
+                                + "begin with all results")
+                    }
+                }
                 if cursor.take(found) { return nil }
             }
         }

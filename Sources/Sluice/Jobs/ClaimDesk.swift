@@ -22,8 +22,11 @@ final class ClaimDesk: Sendable {
         let row: Row
         let classIndex: Int
         let schema: Schema
+        let epochs: [Epoch]
         let key: JobRecord.Key
         let claim: QueueClaim
+        /// Whether it is worked at alone: it may be what ends the processes that work at it.
+        let isAlone: Bool
         /// By what the row's partition is held; nil if it has none.
         let partition: PartitionHold?
         var attempt: Int { Int(clamping: claim.attemptCount) }
@@ -59,10 +62,33 @@ final class ClaimDesk: Sendable {
         var description: String { "\(cause)" }
     }
 
+    /// A row whose worker's process has ended each time that it was tried.
+    private struct Fatal: Error, CustomStringConvertible {
+        let description = "its worker ended while it ran, each time or the last one"
+    }
+
+    /// What is found of the rows that were looked at.
+    private struct Finding {
+        /// Those that are free, with the claims of those whose leases have ended.
+        var free: [(claimed: Claimed, former: JobRecord?, isDead: Bool)] = []
+        /// Those that have used their attempts, with the claims of workers that have ended.
+        var fatal: [(claimed: Claimed, former: JobRecord)] = []
+        /// When the next one will be free; nil if none will be by the clock.
+        var next: Timestamp?
+    }
+
     private struct State {
         var held: [JobRecord.Key: Claimed] = [:]
         /// When a row that is not due yet will be, by the host's clock; nil if none waits.
         var next: Timestamp?
+
+        /// - Returns: false if the row is not held, or by a later claim: the lease of this one has ended, and the desk has
+        ///   claimed the row again.
+        mutating func letGo(_ claimed: Claimed) -> Bool {
+            guard held[claimed.key]?.claim == claimed.claim else { return false }
+            held[claimed.key] = nil
+            return true
+        }
     }
 
     private let host: any JobHost
@@ -99,17 +125,19 @@ final class ClaimDesk: Sendable {
     ///
     /// - Parameter count: at most how many.
     func claim(_ count: Int, _ judge: Judge?) async throws -> [Claimed] {
-        guard count > 0 else { return [] }
+        guard count > 0, !state.withLock({ $0.held.values.contains(where: \.isAlone) }) else { return [] }
         var (last, size) = (Row?.none, max(Self.rowCountMin, 2 * count))
         var earliest: Timestamp?
         var returnCount = 0
         while true {
             let found = try await host.rows(
                 after: last?.key, countMax: size, ofQueue: name, query, withPartitions: judge != nil)
-            let (candidates, next) = try candidates(count, among: found, judge)
-            let due = next.map { host.time.advanced(by: found.now.distance(to: $0)) }
+            let finding = try candidates(count, among: found, judge)
+            let candidates = finding.free
+            let due = finding.next.map { host.time.advanced(by: found.now.distance(to: $0)) }
             earliest = [earliest, due].compactMap(\.self).min()
             state.withLock { [earliest] in $0.next = earliest }
+            for row in finding.fatal { try await giveUp(row.claimed, row.former, Fatal()) }
             let claimed = try await claim(candidates, at: found.now)
             if !claimed.isEmpty { return claimed }
             if let row = last {
@@ -134,36 +162,45 @@ final class ClaimDesk: Sendable {
     }
 
     /// Which rows are free, and when the next one will be.
-    private func candidates(
-        _ count: Int, among found: QueueRows, _ judge: Judge?
-    ) throws -> (free: [(claimed: Claimed, former: JobRecord?, isDead: Bool)], next: Timestamp?) {
-        var next = found.nextDue
+    private func candidates(_ count: Int, among found: QueueRows, _ judge: Judge?) throws -> Finding {
+        var finding = Finding()
+        finding.next = found.nextDue
         var busy = Set(found.busyPartitions)
-        var free: [(claimed: Claimed, former: JobRecord?, isDead: Bool)] = []
-        for row in found.rows where free.count < count {
+        let isIdle = state.withLock { $0.held.isEmpty }
+        for row in found.rows where finding.free.count < count {
             let className = found.schema[found.classIndex].name
             if let due = row.claim?.due, due > found.now { continue }
             if let dead = row.dead, try dead.decoded(as: DeadLetterRecord.self).version == row.row.version { continue }
             // One that cannot be read as its type fails when it is worked at.
             let judgement = (try? judge?(row.row, found.classIndex, found.schema)) ?? Judgement()
             if let notBefore = judgement.notBefore, notBefore > found.now {
-                next = min(next ?? notBefore, notBefore)
+                finding.next = min(finding.next ?? notBefore, notBefore)
                 continue
             }
-            if let partition = judgement.partition, !busy.insert(partition).inserted { continue }
-            let before = try row.claim?.decoded(as: QueueClaim.self).attemptCount ?? 0
+            if let partition = judgement.partition, busy.contains(partition) { continue }
+            let former = try row.claim?.decoded(as: QueueClaim.self)
+            let before = former?.attemptCount ?? 0
+            // Whoever had it did not let go of it.
+            let isAbandoned = former.map { $0.holder != 0 } ?? false
+            let isAlone = isAbandoned && before + 1 >= UInt64(attempts)
             let claim = QueueClaim(holder: holder, attemptCount: before + 1, partition: judgement.partition)
             let key = DeadLetterRecord.key(
                 Identity(className: className, key: row.row.key), in: QueueClaim.space(name))
-            free.append(
-                (
-                    Claimed(
-                        row: row.row, classIndex: found.classIndex, schema: found.schema, key: key, claim: claim,
-                        partition: judgement.partition.map { PartitionHold(name, $0, by: holder) }),
-                    row.claim, row.dead != nil
-                ))
+            let claimed = Claimed(
+                row: row.row, classIndex: found.classIndex, schema: found.schema, epochs: found.epochs, key: key,
+                claim: claim, isAlone: isAlone,
+                partition: judgement.partition.map { PartitionHold(name, $0, by: holder) })
+            if let record = row.claim, isAbandoned, before >= UInt64(attempts) {
+                finding.fatal.append((claimed, record))
+                continue
+            }
+            // When the others are done.
+            if isAlone, !(isIdle && finding.free.isEmpty) { continue }
+            if let partition = judgement.partition { busy.insert(partition) }
+            finding.free.append((claimed, row.claim, row.dead != nil))
+            if isAlone { break }
         }
-        return (free, next)
+        return finding
     }
 
     /// - Parameter now: the server's clock when the rows were read.
@@ -179,15 +216,16 @@ final class ClaimDesk: Sendable {
                 if: former.map { .value($0.value) } ?? .absent,
                 .unchanged(claimed.identity, version: claimed.row.version))
         }
-        let answers = try await host.apply(writes)
+        let answers = try await host.applyAll(writes)
         let made = zip(candidates, answers).filter { $0.1 }.map(\.0)
         let releases = zip(candidates, answers).filter { !$0.1 }.flatMap(\.0.claimed.releases)
-        if !releases.isEmpty { _ = try await host.apply(releases) }
+        if !releases.isEmpty { _ = try await host.applyAll(releases) }
         state.withLock { state in for candidate in made { state.held[candidate.claimed.key] = candidate.claimed } }
-        let dead = made.filter(\.isDead).map { candidate in
-            JobWrite(.init(space: QueueClaim.deadSpace(name), name: candidate.claimed.key.name), .remove)
+        let spaces = [QueueClaim.deadSpace(name), QueueClaim.discardedSpace(name)]
+        let dead = made.filter(\.isDead).flatMap { candidate in
+            spaces.map { JobWrite(.init(space: $0, name: candidate.claimed.key.name), .remove) }
         }
-        if !dead.isEmpty { _ = try await host.apply(dead) }
+        if !dead.isEmpty { _ = try await host.applyAll(dead) }
         return made.map(\.claimed)
     }
 
@@ -198,7 +236,7 @@ final class ClaimDesk: Sendable {
     ) async throws -> [(claimed: Claimed, former: JobRecord?, isDead: Bool)] {
         let holds = candidates.compactMap(\.claimed.partition)
         guard !holds.isEmpty else { return candidates }
-        let made = try await host.apply(holds.map { $0.taking(for: lease, from: nil) })
+        let made = try await host.applyAll(holds.map { $0.taking(for: lease, from: nil) })
         var taken = Set(zip(holds, made).filter { $0.1 }.map(\.0.key))
         for hold in holds where !taken.contains(hold.key) {
             // Its holder may have died.
@@ -243,9 +281,7 @@ final class ClaimDesk: Sendable {
             guard let hold = claimed.partition else { return [claim] }
             return [claim, JobWrite(hold.key, .set(.after(lease), value: hold.value), if: .value(hold.value))]
         }
-        for start in stride(from: 0, to: writes.count, by: JobWrite.countMax) {
-            _ = try await host.apply(Array(writes[start..<min(start + JobWrite.countMax, writes.count)]))
-        }
+        _ = try await host.applyAll(writes)
     }
 
     // MARK: Ending
@@ -280,12 +316,12 @@ final class ClaimDesk: Sendable {
         } catch  where host.meaning(ofAny: error).isOfDatabase {
             throw Unwritten(cause: error)
         }
-        state.withLock { state in for row in rows { state.held[row.key] = nil } }
+        state.withLock { state in for row in rows { _ = state.letGo(row) } }
     }
 
     /// Lets go of a row that has failed, until it is tried again; or for good.
     func fail(_ claimed: Claimed, _ error: any Error) async {
-        let isHeld = state.withLock { $0.held.removeValue(forKey: claimed.key) != nil }
+        let isHeld = state.withLock { $0.letGo(claimed) }
         guard isHeld else { return }
         let isCancelled = Task.isCancelled
         // The transaction must be written although the task was cancelled.
@@ -310,14 +346,23 @@ final class ClaimDesk: Sendable {
             _ = try await host.apply([letGo] + claimed.releases)
             return
         }
+        try await giveUp(claimed, JobRecord(claimed.key, value: claimed.claim.wireBytes()), error)
+        if !claimed.releases.isEmpty { _ = try await host.apply(claimed.releases) }
+    }
+
+    /// Keeps a row among the dead ones, unless somebody else has it by now.
+    ///
+    /// - Parameter held: the claim that ends.
+    private func giveUp(_ claimed: Claimed, _ held: JobRecord, _ error: any Error) async throws {
+        let attempt = try held.decoded(as: QueueClaim.self).attemptCount
         let letter = DeadLetterRecord(
-            error, attemptCount: claimed.attempt, time: host.time, version: claimed.row.version)
+            error, attemptCount: Int(clamping: attempt), time: host.time, version: claimed.row.version)
         let deadKey = JobRecord.Key(space: QueueClaim.deadSpace(name), name: claimed.key.name)
         let writes = [
-            JobWrite(claimed.key, .remove, if: held), JobWrite(deadKey, .set(.never, value: letter.wireBytes())),
+            JobWrite(claimed.key, .remove, if: .value(held.value)),
+            JobWrite(deadKey, .set(.never, value: letter.wireBytes())),
         ]
         do { try await host.write(writes) { _ in } } catch is JobWriteRejection { return }
-        if !claimed.releases.isEmpty { _ = try await host.apply(claimed.releases) }
         host.note(
             .error, "a queue has given up a row",
             [("queue", name), ("class", claimed.identity.className), ("error", "\(error)")])

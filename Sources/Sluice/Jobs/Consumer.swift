@@ -41,6 +41,8 @@ public struct Consumer<Element: ResultElement>: Sendable {
         /// How long to wait before a batch is tried again.
         public var backoff = Backoff.exponential(.seconds(1), max: .seconds(300))
         package var sizes = ChunkSizes()
+        /// Whether it leaves the name to a consumer that has it and is at work, and ends with ``JobError/Code/nameHeld``.
+        package var isYielding = false
 
         /// The options that are used where none are given.
         public init() {}
@@ -54,7 +56,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
     package init(_ host: any JobHost, _ name: String, _ options: Options, of query: @escaping JobQuery) {
         self.name = name
         self.options = options
-        reader = ConsumerReader(host, name, options.sizes, query)
+        reader = ConsumerReader(host, name, options.sizes, isYielding: options.isYielding, query)
     }
 
     // MARK: Handling
@@ -63,7 +65,8 @@ public struct Consumer<Element: ResultElement>: Sendable {
     ///
     /// A batch for which `body` throws, or which it does not commit, is tried again after a while, and then in halves,
     /// until the object that fails is alone. What becomes of that, ``Options/onPoison`` says. An object that cannot be read
-    /// as `Element` fails in the same way.
+    /// as `Element` fails in the same way. What has failed how often is kept with the name, so one that takes it over goes on
+    /// with that. A batch for which `body` throws ``JobError/tryAgain(_:)`` comes again as it is, however often.
     ///
     /// - Parameter body: handles a batch and commits it.
     /// - Throws: ``JobError`` when the name is taken, or was taken over; `QueryError`; `ServerError` or ``SyncError`` when
@@ -89,8 +92,12 @@ public struct Consumer<Element: ResultElement>: Sendable {
         untilDone: Bool, _ body: @Sendable (ConsumerBatch<Element>) async throws -> Void
     ) async throws -> Int {
         guard let arrivals = try await beginPatiently() else { return 0 }
-        defer { arrivals.end() }
-        var retries = Retries(options.limit, attempts: options.attempts, options.backoff)
+        let holding = Task.alongside { [reader] in await reader.holdName() }
+        defer {
+            holding.cancel()
+            arrivals.end()
+        }
+        var retries = Retries(options.limit, attempts: options.attempts, options.backoff, reader.trial)
         var obstruction = Obstruction(options.backoff)
         var count = 0
         // What was given out is to be read again.
@@ -102,13 +109,17 @@ public struct Consumer<Element: ResultElement>: Sendable {
             do {
                 if mustRewind { try await reader.rewind() }
                 mustRewind = false
-                guard let part = try await reader.take(poison == nil ? retries.limit : 1) else {
-                    if untilDone { break }
+                guard var part = try await reader.take(poison == nil ? retries.limit : 1) else {
+                    if untilDone {
+                        await reader.leave()
+                        break
+                    }
                     poison = nil
                     obstruction.noteEnd()
-                    await arrivals.next()
+                    await waitForMore(arrivals)
                     continue
                 }
+                part.trialAfterwards = retries.trialAfterSuccess
                 if let found = poison, found.state == nil ? part.isReset : found.state == part.firstState {
                     if part.isReset, found.state != nil {
                         // The object is left out, and what was derived before is to be removed all the same.
@@ -129,7 +140,11 @@ public struct Consumer<Element: ResultElement>: Sendable {
             } catch {
                 if Task.isCancelled { break }
                 let meaning = reader.host.meaning(ofAny: error)
-                if meaning == .lasting { throw error }
+                // What its user may not write is a fault of the batch. Where its right to run jobs is what is missing, it
+                // is told so when it asks how far it has come.
+                let isRefused = meaning == .notPermitted && given != nil
+                if meaning.endsJob, !isRefused { throw error }
+                mustRewind = mustRewind || isRefused
                 let obstacle = reader.takeObstacle() ?? (given == nil && meaning.isOfDatabase ? meaning : nil)
                 // Nobody knows how far the consumer has come.
                 mustRewind = mustRewind || obstacle == .outcomeUnknown
@@ -139,15 +154,43 @@ public struct Consumer<Element: ResultElement>: Sendable {
                     continue
                 }
                 guard let part = given else { throw error }
-                if let wait = retries.noteFailure(of: part.range.count) {
+                if (error as? JobError)?.code == .batchOver, !reader.isGiven(part) {
+                    // It was committed, or what was given since counts.
+                    continue
+                }
+                if (error as? JobError)?.code == .tryAgain {
+                    let wait = retries.notePutOff()
+                    reader.host.note(
+                        .info, "a consumer's batch is put off", [("consumer", name), ("error", "\(error)")])
                     await reader.host.sleep(until: reader.host.time.advanced(by: wait))
-                } else {
+                    continue
+                }
+                let wait = retries.noteFailure(of: part.range.count)
+                if wait == nil {
                     guard options.onPoison == .park else { throw error }
                     poison = (part.firstState, error)
                 }
+                // Who takes the name over goes on with what was found out.
+                let isNoted = await reader.note(retries.trial)
+                mustRewind = mustRewind || !isNoted
+                if let wait { await reader.host.sleep(until: reader.host.time.advanced(by: wait)) }
             }
         }
         return count
+    }
+
+    /// Waits until something was committed. Where the log was read further than the database knows, that is stored after a
+    /// while.
+    private func waitForMore(_ arrivals: Arrivals) async {
+        guard reader.isAheadOfStored else { return await arrivals.next() }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await arrivals.next() }
+            group.addTask { [host = reader.host] in
+                await host.sleep(until: host.time.advanced(by: ConsumerReader.beat))
+            }
+            await group.next()
+            group.cancelAll()
+        }
     }
 
     private func handle(
@@ -213,7 +256,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
         let (upserts, removals) = try part.chunk.values(in: part.range, of: reader.host) { (value: Element, row) in
             ConsumerBatch<Element>.Item(
                 value: value, identity: Identity(className: className, key: row.key), version: row.version,
-                id: reader.id(of: row, ofClass: className))
+                id: reader.id(of: row, in: part.chunk))
         }
         return ConsumerBatch(part, upserts: upserts, removals: removals, reader: reader)
     }

@@ -1,4 +1,5 @@
 public import SluiceModel
+internal import SluiceWire
 
 /// Some of what a consumer is to handle, each object once, in the order of their keys.
 ///
@@ -13,7 +14,8 @@ public struct ConsumerBatch<Element: ResultElement>: Sendable {
         /// The version that last wrote the object.
         public let version: UInt64
         /// Names this state of this object for this consumer. It is the same whenever the same state comes again, so
-        /// that other systems can recognise a repetition.
+        /// that other systems can recognise a repetition, and another one for every other state, also after a backup was
+        /// put back.
         public let id: String
     }
 
@@ -63,6 +65,12 @@ public struct ConsumerBatch<Element: ResultElement>: Sendable {
     /// Where the consumer stands after the batch.
     public let checkpoint: Checkpoint
 
+    /// Names the batch: the same whenever the same batch comes again, and another one for every other.
+    package var id: String {
+        JobBatchName.of(
+            upserts.map(\.id) + removals.map { "-\($0.identity.objectID)/\($0.reason.rawValue)" }, after: part.basis)
+    }
+
     /// The number of objects to handle.
     public var count: Int { upserts.count + removals.count }
 
@@ -111,14 +119,22 @@ struct ChunkPart: Sendable {
     /// How many objects were handled before, and how many there are in all.
     let done: Int
     let known: Int?
+    /// What the database has of how far the consumer has come. It is the same whenever the same part is given.
+    let basis: [UInt8]
+    /// What is known of an object that fails once the part is handled.
+    var trialAfterwards: ConsumerTrial?
 
     var isReset: Bool { chunk.isReset(in: range) }
     /// The same part without its objects.
     var beginning: ChunkPart {
         ChunkPart(
-            chunk: chunk, range: range.lowerBound..<range.lowerBound, number: number, done: done, known: known)
+            chunk: chunk, range: range.lowerBound..<range.lowerBound, number: number, done: done, known: known,
+            basis: basis, trialAfterwards: trialAfterwards)
     }
     var first: ConsumerChunk.Item? { chunk.items[range].first }
+
+    /// What names the objects among dead letters.
+    var names: [[UInt8]] { chunk.items[range].map { DeadLetterRecord.name(of: chunk.className, $0.key) } }
 
     /// What tells a state of an object from others; the version is nil where the object is no result any more.
     struct State: Hashable {
@@ -135,4 +151,17 @@ struct ChunkPart: Sendable {
     }
 
     var checkpoint: Checkpoint { chunk.checkpoint(before: range.upperBound) }
+}
+
+/// What names several things that a job is given together.
+package enum JobBatchName {
+    /// - Parameters:
+    ///   - names: those of the things.
+    ///   - basis: what else tells the batch from others.
+    package static func of(_ names: [String], after basis: [UInt8] = []) -> String {
+        var writer = ByteWriter()
+        writer.data(basis)
+        writer.array(names) { $0.string($1) }
+        return SHA256.truncatedID(of: writer.bytes).description
+    }
 }

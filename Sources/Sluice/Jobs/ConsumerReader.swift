@@ -1,4 +1,4 @@
-internal import SluiceModel
+package import SluiceModel
 internal import SluiceQuery
 internal import SluiceWire
 internal import Synchronization
@@ -23,6 +23,10 @@ final class ConsumerReader: Sendable {
         var known: Int?
         /// What kept the database from being written since this was last asked; nil if nothing did.
         var obstacle: JobErrorMeaning?
+        /// What names the objects that were given up.
+        var parked: Set<[UInt8]> = []
+        /// When the place was stored last.
+        var placedAt: Timestamp?
     }
 
     let host: any JobHost
@@ -33,39 +37,57 @@ final class ConsumerReader: Sendable {
     /// After how many versions without anything for the consumer its checkpoint is stored all the same, so that the log
     /// need not be kept.
     private static let idleVersionCountMax: UInt64 = 10_000
+    /// How long a name counts as held after its holder was last heard of.
+    static let hold = Duration.seconds(60)
+    /// How often its holder is heard of, and stores how far it has read.
+    static let beat = hold / 3
+    /// How many dead letters are removed together with what their objects have led to.
+    private static let letterCountMax = JobWrite.countMax - 100
+    /// Whether a name whose holder is at work is left alone.
+    private let isYielding: Bool
 
     init(
-        _ host: any JobHost, _ name: String, _ sizes: ChunkSizes, _ query: @escaping JobQuery
+        _ host: any JobHost, _ name: String, _ sizes: ChunkSizes, isYielding: Bool, _ query: @escaping JobQuery
     ) {
         self.host = host
         self.sizes = sizes
         self.name = name
+        self.isYielding = isYielding
         self.query = query
         state = Mutex(State(stored: ConsumerState(holder: .random(in: 1 ... .max), query: "")))
     }
+
+    private var key: JobRecord.Key { ConsumerState.key(name) }
 
     // MARK: Opening
 
     /// Takes the name, or begins again at the checkpoint that the database has.
     ///
-    /// - Throws: ``JobError/Code/nameTaken``; ``JobError/Code/superseded``; `ServerError`; `QueryError`.
+    /// - Throws: ``JobError/Code/nameTaken``; ``JobError/Code/nameHeld``; ``JobError/Code/superseded``; `ServerError`;
+    ///   `QueryError`.
     func open() async throws {
-        guard state.withLock({ !$0.isOpen }) else { return try await rewind() }
+        guard state.withLock({ !$0.isOpen }) else {
+            try await rewind()
+            return try await readLetters()
+        }
         try JobError.check(name: name, of: "consumer")
         let text = try await host.text(of: query)
         let holder = state.withLock { $0.stored.holder }
-        let opened = try await take(text, holder)
+        let opened = try await take(text, holder, isYielding: isYielding)
         state.withLock { state in
             state.isOpen = true
             state.stored = opened
             state.cursor = ChunkCursor(opened.checkpoint)
         }
+        try await readLetters()
     }
 
     /// Takes the name, whoever has it.
-    private func take(_ text: String, _ holder: UInt64) async throws -> ConsumerState {
+    ///
+    /// - Parameter isYielding: whether not to take it from one that is at work.
+    private func take(_ text: String, _ holder: UInt64, isYielding: Bool) async throws -> ConsumerState {
         while true {
-            let record = try await host.record(ConsumerState.key(name))
+            let record = try await host.record(key)
             var opened = ConsumerState(holder: holder, query: text)
             if let record {
                 opened = try record.decoded(as: ConsumerState.self)
@@ -80,11 +102,22 @@ final class ConsumerReader: Sendable {
             }
             // What another one stores meanwhile is looked at again.
             let write = JobWrite(
-                ConsumerState.key(name), .set(.never, value: opened.wireBytes()),
-                if: record.map { .value($0.value) } ?? .absent)
+                key, .set(.after(Self.hold), value: opened.wireBytes()),
+                if: record.map { isYielding ? .overdue($0.value) : .value($0.value) } ?? .absent)
             if try await host.apply([write]) == [true] { return opened }
+            if isYielding, record != nil {
+                throw JobError(
+                    .nameHeld,
+                    "another consumer has the name '\(name)' and is at work: let it end. One that was killed has the name "
+                        + "for \(Self.hold / .seconds(1)) s more")
+            }
             try Task.checkCancellation()
         }
+    }
+
+    private func readLetters() async throws {
+        let letters = try await host.records(ofSpace: ConsumerState.deadSpace(name))
+        state.withLock { $0.parked = Set(letters.lazy.map(\.key.name)) }
     }
 
     /// Whether a query that was stored is the same as another: a property of it may have been renamed since.
@@ -94,15 +127,80 @@ final class ConsumerReader: Sendable {
     }
 
     /// Lets go of what was read, so that it is read again from the checkpoint that the database has.
-    func rewind() async throws {
-        guard let record = try await host.record(ConsumerState.key(name)) else { throw superseded }
-        let stored = try record.decoded(as: ConsumerState.self)
-        try state.withLock { state in
-            guard stored.holder == state.stored.holder else { throw superseded }
-            state.stored = stored
-            state.cursor = ChunkCursor(stored.checkpoint)
+    ///
+    /// - Returns: whether the name was taken again, because the database has another history and another holder's number
+    ///   with it. What is read next begins anew then.
+    @discardableResult
+    func rewind() async throws -> Bool {
+        let record = try await host.record(key)
+        let (mine, place) = state.withLock { ($0.stored, $0.cursor.chunk?.end ?? $0.cursor.place) }
+        if let record {
+            let stored = try record.decoded(as: ConsumerState.self)
+            if stored.holder == mine.holder {
+                state.withLock { state in
+                    state.stored = stored
+                    state.cursor = ChunkCursor(stored.checkpoint)
+                    state.given = 0
+                }
+                return false
+            }
+        }
+        // A backup that was put back has brought who had the name then.
+        guard let place, try await isOfOtherHistory(place) else { throw superseded }
+        let taken = try await take(try await host.text(of: query), mine.holder, isYielding: false)
+        state.withLock { state in
+            state.stored = taken
+            state.cursor = ChunkCursor(place)
             state.given = 0
         }
+        try await readLetters()
+        return true
+    }
+
+    private func isOfOtherHistory(_ place: Checkpoint) async throws -> Bool {
+        var sizes = sizes
+        sizes.rowCountMax = 1
+        return try await host.chunk(after: place, sizes, of: query).isOtherHistory
+    }
+
+    /// Tells the database now and then that the name is held, until the task is cancelled.
+    func holdName() async {
+        while !Task.isCancelled {
+            await host.sleep(until: host.time.advanced(by: Self.beat))
+            if Task.isCancelled { return }
+            let value = state.withLock { $0.stored.wireBytes() }
+            let write = JobWrite(key, .set(.after(Self.hold), value: value), if: .value(value))
+            // Where it fails, who asks for the name may have it.
+            do { _ = try await host.apply([write]) } catch { if host.meaning(ofAny: error).endsJob { return } }
+        }
+    }
+
+    /// Lets go of the name, so that others need not wait, and stores how far the log was read.
+    func leave() async {
+        let (stored, place) = state.withLock { ($0.stored, $0.cursor.chunk == nil ? $0.cursor.place : nil) }
+        var next = stored
+        if let place, case .changes(_, nil, nil, _) = place.place { next.checkpoint = place }
+        let write = JobWrite(key, .set(.never, value: next.wireBytes()), if: .value(stored.wireBytes()))
+        // The name is free by itself after a while.
+        guard let made = try? await host.apply([write]), made == [true] else { return }
+        state.withLock { $0.stored = next }
+    }
+
+    /// What an earlier holder of the name, or this one, has found out of an object that fails.
+    var trial: ConsumerTrial? { state.withLock { $0.stored.trial } }
+
+    /// Stores what was found out of an object that fails.
+    ///
+    /// - Returns: whether what the database has is known afterwards.
+    func note(_ trial: ConsumerTrial?) async -> Bool {
+        let stored = state.withLock { $0.stored }
+        var next = stored
+        next.trial = trial
+        guard next != stored else { return true }
+        let write = JobWrite(key, .set(.after(Self.hold), value: next.wireBytes()), if: .value(stored.wireBytes()))
+        guard let made = try? await host.apply([write]), made == [true] else { return false }
+        state.withLock { $0.stored = next }
+        return true
     }
 
     // MARK: Reading
@@ -119,10 +217,14 @@ final class ConsumerReader: Sendable {
             if chunk.isReading, isNew || chunk.isReset { try await count() }
             let isOver = state.withLock { state in
                 if chunk.isReset { state.done = 0 }
-                if !chunk.isReading { state.known = nil }
+                if case .changes = chunk.begin.place { state.known = nil }
                 return state.cursor.take(chunk)
             }
             guard isOver else { continue }
+            if let retried = try await retried(at: chunk.end) {
+                state.withLock { _ = $0.cursor.take(retried) }
+                continue
+            }
             try await storeIdlePlace()
             return nil
         }
@@ -132,7 +234,9 @@ final class ConsumerReader: Sendable {
         guard let (chunk, range) = state.cursor.next(limit) else { return nil }
         state.lastNumber += 1
         state.given = state.lastNumber
-        return ChunkPart(chunk: chunk, range: range, number: state.given, done: state.done, known: state.known)
+        return ChunkPart(
+            chunk: chunk, range: range, number: state.given, done: state.done, known: state.known,
+            basis: state.stored.checkpoint?.wireBytes() ?? [])
     }
 
     private func count() async throws {
@@ -140,15 +244,52 @@ final class ConsumerReader: Sendable {
         state.withLock { $0.known = max(count, $0.done) }
     }
 
-    /// Stores how far the log was read, where nothing in it was for the consumer for long.
-    private func storeIdlePlace() async throws {
-        let (stored, place) = state.withLock { ($0.stored, $0.cursor.place) }
-        guard let place, place != stored.checkpoint, case .changes(let version, nil, nil, _) = place.place else {
-            return
+    /// Objects that are to be handled although they were given up; nil if there are none.
+    private func retried(at place: Checkpoint) async throws -> ConsumerChunk? {
+        guard case .changes(let version, nil, nil, _) = place.place, state.withLock({ !$0.parked.isEmpty }) else {
+            return nil
         }
+        let letters = try await host.records(ofSpace: ConsumerState.deadSpace(name))
+        state.withLock { $0.parked = Set(letters.lazy.map(\.key.name)) }
+        let keys = try letters.filter { $0.due != nil }.prefix(sizes.objectCountMax)
+            .map { try DeadLetterRecord.identity(of: $0.key.name).key }.sorted()
+        guard !keys.isEmpty else { return nil }
+        // Where the query has a limit, its results are those.
+        let results = try await host.list(query).map { Set($0) }
+        let found = try await host.rows(keys.filter { results?.contains($0) ?? true }, of: query)
+        let rows = Dictionary(found.rows.map { ($0.key, $0) }) { first, _ in first }
+        var chunk = ConsumerChunk(
+            place, schema: found.schema, classIndex: found.classIndex, version: version, until: version,
+            epoch: place.epoch)
+        chunk.items = keys.compactMap { key in
+            guard let row = rows[key] else { return .removal(key, .filter) }
+            // One that has changed since comes by itself.
+            return row.version > version ? nil : .upsert(row)
+        }
+        chunk.epochs = found.epochs
+        chunk.keepsPlace = true
+        return chunk.items.isEmpty ? nil : chunk
+    }
+
+    /// Whether the log was read further than the database knows, and nothing in it was for the consumer.
+    var isAheadOfStored: Bool {
+        state.withLock { state in
+            guard state.cursor.chunk == nil, let place = state.cursor.place, place != state.stored.checkpoint,
+                case .changes(_, nil, nil, _) = place.place
+            else { return false }
+            return true
+        }
+    }
+
+    /// Stores how far the log was read, where nothing in it was for the consumer for long.
+    func storeIdlePlace() async throws {
+        let (stored, place, placedAt) = state.withLock { ($0.stored, $0.cursor.place, $0.placedAt) }
+        guard isAheadOfStored, let place, let version = place.version else { return }
         let before = stored.checkpoint?.version ?? 0
         let isReading = if case .reading? = stored.checkpoint?.place { true } else { stored.checkpoint == nil }
-        guard isReading || version - min(before, version) >= Self.idleVersionCountMax else { return }
+        let isLongAgo = placedAt.map { host.time >= $0.advanced(by: Self.beat) } ?? false
+        if placedAt == nil { state.withLock { $0.placedAt = host.time } }
+        guard isReading || isLongAgo || version - min(before, version) >= Self.idleVersionCountMax else { return }
         var next = stored
         next.checkpoint = place
         try await store(next, []) { _ in }
@@ -165,23 +306,33 @@ final class ConsumerReader: Sendable {
         _ part: ChunkPart, jobs: [JobWrite] = [],
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
-        let stored = try state.withLock { state in
+        let (stored, letters) = try state.withLock { state in
             guard state.given == part.number else {
                 throw JobError(
                     .batchOver,
                     "a batch of the consumer '\(name)' was committed before, or comes again: commit each batch once, "
                         + "before the next is taken")
             }
-            return state.stored
+            let isWanted = jobs.isEmpty && !state.parked.isEmpty
+            return (state.stored, isWanted ? part.names.filter { state.parked.contains($0) } : [])
         }
         var next = stored
         next.checkpoint = part.checkpoint
         next.handledCount += UInt64(part.range.count)
-        let result = try await store(next, jobs, body)
+        next.trial = part.trialAfterwards
+        // What is handled is given up no more.
+        let space = ConsumerState.deadSpace(name)
+        let removals = letters.map { JobWrite(JobRecord.Key(space: space, name: $0), .remove) }
+        let result = try await store(next, jobs + removals.prefix(Self.letterCountMax), body)
+        if removals.count > Self.letterCountMax {
+            _ = try? await host.applyAll(Array(removals.dropFirst(Self.letterCountMax)))
+        }
         state.withLock { state in
+            state.parked.subtract(letters)
+            state.parked.formUnion(jobs.lazy.map(\.key.name))
             guard state.given == part.number else { return }
             state.given = 0
-            state.done += part.range.count
+            if !part.chunk.isBehindPlace { state.done += part.range.count }
             state.cursor.advance(to: part.range.upperBound)
         }
         return result
@@ -195,11 +346,16 @@ final class ConsumerReader: Sendable {
         var next = next
         next.committedAt = host.time
         let former = state.withLock { $0.stored.wireBytes() }
-        let write = JobWrite(ConsumerState.key(name), .set(.never, value: next.wireBytes()), if: .value(former))
+        let write = JobWrite(key, .set(.after(Self.hold), value: next.wireBytes()), if: .value(former))
         let result: Result
         do { result = try await host.write([write] + jobs, body) } catch is JobWriteRejection {
-            // Another one has the name, or a commit has arrived whose outcome nobody knew.
-            try await rewind()
+            // Another one has the name, or a commit has arrived whose outcome nobody knew, or a backup was put back.
+            if try await rewind() {
+                throw JobError(
+                    .batchOver,
+                    "the database of the consumer '\(name)' has another history since: take the next batch, which begins "
+                        + "anew")
+            }
             throw JobError(
                 .batchOver,
                 "an earlier commit of the consumer '\(name)' was stored after all, so this batch was committed before: "
@@ -209,7 +365,10 @@ final class ConsumerReader: Sendable {
             if meaning.isOfDatabase { state.withLock { $0.obstacle = meaning } }
             throw error
         }
-        state.withLock { $0.stored = next }
+        state.withLock { state in
+            state.stored = next
+            state.placedAt = next.committedAt
+        }
         return result
     }
 
@@ -235,6 +394,21 @@ final class ConsumerReader: Sendable {
             "another consumer has taken the name '\(name)' since, or it was removed: one process at a time can have it")
     }
 
+    /// Whether a part can be committed still.
+    func isGiven(_ part: ChunkPart) -> Bool { state.withLock { $0.given == part.number } }
+
     /// What names the state of an object for this consumer.
-    func id(of row: Row, ofClass className: String) -> String { "\(name)/\(className)/\(row.key)/\(row.version)" }
+    func id(of row: Row, in chunk: ConsumerChunk) -> String {
+        StateName.of(row, ofClass: chunk.className, chunk.epochs, for: name)
+    }
+}
+
+/// What names a state of an object for a job.
+package enum StateName {
+    /// The job's name, the class, the key, and the version with the epoch that it belongs to: after a backup was put back,
+    /// the same number is given once more.
+    package static func of(_ row: Row, ofClass className: String, _ epochs: [Epoch], for job: String) -> String {
+        let epoch = epochs.epoch(ofVersion: row.version)
+        return "\(job)/\(className)/\(row.key)/\(row.version)-\(String(epoch, radix: 36))"
+    }
 }

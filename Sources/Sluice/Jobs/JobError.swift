@@ -9,6 +9,8 @@ public struct JobError: SluiceError {
 
         /// Another consumer has taken the name since.
         public static let superseded = Code(description: "superseded")
+        /// Another consumer has the name and is at work.
+        public static let nameHeld = Code(description: "nameHeld")
         /// The name belongs to a job over another query.
         public static let nameTaken = Code(description: "nameTaken")
         /// The name cannot be one.
@@ -19,8 +21,10 @@ public struct JobError: SluiceError {
         public static let notCommitted = Code(description: "notCommitted")
         /// The lease of a claimed row has ended, and another worker may have it.
         public static let leaseLost = Code(description: "leaseLost")
-        /// A row is put off, which counts as no attempt; see ``JobError/tryAgain(_:)``.
+        /// A row or a batch is put off, which counts as no attempt; see ``JobError/tryAgain(_:)``.
         public static let tryAgain = Code(description: "tryAgain")
+        /// A checkpoint is of another database, or of another query.
+        public static let foreignCheckpoint = Code(description: "foreignCheckpoint")
         /// Bytes that are to be a checkpoint are none.
         public static let invalidCheckpoint = Code(description: "invalidCheckpoint")
         /// What a database keeps of a job was written by a newer version.
@@ -40,8 +44,8 @@ public struct JobError: SluiceError {
         self.cause = cause
     }
 
-    /// What a worker of a queue throws to have its row tried again later without counting an attempt: because what it
-    /// needs is not there at the moment.
+    /// What a worker of a queue, or a consumer's body, throws to have its row or batch tried again later without counting an
+    /// attempt: because what it needs is not there at the moment.
     ///
     /// - Parameter reason: why, for the log.
     public static func tryAgain(_ reason: String) -> JobError { JobError(.tryAgain, reason) }

@@ -45,7 +45,7 @@ package protocol JobHost: Sendable {
     /// chunks.
     func list(_ query: @escaping JobQuery) async throws -> [ObjectKey]?
 
-    /// Results of a query by their keys, in that order; without those that are there no more.
+    /// Results of a query by their keys, in that order; without those that do not match any more.
     func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows
 
     /// A record of a job; nil if there is none.
@@ -87,11 +87,14 @@ package struct JobRows: Sendable {
     package let rows: [Row]
     package let schema: Schema
     package let classIndex: Int
+    /// The epochs that the rows' versions belong to.
+    package let epochs: [Epoch]
 
-    package init(_ rows: [Row], schema: Schema, classIndex: Int) {
+    package init(_ rows: [Row], schema: Schema, classIndex: Int, epochs: [Epoch]) {
         self.rows = rows
         self.schema = schema
         self.classIndex = classIndex
+        self.epochs = epochs
     }
 }
 
@@ -111,18 +114,37 @@ package enum JobErrorMeaning: Sendable {
     case obstructed
     /// Nobody knows whether a transaction was stored.
     case outcomeUnknown
+    /// The user may not do it: it may be what was tried, or all that the job does.
+    case notPermitted
     /// The job cannot go on.
     case lasting
 
     /// Whether the database is what could not be used, and may be some time.
     package var isOfDatabase: Bool { self == .obstructed || self == .outcomeUnknown }
+
+    /// Whether a job that has asked its host for something, and for nothing of its user's, cannot go on.
+    package var endsJob: Bool { self == .lasting || self == .notPermitted }
 }
 
 extension JobHost {
+    /// Makes changes of records, as many at a time as one request carries.
+    ///
+    /// - Returns: for each whether it was made.
+    func applyAll(_ writes: [JobWrite]) async throws -> [Bool] {
+        var made: [Bool] = []
+        for start in stride(from: 0, to: writes.count, by: JobWrite.countMax) {
+            made += try await apply(Array(writes[start..<min(start + JobWrite.countMax, writes.count)]))
+        }
+        return made
+    }
+
     /// What an error means for a job on any host.
     package func meaning(ofAny error: any Error) -> JobErrorMeaning {
         guard let error = error as? JobError else { return meaning(of: error) }
-        return error.code == .superseded || error.code == .newerFormat ? .lasting : .passing
+        return switch error.code {
+        case .superseded, .nameHeld, .newerFormat: .lasting
+        default: .passing
+        }
     }
 }
 
@@ -148,6 +170,6 @@ extension JobRows {
         let rows = try reader.array(minimumSize: 2) { reader throws(WireError) in
             try Row(nestedIn: &reader, ofClass: classIndex, schema)
         }
-        self.init(rows, schema: schema, classIndex: classIndex)
+        self.init(rows, schema: schema, classIndex: classIndex, epochs: try reader.epochs())
     }
 }

@@ -122,13 +122,42 @@ extension JobHost {
     }
 
     /// Makes a dead row of a queue due again, as if it had never been tried.
-    package func retryDeadRow(_ object: Identity, ofQueue name: String) async throws {
-        let spaces = [QueueClaim.deadSpace(name), QueueClaim.space(name)]
-        _ = try await apply(spaces.map { JobWrite(DeadLetterRecord.key(object, in: $0), .remove) })
+    ///
+    /// - Returns: false if it is not dead.
+    package func retryDeadRow(_ object: Identity, ofQueue name: String) async throws -> Bool {
+        try await settle(object, inSpace: QueueClaim.deadSpace(name), JobWrite.retrying)
+    }
+
+    /// Has nobody told of a dead row of a queue any more.
+    ///
+    /// - Returns: false if it is not dead, or was discarded before.
+    package func discardDeadRow(_ object: Identity, ofQueue name: String) async throws -> Bool {
+        let space = QueueClaim.deadSpace(name)
+        guard let letter = try await record(DeadLetterRecord.key(object, in: space)) else { return false }
+        return try await apply(JobWrite.discarding(letter)).first ?? false
+    }
+
+    /// Has a consumer handle an object once more that it has given up.
+    ///
+    /// - Returns: false if it has not.
+    package func retryDeadLetter(_ object: Identity, ofConsumer name: String) async throws -> Bool {
+        try await settle(object, inSpace: ConsumerState.deadSpace(name), JobWrite.retrying)
     }
 
     /// Forgets that a consumer has given up an object.
-    package func discardDeadLetter(_ object: Identity, ofConsumer name: String) async throws {
-        _ = try await apply([JobWrite(DeadLetterRecord.key(object, in: ConsumerState.deadSpace(name)), .remove)])
+    ///
+    /// - Returns: false if it has not.
+    package func discardDeadLetter(_ object: Identity, ofConsumer name: String) async throws -> Bool {
+        try await settle(object, inSpace: ConsumerState.deadSpace(name), JobWrite.discarding)
+    }
+
+    private func settle(
+        _ object: Identity, inSpace space: String, _ writes: (JobRecord) -> [JobWrite]
+    ) async throws -> Bool {
+        for key in DeadLetterRecord.keys(object, inSpace: space) {
+            guard let letter = try await record(key) else { continue }
+            return try await apply(writes(letter)).first ?? false
+        }
+        return false
     }
 }

@@ -33,7 +33,7 @@ package struct StoreJobHost: JobHost {
                     }
                 } catch {
                     // Who waits asks for something, and is told why there is nothing.
-                    if meaning(of: error) == .lasting { return bell() }
+                    if meaning(of: error).endsJob { return bell() }
                     await sleep(until: time.advanced(by: Self.pause))
                 }
                 bell()
@@ -186,9 +186,10 @@ package struct StoreJobHost: JobHost {
         switch error {
         case let error as SyncError:
             switch error.code {
-            case .stopped, .noServer, .notAuthenticated, .notPermitted, .unknownDatabase, .protocolViolation, .schema,
-                .resetRequired, .unknownReport:
+            case .stopped, .noServer, .notAuthenticated, .unknownDatabase, .protocolViolation, .schema, .resetRequired,
+                .unknownReport:
                 .lasting
+            case .notPermitted: .notPermitted
             case .unreachable, .timedOut: .outcomeUnknown
             default: .passing
             }

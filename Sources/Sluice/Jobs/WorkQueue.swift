@@ -41,7 +41,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
     /// A worker's right to a row.
     public struct Claim: Sendable {
         /// Names the row in this queue. It is the same with each attempt at the same state of the row, so that other
-        /// systems can recognise a repetition.
+        /// systems can recognise a repetition, and another one for every other state, also after a backup was put back.
         public let id: String
         /// The row's class and key.
         public let identity: Identity
@@ -100,19 +100,22 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
     /// ends all their claims in one transaction. A row that has failed is tried again alone.
     ///
     /// - Parameters:
-    ///   - batch: the most rows of a call.
+    ///   - batch: the most rows of a call, of which no more than 1,000 are in one, and 500 with ``Options/partition``.
     ///   - untilDone: whether to end when no row is due.
-    ///   - onDone: told how many rows a call has done.
+    ///   - onEnd: told of the rows of each call, and why they are not done; nil if they are.
     /// - Returns: how many rows were done.
     @discardableResult
     package func work(
-        _ workers: Int, batch: Int, untilDone: Bool, onDone: @escaping @Sendable (Int) -> Void = { _ in },
+        _ workers: Int, batch: Int, untilDone: Bool,
+        onEnd: @escaping @Sendable ([Claim], (any Error)?) async -> Void = { _, _ in },
         _ body: @escaping @Sendable ([(element: Element, claim: Claim)]) async throws -> Completion
     ) async throws -> Int {
         try JobError.check(name: name, of: "queue")
+        // The end of each row is a change of a record, or two, in one transaction.
+        let rowCountMax = JobWrite.countMax / (options.partition == nil ? 1 : 2)
         let desk = ClaimDesk(
             host, name, lease: options.lease, attempts: options.attempts, options.backoff, query)
-        let (judge, countMax, batch) = (judge, max(1, workers), max(1, batch))
+        let (judge, countMax, batch) = (judge, max(1, workers), max(1, min(batch, rowCountMax)))
         var doneCount = 0
         try await withThrowingTaskGroup(of: Event.self) { group in
             group.addTask {
@@ -136,7 +139,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                 while busy < countMax, !claimed.isEmpty {
                     let next = claimed.removeFirst()
                     busy += 1
-                    group.addTask { .finished(await finish(next, desk, body)) }
+                    group.addTask { .finished(await finish(next, desk, onEnd, body)) }
                 }
                 if busy == 0, untilDone { break }
                 if busy < countMax, !isWaiting {
@@ -150,7 +153,6 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                 case .finished(let count)?:
                     busy -= 1
                     doneCount += count
-                    if count > 0 { onDone(count) }
                 case .woke?: isWaiting = false
                 case .other?, nil: break
                 }
@@ -199,20 +201,25 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
     /// - Returns: how many rows are done: all or none.
     private func finish(
         _ rows: [ClaimDesk.Claimed], _ desk: ClaimDesk,
+        _ onEnd: @Sendable ([Claim], (any Error)?) async -> Void,
         _ body: @Sendable ([(element: Element, claim: Claim)]) async throws -> Completion
     ) async -> Int {
+        let claims = rows.map { row in
+            Claim(
+                id: StateName.of(row.row, ofClass: row.identity.className, row.epochs, for: name),
+                identity: row.identity, attempt: row.attempt)
+        }
         do {
-            let elements = try rows.map { row in
+            let elements = try zip(rows, claims).map { row, claim in
                 let binding = try host.binding(of: Element.self, classIndex: row.classIndex, schema: row.schema)
-                let claim = Claim(
-                    id: "\(name)/\(row.identity.className)/\(row.identity.key)/\(row.row.version)",
-                    identity: row.identity, attempt: row.attempt)
                 return (element: try Element.decode(row.row, binding), claim: claim)
             }
             try await desk.complete(rows, try await body(elements))
+            await onEnd(claims, nil)
             return rows.count
         } catch {
             for row in rows { await desk.fail(row, error) }
+            await onEnd(claims, error)
             return 0
         }
     }
@@ -227,6 +234,19 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
 
     /// Makes a dead row due again, as if it had never been tried.
     ///
+    /// - Returns: false if the row is not dead.
     /// - Throws: `ServerError` or ``SyncError`` when the database cannot be written.
-    public func retry(_ object: Identity) async throws { try await host.retryDeadRow(object, ofQueue: name) }
+    @discardableResult
+    public func retry(_ object: Identity) async throws -> Bool {
+        try await host.retryDeadRow(object, ofQueue: name)
+    }
+
+    /// Has ``dead()`` list a dead row no more. It is not worked at until it changes.
+    ///
+    /// - Returns: false if the row is not dead, or was discarded before.
+    /// - Throws: `ServerError` or ``SyncError`` when the database cannot be written.
+    @discardableResult
+    public func discard(_ object: Identity) async throws -> Bool {
+        try await host.discardDeadRow(object, ofQueue: name)
+    }
 }

@@ -15,6 +15,10 @@ package struct ScheduleDesk: Sendable {
     }
 
     static let prefix = "schedule/"
+    /// The most runs that are made up for.
+    static let missedCountMax = 1_000
+    /// The longest wait in one piece: the clock may be set meanwhile.
+    private static let longestWait = Duration.seconds(60)
 
     private var key: JobRecord.Key { .init(space: Self.prefix + name) }
 
@@ -28,23 +32,27 @@ package struct ScheduleDesk: Sendable {
             do {
                 let now = host.time
                 let last = try await self.last(orBegin: now)
-                var due = period.next(after: last)
+                // A clock that was ahead may have stored a time that is to come: nothing would run until then.
+                var due = period.next(after: min(last, now))
                 guard due <= now else {
                     obstruction.noteEnd()
-                    await host.sleep(until: due)
+                    await host.sleep(until: min(due, now.advanced(by: Self.longestWait)))
                     continue
                 }
-                if case .latest = missed { due = period.latest(upTo: now) }
+                switch missed {
+                case .latest: due = period.latest(upTo: now)
+                case .all: due = max(due, period.earliest(of: Self.missedCountMax, upTo: now))
+                }
                 isBegun = true
                 try await body(ScheduledRun(due, after: last, self))
-                if try await self.last(orBegin: now) < due { try await finish(due, after: last) { _ in } }
+                if try await self.last(orBegin: now) == last { try await finish(due, after: last) { _ in } }
                 failureCount = 0
                 obstruction.noteEnd()
             } catch {
                 if Task.isCancelled { return }
                 // What could not be written is no failure of the run.
                 if await obstruction.outlast(error, on: host) { continue }
-                if !isBegun || host.meaning(of: error) == .lasting { throw error }
+                if !isBegun || host.meaning(of: error).endsJob { throw error }
                 failureCount += 1
                 host.note(
                     .warning, "a scheduled run has failed and will be tried again",

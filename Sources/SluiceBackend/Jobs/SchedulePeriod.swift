@@ -49,4 +49,14 @@ public struct SchedulePeriod: Sendable, Hashable {
     package func latest(upTo time: Timestamp) -> Timestamp {
         Timestamp(microseconds: next(after: time).microseconds - length)
     }
+
+    /// The first of the last times that are not after another.
+    ///
+    /// - Parameter count: how many.
+    func earliest(of count: Int, upTo time: Timestamp) -> Timestamp {
+        let (span, isOver) = length.multipliedReportingOverflow(by: Int64(max(0, count - 1)))
+        guard !isOver else { return Timestamp(microseconds: .min) }
+        let (first, isBefore) = latest(upTo: time).microseconds.subtractingReportingOverflow(span)
+        return Timestamp(microseconds: isBefore ? .min : first)
+    }
 }

@@ -63,15 +63,38 @@ extension ServerDatabase {
 
     /// Makes a dead row of a queue due again; as `WorkQueue/retry(_:)`.
     ///
-    /// - Throws: `ServerError` when the database cannot be used.
-    public func retryDeadRow(_ object: Identity, ofQueue name: String) async throws {
+    /// - Returns: false if the row is not dead.
+    /// - Throws: `ServerError` when the database cannot be written.
+    @discardableResult
+    public func retryDeadRow(_ object: Identity, ofQueue name: String) async throws -> Bool {
         try await host.retryDeadRow(object, ofQueue: name)
+    }
+
+    /// Has nobody told of a dead row of a queue any more; as `WorkQueue/discard(_:)`.
+    ///
+    /// - Returns: false if the row is not dead, or was discarded before.
+    /// - Throws: `ServerError` when the database cannot be written.
+    @discardableResult
+    public func discardDeadRow(_ object: Identity, ofQueue name: String) async throws -> Bool {
+        try await host.discardDeadRow(object, ofQueue: name)
+    }
+
+    /// Has a consumer handle an object once more that it has given up. One that runs does it when it has nothing else to
+    /// do, another one the next time that it runs.
+    ///
+    /// - Returns: false if the consumer has not given it up.
+    /// - Throws: `ServerError` when the database cannot be written.
+    @discardableResult
+    public func retryDeadLetter(_ object: Identity, ofConsumer name: String) async throws -> Bool {
+        try await host.retryDeadLetter(object, ofConsumer: name)
     }
 
     /// Forgets that a consumer has given up an object.
     ///
+    /// - Returns: false if the consumer has not given it up.
     /// - Throws: `ServerError` when the database cannot be written.
-    public func discardDeadLetter(_ object: Identity, ofConsumer name: String) async throws {
+    @discardableResult
+    public func discardDeadLetter(_ object: Identity, ofConsumer name: String) async throws -> Bool {
         try await host.discardDeadLetter(object, ofConsumer: name)
     }
 }

@@ -34,7 +34,7 @@ public struct ScheduledRun: Sendable {
 public enum MissedRuns: Sendable {
     /// The last one.
     case latest
-    /// Each, in their order.
+    /// Each, in their order; of more than 1,000 the last 1,000.
     case all
 }
 

@@ -44,8 +44,8 @@ struct ServerJobHost: JobHost {
             (try objects.rows(of: query, after: key, countMax: countMax), objects.schema)
         }
         let now = access.time
-        return try await access.jobs { records, _ in
-            try records.queueRows(found, schema, name, at: now, withPartitions: withPartitions)
+        return try await access.jobs { storage, _ in
+            try storage.queueRows(found, schema, name, at: now, storage.epochs, withPartitions: withPartitions)
         }
     }
 
@@ -56,9 +56,12 @@ struct ServerJobHost: JobHost {
     }
 
     func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {
-        try await access.query(readBy: user, query) { objects, query in
+        let epochs = try await access.jobs { storage, _ in storage.epochs }
+        return try await access.query(readBy: user, query) { objects, query in
             let found = try objects.rows(keys, of: query)
-            return JobRows(found.rows, schema: objects.schema, classIndex: found.classIndex)
+            return JobRows(
+                found.rows, schema: objects.schema, classIndex: found.classIndex,
+                epochs: epochs.covering(found.rows.lazy.map(\.version)))
         }
     }
 

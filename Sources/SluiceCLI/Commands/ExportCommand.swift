@@ -17,7 +17,7 @@ struct ExportCommand: Command {
         ] + ServerAccess.options,
         notes: [
             "The objects come in the order of their keys, in pages: memory does not grow with their number. What is written meanwhile behind the place of the export is not in it; --since brings it the next time.",
-            "With --since the first export prints everything and makes FILE, which says how far it came; each further one prints what has changed since: an object that is new or was changed as it is, and one that is gone as {\"@id\":…,\"@removed\":\"deleted\",\"key\":…}. The line {\"@reset\":true} says that the log did not reach back, or that a backup was put back, and that everything follows. FILE is replaced when all is written, so after an interruption the same comes again. It is for JSON lines.",
+            "With --since the first export prints everything and makes FILE, which says how far it came; each further one prints what has changed since: an object that is new or was changed as it is, and one that is gone as {\"@id\":…,\"@removed\":\"deleted\",\"key\":…}. The line {\"@reset\":true} says that the log did not reach back, or that a backup was put back, and that everything follows. FILE is replaced when all is written, so after an interruption the same comes again. A FILE of another class or database is refused. It is for JSON lines.",
             "Links are the keys of their targets; with --expand, which is for JSON lines, their targets as they are when their page is printed. JSON lines have the objects' ids too. CSV has only the properties: null is an empty field, an empty string and the string NA are in quotes, collections are JSON.",
         ],
         examples: [
@@ -51,7 +51,7 @@ struct ExportCommand: Command {
             Diagnostics.report("interrupted; the export is not complete")
             _exit(EXIT_FAILURE)
         }
-        let place = try since.map { try ExportPlace($0) }
+        let place = try since.map { try ExportPlace($0, of: className, in: access.url.text) }
         let store = try await access.open()
         let results = store.records(ofClass: className)
         // Says which classes there are.
@@ -61,7 +61,9 @@ struct ExportCommand: Command {
         }
         let printer = ExpandingPrinter(store, expansion ?? .none)
         if let place {
-            try await printChanges(of: results, place, printer)
+            do { try await printChanges(of: results, place, printer) } catch let error as JobError
+                where error.code == .foreignCheckpoint
+            { throw place.foreign }
         } else {
             try await printAll(results, in: store, printer)
         }

@@ -80,6 +80,7 @@ struct Program: Sendable {
         switch error {
         case let error as CommandError: error
         case let error as QueryError where error.code == .syntax: .usage(error.description)
+        case let error as JobError where error.code == .nameHeld: .tryAgain(error.message)
         default: .failure(String(describing: error))
         }
     }

@@ -9,11 +9,14 @@ struct ConsumersCommand: Command {
         arguments: [ServerAccess.argument],
         options: [
             .value("dead", "NAME", "print what this consumer has given up instead"),
+            .value("retry", "NAME", "have this consumer handle once more what it has given up"),
+            .value("discard", "NAME", "forget what this consumer has given up"),
             .value("remove", "NAME", "remove what is kept of this consumer; one that begins anew reads everything"),
             OutputFormat.option,
         ] + ServerAccess.options,
         notes: [
-            "The lag of a consumer is the number of versions that it has not looked at; there is none while it reads all results for the first time."
+            "The lag of a consumer is the number of versions that it has not looked at, as it has said within the last 20 seconds; there is none while it reads all results for the first time.",
+            "A consumer that runs handles what --retry names when it has nothing else to do; another one the next time that it runs.",
         ],
         examples: [
             "sluice consumers ws://127.0.0.1:9080/nyc", "sluice consumers ws://127.0.0.1:9080/nyc --dead=alerts",
@@ -21,31 +24,92 @@ struct ConsumersCommand: Command {
 
     private let access: ServerAccess
     private let format: OutputFormat
-    private let dead: String?
-    private let removed: String?
+    private let action: JobAction
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
         format = try OutputFormat.chosen(arguments)
-        dead = arguments.value("dead")
-        removed = arguments.value("remove")
-        guard dead == nil || removed == nil else { throw .usage("--dead and --remove exclude each other") }
+        action = try JobAction(arguments, of: ["dead", "retry", "discard", "remove"])
     }
 
     func run() async throws {
         Signals.exitQuietly()
-        let store = try await access.open(removed == nil ? .readOnly : .readWrite)
-        if let removed {
-            guard try await store.consumers().contains(where: { $0.name == removed }) else {
-                throw CommandError.failure("there is no consumer '\(removed)'; 'sluice consumers' lists them")
+        let store = try await access.open(action.writes ? .readWrite : .readOnly)
+        if let name = action.name {
+            guard try await store.consumers().contains(where: { $0.name == name }) else {
+                throw CommandError.failure("there is no consumer '\(name)'; 'sluice consumers' lists them")
             }
-            try await store.removeConsumer(removed)
-        } else if let dead {
-            ReportPrinter.print(try await store.deadLetters(ofConsumer: dead).map(\.json), format: format)
-        } else {
-            ReportPrinter.print(try await store.consumers().map(\.json), format: format)
+        }
+        switch action {
+        case .none: ReportPrinter.print(try await store.consumers().map(\.json), format: format)
+        case .dead(let name):
+            ReportPrinter.print(try await store.deadLetters(ofConsumer: name).map(\.json), format: format)
+        case .remove(let name): try await store.removeConsumer(name)
+        case .retry(let name):
+            let count = try await JobAction.count(of: store.deadLetters(ofConsumer: name)) { letter in
+                try await store.retryDeadLetter(letter.object, ofConsumer: name)
+            }
+            Diagnostics.report("\(GroupedNumber.text(count)) objects are tried again")
+        case .discard(let name):
+            let count = try await JobAction.count(of: store.deadLetters(ofConsumer: name)) { letter in
+                try await store.discardDeadLetter(letter.object, ofConsumer: name)
+            }
+            Diagnostics.report("\(GroupedNumber.text(count)) objects are forgotten")
         }
         await store.close()
+    }
+}
+
+/// What is to be done about the jobs of a database, and the name of the job.
+private enum JobAction {
+    case none
+    case dead(String)
+    case retry(String)
+    case discard(String)
+    case remove(String)
+
+    /// - Parameter names: the options that there are.
+    init(_ arguments: ParsedArguments, of names: [String]) throws(CommandError) {
+        let given = names.filter { arguments.has($0) }
+        guard given.count <= 1 else {
+            throw .usage("\(given.map { "--\($0)" }.joined(separator: " and ")) exclude each other")
+        }
+        guard let option = given.first, let name = arguments.value(option) else {
+            self = .none
+            return
+        }
+        switch option {
+        case "dead": self = .dead(name)
+        case "retry": self = .retry(name)
+        case "discard": self = .discard(name)
+        default: self = .remove(name)
+        }
+    }
+
+    /// Whether it changes something.
+    var writes: Bool {
+        switch self {
+        case .none, .dead: false
+        case .retry, .discard, .remove: true
+        }
+    }
+
+    var name: String? {
+        switch self {
+        case .none: nil
+        case .dead(let name), .retry(let name), .discard(let name), .remove(let name): name
+        }
+    }
+
+    /// Does something about each of some letters.
+    ///
+    /// - Returns: of how many that was true.
+    static func count(
+        of letters: [DeadLetter], _ body: (DeadLetter) async throws -> Bool
+    ) async throws -> Int {
+        var count = 0
+        for letter in letters where try await body(letter) { count += 1 }
+        return count
     }
 }
 
@@ -56,7 +120,9 @@ struct QueuesCommand: Command {
         arguments: [ServerAccess.argument],
         options: [
             .value("dead", "NAME", "print the dead rows of this queue instead"),
-            .value("retry", "NAME", "make the dead rows of this queue due again"), OutputFormat.option,
+            .value("retry", "NAME", "make the dead rows of this queue due again"),
+            .value("discard", "NAME", "list the dead rows of this queue no more; they stay dead until they change"),
+            OutputFormat.option,
         ] + ServerAccess.options,
         notes: ["A queue of which no row is held, waits to be tried again or is dead leaves nothing to be listed."],
         examples: [
@@ -65,28 +131,36 @@ struct QueuesCommand: Command {
 
     private let access: ServerAccess
     private let format: OutputFormat
-    private let dead: String?
-    private let retried: String?
+    private let action: JobAction
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
         format = try OutputFormat.chosen(arguments)
-        dead = arguments.value("dead")
-        retried = arguments.value("retry")
-        guard dead == nil || retried == nil else { throw .usage("--dead and --retry exclude each other") }
+        action = try JobAction(arguments, of: ["dead", "retry", "discard"])
     }
 
     func run() async throws {
         Signals.exitQuietly()
-        let store = try await access.open(retried == nil ? .readOnly : .readWrite)
-        if let retried {
-            let letters = try await store.deadRows(ofQueue: retried)
-            for letter in letters { try await store.retryDeadRow(letter.object, ofQueue: retried) }
-            Diagnostics.report("\(GroupedNumber.text(letters.count)) rows are due again")
-        } else if let dead {
-            ReportPrinter.print(try await store.deadRows(ofQueue: dead).map(\.json), format: format)
-        } else {
-            ReportPrinter.print(try await store.queues().map(\.json), format: format)
+        let store = try await access.open(action.writes ? .readWrite : .readOnly)
+        if let name = action.name, try await !store.queues().contains(where: { $0.name == name }) {
+            // A queue that has done everything has left nothing.
+            Diagnostics.report(
+                "nothing is kept of a queue '\(name)'; 'sluice queues' lists those of which something is")
+        }
+        switch action {
+        case .none, .remove: ReportPrinter.print(try await store.queues().map(\.json), format: format)
+        case .dead(let name):
+            ReportPrinter.print(try await store.deadRows(ofQueue: name).map(\.json), format: format)
+        case .retry(let name):
+            let count = try await JobAction.count(of: store.deadRows(ofQueue: name)) { letter in
+                try await store.retryDeadRow(letter.object, ofQueue: name)
+            }
+            Diagnostics.report("\(GroupedNumber.text(count)) rows are due again")
+        case .discard(let name):
+            let count = try await JobAction.count(of: store.deadRows(ofQueue: name)) { letter in
+                try await store.discardDeadRow(letter.object, ofQueue: name)
+            }
+            Diagnostics.report("\(GroupedNumber.text(count)) rows are listed no more")
         }
         await store.close()
     }

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Sluice
 internal import SluiceExchange
+internal import SluiceModel
 internal import Synchronization
 
 /// `sluice run`: runs a program for each row of a query, or for each change.
@@ -23,7 +24,9 @@ struct RunCommand: Command {
         notes: [
             "The rows that the query finds are the work: COMMAND gets them as JSON lines on its standard input, as 'sluice query' prints them. With exit code 0 they are done, and what it prints, lines of 'sluice write', is written in the same transaction; it must change the rows so that the query no longer finds them, or delete them. Exit code 75 puts the rows off without counting an attempt; every other one counts as a failure. Rows that have failed are tried again alone, after a while, and are dead after --attempts: 'sluice queues' lists them.",
             "With --changes COMMAND gets first all results and then every change, in batches: {\"upsert\":{…}} or {\"remove\":{\"key\":…,\"reason\":…}}. Each is handled once; a batch that fails is tried again, and an object that always fails is put aside: 'sluice consumers' lists them. A line {\"reset\":true} says that what came before has lost its meaning, and that all results follow.",
-            "COMMAND finds the name of the job in SLUICE_JOB, and in SLUICE_BATCH an id that is the same whenever the same batch comes again. What is written is written exactly once, wherever this command, COMMAND or the server is killed; other effects happen at least once. Several commands with one name share the rows; with --changes the last one takes over. SIGTERM and SIGINT end it in order.",
+            "COMMAND finds the name of the job in SLUICE_JOB, and in SLUICE_BATCH an id that is the same whenever the same batch comes again, and another one for every other. What is written is written exactly once, wherever this command, COMMAND or the server is killed; other effects happen at least once. Several commands with one name share the rows; with --changes the last one takes over, but one with --once leaves the name to one that is at work. SIGTERM and SIGINT end it in order: COMMAND gets SIGTERM, and SIGKILL ten seconds later.",
+            "Exit code 75 of COMMAND with --changes has the same batch come again after a while, however often.",
+            "The command ends with 0 when it was told to end, or with --once when nothing is left to do; with 2 when rows have failed in a run with --once, or were put aside; with 75 when --once finds that another one has the name and is at work; with 64 when it was called wrongly, and with 1 otherwise. What fails is said on standard error, and that the connection is lost.",
         ],
         examples: [
             "sluice run ws://127.0.0.1:9080/shop 'Mail WHERE isSent == false SORT(id ASC)' --name=mail --workers=4 -- ./send-mails",
@@ -40,6 +43,7 @@ struct RunCommand: Command {
     private let lease: Duration
     private let attempts: Int
     private let program: WorkerProgram
+    private static let batchMax = JobWrite.countMax
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
@@ -55,6 +59,9 @@ struct RunCommand: Command {
         lease = try arguments.duration("lease") ?? .seconds(30)
         attempts = try arguments.wholeNumber("attempts") ?? 8
         program = try WorkerProgram(arguments.program)
+        guard isOfChanges || batch <= Self.batchMax else {
+            throw .usage("--batch is at most \(Self.batchMax): so many rows are ended in one transaction")
+        }
         guard !isOfChanges || !arguments.has("workers") && !arguments.has("lease") else {
             throw .usage("--changes come one after the other: --workers and --lease are for rows")
         }
@@ -62,58 +69,124 @@ struct RunCommand: Command {
 
     func run() async throws {
         let store = try await access.open(.readWrite)
+        try await ConnectionReporter().observe(store)
         let results = try store.records(query.text(in: store.schema))
-        let job = JobPrograms(store: store, program: program, name: name, timeout: access.timeout)
-        let done = Mutex(0)
-        let bar = ProgressBar("running \(name)")
-        @Sendable func note(_ count: Int, of known: Int? = nil) {
-            let total = done.withLock { done in
-                done += count
-                return done
-            }
-            bar.update(fraction: known.map { $0 == 0 ? 1 : Double(total) / Double($0) }, count: total, unit: "objects")
-        }
+        let job = JobPrograms(
+            store: store, program: program, name: name, timeout: access.timeout, upkeep: StoreUpkeep(store))
+        let tally = RunTally("running \(name)")
         let work = Task {
             if isOfChanges {
-                try await follow(results, in: store, job, note)
+                try await follow(results, in: store, job, tally)
             } else {
-                try await workThrough(results, in: store, job, note)
+                try await workThrough(results, in: store, job, tally)
             }
         }
         Signals.onTermination { work.cancel() }
-        do { try await work.value } catch is CancellationError {}
-        bar.finish()
-        Diagnostics.report("\(GroupedNumber.text(done.withLock { $0 })) objects are done")
+        do { try await work.value } catch is CancellationError {} catch {
+            tally.finish()
+            throw error
+        }
+        tally.finish()
         await store.close()
+        guard isOnce, !work.isCancelled, let problem = tally.problem else { return }
+        throw CommandError.unfinished(problem)
     }
 
     private func workThrough(
-        _ results: Results<Record>, in store: Store, _ job: JobPrograms,
-        _ note: @escaping @Sendable (Int, Int?) -> Void
+        _ results: Results<Record>, in store: Store, _ job: JobPrograms, _ tally: RunTally
     ) async throws {
         var options = WorkQueue<Record>.Options()
         options.lease = lease
         options.attempts = attempts
         let queue = store.queue(name, of: results, options: options)
-        try await queue.work(workers, batch: batch, untilDone: isOnce, onDone: { note($0, nil) }) { rows in
-            try await job.done(rows.map(\.element), id: rows[0].claim.id)
-        }
+        try await queue.work(
+            workers, batch: batch, untilDone: isOnce,
+            onEnd: { claims, error in
+                let id = JobBatchName.of(claims.map(\.id))
+                await job.upkeep.end(id)
+                guard let error else { return tally.note(claims.count, of: nil) }
+                tally.note(error, of: claims.count == 1 ? claims[0].id : id, count: claims.count)
+            }
+        ) { rows in try await job.done(rows.map(\.element), id: JobBatchName.of(rows.map(\.claim.id))) }
     }
 
     private func follow(
-        _ results: Results<Record>, in store: Store, _ job: JobPrograms,
-        _ note: @escaping @Sendable (Int, Int?) -> Void
+        _ results: Results<Record>, in store: Store, _ job: JobPrograms, _ tally: RunTally
     ) async throws {
         var options = Consumer<Record>.Options()
         options.limit = batch
         options.attempts = attempts
+        options.isYielding = isOnce
         let consumer = store.consumer(name, of: results, options: options)
+        let before = try await store.deadLetters(ofConsumer: name).count
         @Sendable func handle(_ batch: ConsumerBatch<Record>) async throws {
-            let completion = try await job.handled(batch)
-            try await batch.commit(completion)
-            note(batch.count, batch.isReading ? batch.progress.known : nil)
+            let id = batch.id
+            do {
+                let completion = try await job.handled(batch, id: id)
+                try await batch.commit(completion)
+                await job.upkeep.end(id)
+                tally.note(batch.count, of: batch.isReading ? batch.progress.known : nil)
+            } catch {
+                await job.upkeep.end(id)
+                // It is tried again, and what is put aside in the end is counted then.
+                tally.note(error, of: id, count: 0)
+                throw error
+            }
         }
-        if isOnce { try await consumer.runOnce(handle) } else { try await consumer.run(handle) }
+        guard isOnce else { return try await consumer.run(handle) }
+        try await consumer.runOnce(handle)
+        tally.note(parked: try await store.deadLetters(ofConsumer: name).count - before)
+    }
+}
+
+/// What a run has done, and what it has not.
+private final class RunTally: Sendable {
+    private struct Counts {
+        var done = 0
+        var failed = 0
+        var parked = 0
+    }
+
+    private let counts = Mutex(Counts())
+    private let bar: ProgressBar
+
+    init(_ title: String) { bar = ProgressBar(title) }
+
+    /// Counts objects that are done.
+    func note(_ count: Int, of known: Int?) {
+        let done = counts.withLock { counts in
+            counts.done += count
+            return counts.done
+        }
+        bar.update(fraction: known.map { $0 == 0 ? 1 : Double(done) / Double($0) }, count: done, unit: "objects")
+    }
+
+    /// Says and counts that objects are not done. Where the job keeps it, nobody looks while it runs.
+    func note(_ error: any Error, of id: String, count: Int) {
+        guard !Task.isCancelled else { return }
+        Diagnostics.report("\(id): \(Program.failure(of: error).message)")
+        if (error as? JobError)?.code != .tryAgain { counts.withLock { $0.failed += count } }
+    }
+
+    /// Counts objects that were put aside.
+    func note(parked count: Int) { counts.withLock { $0.parked += max(0, count) } }
+
+    /// What is not done; nil if everything is.
+    var problem: String? {
+        let counts = counts.withLock { $0 }
+        if counts.failed > 0 {
+            return
+                "\(GroupedNumber.text(counts.failed)) attempts at rows have failed; 'sluice queues' lists what is given up"
+        }
+        if counts.parked > 0 {
+            return "\(GroupedNumber.text(counts.parked)) objects were put aside; 'sluice consumers' lists them"
+        }
+        return nil
+    }
+
+    func finish() {
+        bar.finish()
+        Diagnostics.report("\(GroupedNumber.text(counts.withLock { $0.done })) objects are done")
     }
 }
 
@@ -123,6 +196,7 @@ private struct JobPrograms: Sendable {
     let program: WorkerProgram
     let name: String
     let timeout: Duration
+    let upkeep: StoreUpkeep
     /// `EX_TEMPFAIL` of sysexits.h.
     private static let tryAgain: Int32 = 75
 
@@ -131,13 +205,13 @@ private struct JobPrograms: Sendable {
     /// - Parameter id: names the rows.
     /// - Returns: what is written.
     func done(_ rows: [Record], id: String) async throws -> WorkQueue<Record>.Completion {
-        try await run(rows.flatMap { try RecordRenderer().line($0) }, id: id)
+        try await completion(of: rows.flatMap { try RecordRenderer().line($0) }, id: id)
     }
 
     /// Has the program handle a batch of changes.
     ///
     /// - Returns: what is written.
-    func handled(_ batch: ConsumerBatch<Record>) async throws -> WorkQueue<Record>.Completion {
+    func handled(_ batch: ConsumerBatch<Record>, id: String) async throws -> WorkQueue<Record>.Completion {
         var input = JSONWriter()
         if batch.isReset {
             input.raw("{\"reset\":true}")
@@ -159,16 +233,7 @@ private struct JobPrograms: Sendable {
             input.raw("}}")
             input.endLine()
         }
-        let first = batch.upserts.first?.id ?? batch.removals.first.map { "\($0.key)/\(batch.version)" } ?? ""
-        return try await run(input.bytes, id: first)
-    }
-
-    private func run(_ input: [UInt8], id: String) async throws -> WorkQueue<Record>.Completion {
-        do { return try await completion(of: input, id: id) } catch {
-            // Where the job keeps it, nobody looks while it runs.
-            if !Task.isCancelled { Diagnostics.report("\(id): \(Program.failure(of: error).message)") }
-            throw error
-        }
+        return try await completion(of: input.bytes, id: id)
     }
 
     private func completion(of input: [UInt8], id: String) async throws -> WorkQueue<Record>.Completion {
@@ -190,6 +255,8 @@ private struct JobPrograms: Sendable {
                 throw CommandError.failure("line \(index + 1) of the program's output: \(error.message)")
             }
         }
+        await upkeep.begin(id)
+        await upkeep.note(requests.count)
         let identities = try await TargetFetcher(store: store, timeout: timeout).fetch(requests)
         let made = requests
         return { transaction in for request in made { try request.perform(identities, in: transaction) } }

@@ -18,6 +18,8 @@ struct WorkerProgram: Sendable {
     private let words: [String]
     /// The most bytes that a run may print.
     private static let outputByteCountMax = 16 << 20
+    /// How many seconds a program has to end in order.
+    private static let grace = 10
     private static let queue = DispatchQueue(label: "sluice.workers", attributes: .concurrent)
 
     /// - Parameter words: the program, which is looked up on `PATH`, and its arguments.
@@ -43,7 +45,7 @@ struct WorkerProgram: Sendable {
         return obstacle
     }
 
-    /// Runs the program to its end, or until the task is cancelled: then it gets SIGTERM.
+    /// Runs the program to its end, or until the task is cancelled: then it gets SIGTERM, and SIGKILL if it goes on.
     ///
     /// - Parameters:
     ///   - input: what it reads.
@@ -64,6 +66,7 @@ struct WorkerProgram: Sendable {
             }
         } onCancel: {
             process.terminate()
+            Self.queue.asyncAfter(deadline: .now() + .seconds(Self.grace)) { process.terminate(by: SIGKILL) }
         }
     }
 
@@ -186,6 +189,6 @@ struct WorkerProgram: Sendable {
             return status
         }
 
-        func terminate() { id.withLock { id in if let id { kill(-id, SIGTERM) } } }
+        func terminate(by signal: Int32 = SIGTERM) { id.withLock { id in if let id { kill(-id, signal) } } }
     }
 }

@@ -33,12 +33,21 @@ public struct Checkpoint: Sendable, Hashable {
     package var epoch: UInt64
     /// The hash of the query's canonical text.
     package var query: ObjectID
+    /// What names the rights of the reader, where it may not read everything: what it gains or loses otherwise than by a
+    /// change of objects is told by beginning anew.
+    package var rights: ObjectID
     package var place: Place
 
-    package init(databaseID: ObjectID, epoch: UInt64, query: ObjectID, place: Place) {
+    /// The rights of who may read everything.
+    package static let everything = ObjectID(high: 0, low: 0)
+
+    package init(
+        databaseID: ObjectID, epoch: UInt64, query: ObjectID, rights: ObjectID = Self.everything, place: Place
+    ) {
         self.databaseID = databaseID
         self.epoch = epoch
         self.query = query
+        self.rights = rights
         self.place = place
     }
 
@@ -67,16 +76,29 @@ extension [Checkpoint.Stretch] {
     }
 
     /// Adds what was read next.
-    ///
-    /// - Parameter countMax: the most stretches that are kept apart. Beyond it, two neighbours become one with the earlier
-    ///   version: what the other had of later versions is then given once more.
-    package mutating func append(through key: ObjectKey?, version: UInt64, countMax: Int = .max) {
+    package mutating func append(through key: ObjectKey?, version: UInt64) {
         if let last, last.version == version { removeLast() }
         append(Checkpoint.Stretch(through: key, version: version))
-        guard count > countMax else { return }
-        let gaps = indices.dropLast().map { (self[$0 + 1].version &- self[$0].version, $0) }
-        guard let place = gaps.min(by: { $0.0 < $1.0 })?.1 else { return }
-        self[place + 1].version = Swift.min(self[place].version, self[place + 1].version)
-        remove(at: place)
     }
+
+    /// Notes that what had changed up to a version was given of the objects up to a key.
+    ///
+    /// - Parameter key: at most the last key of the last stretch.
+    package mutating func raise(through key: ObjectKey, to version: UInt64) {
+        var raised: [Checkpoint.Stretch] = []
+        func add(_ end: ObjectKey?, _ version: UInt64) { raised.append(through: end, version: version) }
+        for (index, stretch) in enumerated() {
+            guard let end = stretch.key, end <= key else {
+                let begin = index == startIndex ? nil : self[index - 1].key
+                if begin.map({ $0 < key }) ?? true { add(key, Swift.max(version, stretch.version)) }
+                add(stretch.key, stretch.version)
+                continue
+            }
+            add(end, Swift.max(version, stretch.version))
+        }
+        self = raised
+    }
+
+    /// What the stretches take in a record, about.
+    package var byteCount: Int { reduce(0) { $0 + ($1.key?.byteCount ?? 0) + 8 } }
 }

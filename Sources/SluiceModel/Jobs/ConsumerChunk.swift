@@ -8,8 +8,11 @@ package struct ChunkSizes: Sendable {
     package var objectCountMax = 2_000
     /// How many objects may have changed where the query is not plain (``ChangedResults``).
     package var differenceCountMax = 100_000
-    /// How many stretches of the first reading are kept apart for a plain query. For others that would lose what left.
+    /// How many stretches of the first reading are kept for a plain query (``ChangedResults``) before the changes behind
+    /// its place are given.
     package var stretchCountMax = 64
+    /// How many bytes they may take for any other, where to find these changes costs more.
+    package var stretchByteCountMax = 128 << 10
 
     package init() {}
 }
@@ -34,8 +37,21 @@ package struct ConsumerChunk: Sendable {
     package var items: [Item] = []
     /// Whether the consumer begins anew: all that it was given before has lost its meaning.
     package var isReset = false
+    /// Whether the consumer begins anew because the database has another history than the one that it knows.
+    package var isOtherHistory = false
     /// Whether all results are being read, in contrast to changes.
-    package var isReading: Bool { if case .reading = begin.place { true } else { false } }
+    package var isReading: Bool { if case .reading = begin.place { !isBehindPlace } else { false } }
+    /// Whether these are changes of what was read already, in the middle of the first reading.
+    package var isBehindPlace: Bool {
+        guard case .reading(let read) = begin.place, let last = read.last?.key, let first = items.first else {
+            return false
+        }
+        return first.key <= last
+    }
+    /// The epochs that the rows' versions belong to.
+    package var epochs: [Epoch] = []
+    /// Whether the consumer stands where it stood when it has handled some of the items. It is not part of the chunk's bytes.
+    package var keepsPlace = false
     /// Whether nothing is left to be given after this chunk.
     package var isLast = false
     package let schema: Schema
@@ -46,19 +62,15 @@ package struct ConsumerChunk: Sendable {
     package var until: UInt64
     /// The epoch that ``version`` belongs to.
     package let epoch: UInt64
-    /// The most stretches of a first reading that are kept apart.
-    package let stretchCountMax: Int
     /// Where the chunk begins.
     package let begin: Checkpoint
     /// Where the consumer stands when it has handled everything in the chunk.
     package var end: Checkpoint
 
     package init(
-        _ begin: Checkpoint, schema: Schema, classIndex: Int, version: UInt64, until: UInt64, epoch: UInt64,
-        stretchCountMax: Int
+        _ begin: Checkpoint, schema: Schema, classIndex: Int, version: UInt64, until: UInt64, epoch: UInt64
     ) {
         self.begin = begin
-        self.stretchCountMax = stretchCountMax
         self.schema = schema
         self.classIndex = classIndex
         self.version = version
@@ -70,13 +82,18 @@ package struct ConsumerChunk: Sendable {
     /// Where the consumer stands when it has handled the items before a position.
     package func checkpoint(before index: Int) -> Checkpoint {
         guard index < items.count else { return end }
-        guard index > 0 else { return begin }
+        guard index > 0, !keepsPlace else { return begin }
         var checkpoint = begin
+        // What is given belongs to the present epoch, wherever the chunk began.
+        checkpoint.epoch = epoch
         let key = items[index - 1].key
         switch begin.place {
         case .reading(var read):
-            read.append(through: key, version: version, countMax: stretchCountMax)
-            checkpoint.epoch = epoch
+            if isBehindPlace {
+                read.raise(through: key, to: until)
+            } else {
+                read.append(through: key, version: version)
+            }
             checkpoint.place = .reading(read)
         case .changes(let version, _, _, let read):
             checkpoint.place = .changes(after: version, until: until, key: key, read: read)

@@ -10,6 +10,8 @@ package struct JobWrite: Hashable, Sendable {
         case absent
         /// Its value must be this. When it is due does not matter.
         case value([UInt8])
+        /// Its value must be this, and it must be due by the server's clock, or never.
+        case overdue([UInt8])
     }
 
     /// What must hold of an object.

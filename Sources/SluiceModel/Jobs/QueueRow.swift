@@ -3,7 +3,7 @@ package struct QueueRow: Sendable, Hashable {
     package let row: Row
     /// Who works at the row, or when it is to be tried again; nil if nobody ever has, or if it was finished.
     package let claim: JobRecord?
-    /// Why it was given up; nil if it was not.
+    /// Why it was given up, also where that was discarded since; nil if it was not.
     package let dead: JobRecord?
 
     package init(_ row: Row, claim: JobRecord?, dead: JobRecord?) {
@@ -29,10 +29,12 @@ package struct QueueRows: Sendable {
     package let nextDue: Timestamp?
     /// The partitions of which somebody works at a row, and until when.
     package let busyPartitions: [String]
+    /// The epochs that the rows' versions belong to.
+    package let epochs: [Epoch]
 
     package init(
         _ rows: [QueueRow], after precedingVersion: UInt64?, isLast: Bool, schema: Schema, classIndex: Int,
-        at now: Timestamp, nextDue: Timestamp?, busyPartitions: [String]
+        at now: Timestamp, nextDue: Timestamp?, busyPartitions: [String], epochs: [Epoch]
     ) {
         self.rows = rows
         self.precedingVersion = precedingVersion
@@ -42,5 +44,6 @@ package struct QueueRows: Sendable {
         self.now = now
         self.nextDue = nextDue
         self.busyPartitions = busyPartitions
+        self.epochs = epochs
     }
 }

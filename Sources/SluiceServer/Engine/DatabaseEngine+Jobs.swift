@@ -16,11 +16,8 @@ extension DatabaseEngine {
                 if call.question.needsRight {
                     guard subscriber.access.has(.jobs) else { throw JobConflict.withoutRight }
                 }
-                if case .apply(let writes) = call.question {
-                    guard !session.isReadOnly else {
-                        throw RequestRejection(code: .permissionDenied, message: "a read-only session cannot run jobs")
-                    }
-                    let made = try apply(writes, subscriber, now: now)
+                if let writes = try jobs.writes(of: call, session) {
+                    let made = writes.isEmpty ? [false] : try apply(writes, subscriber, now: now)
                     return jobs.send(to: call, session.id, &output) { writer in writer.array(made) { $0.bool($1) } }
                 }
                 if let query = try jobs.query(of: call, by: subscriber) {
@@ -96,7 +93,7 @@ extension ClientMessage.JobCall.Question {
     fileprivate var needsRight: Bool {
         switch self {
         case .chunk, .count, .list, .rows, .wait: false
-        case .queue, .record, .records, .spaces, .apply: true
+        case .queue, .record, .records, .spaces, .apply, .settle: true
         }
     }
 }

@@ -12,21 +12,19 @@ package struct JSONJobRequest: Hashable, Sendable {
     package let className: String
     /// The key as text.
     package let key: String
-    /// Whether a row of a queue becomes due again; else it is forgotten.
+    /// Whether the object is tried again; else nobody is told of it any more.
     package let isRetried: Bool
 
-    /// The changes of records that do it.
+    /// The question that asks for it.
     ///
     /// - Returns: nil if no object can have the key.
-    func writes(_ schema: Schema) -> [JobWrite]? {
+    func question(_ schema: Schema) -> ClientMessage.JobCall.Question? {
         guard let declared = schema.classSchema(named: className), let key = declared.key(key) else { return nil }
-        let object = Identity(className: declared.name, key: key)
-        let spaces: [String] =
+        let space =
             switch job {
-            case .queue(let name):
-                isRetried ? [QueueClaim.deadSpace(name), QueueClaim.space(name)] : [QueueClaim.deadSpace(name)]
-            case .consumer(let name): [ConsumerState.deadSpace(name)]
+            case .queue(let name): QueueClaim.deadSpace(name)
+            case .consumer(let name): ConsumerState.deadSpace(name)
             }
-        return spaces.map { JobWrite(DeadLetterRecord.key(object, in: $0), .remove) }
+        return .settle(space: space, Identity(className: declared.name, key: key), isRetried: isRetried)
     }
 }

@@ -192,7 +192,7 @@ extension JSONRequest {
     private static func job(_ json: JSONValue, _ report: String) throws(JSONRequestError) -> JSONJobRequest {
         let members = try JSONMembers(json, "the argument of \(report)", known: ["queue", "consumer", "class", "key"])
         let job: JSONJobRequest.Job
-        if report == "discard", let consumer = try members.optionalText("consumer") {
+        if let consumer = try members.optionalText("consumer") {
             job = .consumer(consumer)
         } else {
             job = .queue(try members.text("queue"))

@@ -183,11 +183,11 @@ struct JSONSession: Sendable {
             message = .reportRequest(
                 .init(session: Self.number, request: id, topic: topic, argument: argument))
         case .job(let id, let request):
-            guard let writes = request.writes(schema) else {
+            guard let question = request.question(schema) else {
                 throw JSONRequestError(message: "there is no class '\(request.className)', or none of its keys is such")
             }
             jobs.insert(id)
-            message = .job(.init(session: Self.number, request: id, question: .apply(writes)))
+            message = .job(.init(session: Self.number, request: id, question: question))
         case .deploy(let id, let file, let isTrial):
             message = .deploy(
                 .init(session: Self.number, request: id, isTrial: isTrial, file: Array(file.utf8)))

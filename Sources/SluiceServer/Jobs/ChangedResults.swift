@@ -47,10 +47,12 @@ struct ChangedResults {
     ///   - version: where the stretch begins.
     ///   - until: where it ends; nil after so many objects.
     ///   - key: objects up to this key are left out.
+    ///   - last: objects behind this key are left out; nil for none.
     ///   - read: what was read at later versions, whose changes up to then are left out.
     /// - Returns: the items in the order of keys, and where the stretch ended.
     func plainChanges(
-        after version: UInt64, until: UInt64?, beyond key: ObjectKey?, read: [Checkpoint.Stretch]
+        after version: UInt64, until: UInt64?, beyond key: ObjectKey?, through last: ObjectKey? = nil,
+        read: [Checkpoint.Stretch]
     ) throws -> (items: [ConsumerChunk.Item], until: UInt64) {
         var traces: [ObjectKey: Trace] = [:]
         var end = until ?? storage.version
@@ -59,6 +61,7 @@ struct ChangedResults {
             for change in entry.changes where change.object.classIndex == query.classIndex {
                 let object = change.object.key
                 if let key, object <= key { continue }
+                if let last, object > last { continue }
                 if !read.isEmpty, entry.version <= read.version(of: object) { continue }
                 traces[object, default: Trace(last: 0)].last = entry.version
                 guard traces[object]?.mayHaveMatched == false else { continue }

@@ -53,8 +53,27 @@ final class JobAnswers {
             }
         case .wait(let moment):
             guard calls.wait(id, request: call.request, after: moment) else { throw RequestRejection.tooMany }
-        case .apply: preconditionFailure("records are changed by a commit")
+        case .apply, .settle: preconditionFailure("records are changed by a commit")
         }
+    }
+
+    /// The changes of records that a question asks for; nil if it asks for none, and empty if there is nothing to change.
+    ///
+    /// - Throws: a ``RequestRejection``.
+    func writes(of call: ClientMessage.JobCall, _ session: ServerSession) throws -> [JobWrite]? {
+        let writes: [JobWrite]
+        switch call.question {
+        case .apply(let asked): writes = asked
+        case .settle(let space, let object, let isRetried):
+            let letter = try DeadLetterRecord.keys(object, inSpace: space).compactMap { try database.storage.job($0) }
+                .first
+            writes = letter.map { isRetried ? JobWrite.retrying($0) : JobWrite.discarding($0) } ?? []
+        case .chunk, .count, .queue, .list, .rows, .record, .records, .spaces, .wait: return nil
+        }
+        guard !session.isReadOnly else {
+            throw RequestRejection(code: .permissionDenied, message: "a read-only session cannot run jobs")
+        }
+        return writes
     }
 
     /// Tells a job why its question has no answer, where that is no fault of the session.
@@ -93,7 +112,7 @@ final class JobAnswers {
         case .chunk(let text, _, _), .count(let text), .queue(_, let text, _, _, _), .list(let text),
             .rows(let text, _):
             try query(text, of: subscriber)
-        case .record, .records, .spaces, .apply, .wait: nil
+        case .record, .records, .spaces, .apply, .settle, .wait: nil
         }
     }
 
@@ -138,7 +157,8 @@ final class JobAnswers {
                     withPartitions: withPartitions))
         case .list(let text): return .task(.list(try query(text, of: subscriber)))
         case .rows(let text, let keys): return .task(.rows(try query(text, of: subscriber), keys))
-        case .record, .records, .spaces, .apply, .wait: preconditionFailure("nothing is read for this question")
+        case .record, .records, .spaces, .apply, .settle, .wait:
+            preconditionFailure("nothing is read for this question")
         }
     }
 
@@ -224,13 +244,15 @@ final class JobAnswers {
                 writer.optional(keys) { writer, keys in writer.array(keys) { $1.encode(into: &$0) } }
             }
         case (.rows, .rows(let found)):
+            let epochs = database.storage.epochs.covering(found.rows.lazy.map(\.version))
             send(to: call, id, &output) { writer in
                 writer.varint(UInt64(found.classIndex))
                 writer.array(found.rows) { $0.data($1.wireBytes()) }
+                writer.epochs(epochs)
             }
         case (.queue(let name, _, _, _, let withPartitions), .rows(let found)):
             let rows = try database.storage.queueRows(
-                found, database.storage.schema, name, at: now, withPartitions: withPartitions)
+                found, database.storage.schema, name, at: now, database.storage.epochs, withPartitions: withPartitions)
             send(to: call, id, &output) { rows.encode(into: &$0) }
         default: preconditionFailure("an answer was not read")
         }
@@ -246,16 +268,17 @@ final class JobAnswers {
             at: database.storage.version, moment: { moment(of: $0, rightsNumber: rightsNumber) }, &output)
     }
 
-    /// What tells the present state from others for a job that waits: the version, and what its user may read.
+    /// What tells the present state from others for a job that waits: the position of the journal, since records of jobs
+    /// change without a version, and what its user may read.
     private func moment(of session: SessionID, rightsNumber: UInt64) -> UInt64 {
-        let version = database.storage.version
+        let position = database.storage.head.position
         guard let access = subscriptions[session]?.access, access.rules != nil || !access.reads.isEverything else {
-            return version
+            return min(position &+ 1, .max - 1)
         }
         let id = access.id
         let rights = (id.high ^ id.low) &+ rightsNumber
-        // One number for each version, where the rights are the same. None is that which asks for the version itself.
-        return min((rights | 1) &* (version &+ 1) &+ rights, .max - 1)
+        // One number for each position, where the rights are the same. None is that which asks for the version itself.
+        return min((rights | 1) &* (position &+ 1) &+ rights, .max - 1)
     }
 }
 

@@ -90,6 +90,9 @@ struct JobJudge {
         case .anything: break
         case .absent: if try record(write.key) != nil { return Self.taken(write.key) }
         case .value(let value): if try record(write.key)?.value != value { return Self.taken(write.key) }
+        case .overdue(let value):
+            guard let record = try record(write.key), record.value == value, record.due.map({ $0 <= now }) ?? true
+            else { return Self.taken(write.key) }
         }
         switch write.condition {
         case nil: return nil

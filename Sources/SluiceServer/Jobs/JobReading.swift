@@ -101,13 +101,19 @@ extension ObjectReading {
         return try findObject(id)?.classIndex
     }
 
-    /// Results of a query by their keys, as its reader sees them, in that order; without those that are there no more.
-    ///
+    /// Results of a query by their keys, as its reader sees them, in that order; without those that do not match its
+    /// condition any more. Its limit and section are left out of account.
     package func rows(_ keys: [ObjectKey], of query: Query) throws -> FoundRows {
         let classIndex = try classIndex(of: query)
         let shown = ShownRows(self, to: query.context)
+        let evaluator = query.object == nil ? Evaluator(query, schema: schema) : nil
+        let readable = ReadableObjects(self, in: query.context)
         let rows = try classIndex.map { classIndex in
-            try keys.compactMap { try shown.row(ObjectRef(classIndex, $0)) }
+            try keys.compactMap { key in
+                try shown.row(ObjectRef(classIndex, key)).flatMap { row in
+                    try evaluator?.matches(row, in: readable) ?? true ? row : nil
+                }
+            }
         }
         return FoundRows(rows: rows ?? [], classIndex: classIndex ?? 0, isLast: true)
     }

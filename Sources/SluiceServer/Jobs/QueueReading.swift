@@ -7,16 +7,19 @@ extension SQLiteServerStorage {
     ///
     /// - Parameters:
     ///   - found: the rows, in the order of the query.
+    ///   - epochs: those of the database.
     ///   - withPartitions: whether to tell of which partitions somebody works at a row. O(partitions that are held).
     package func queueRows(
-        _ found: FoundRows, _ schema: Schema, _ name: String, at now: Timestamp, withPartitions: Bool
+        _ found: FoundRows, _ schema: Schema, _ name: String, at now: Timestamp, _ epochs: [Epoch],
+        withPartitions: Bool
     ) throws -> QueueRows {
-        let (space, deadSpace) = (QueueClaim.space(name), QueueClaim.deadSpace(name))
+        let space = QueueClaim.space(name)
+        let deadSpaces = [QueueClaim.deadSpace(name), QueueClaim.discardedSpace(name)]
         let rows = try found.rows.map { row in
             let name = DeadLetterRecord.name(of: schema[found.classIndex].name, row.key)
-            return QueueRow(
-                row, claim: try job(.init(space: space, name: name)), dead: try job(.init(space: deadSpace, name: name))
-            )
+            var dead: JobRecord?
+            for space in deadSpaces where dead == nil { dead = try job(.init(space: space, name: name)) }
+            return QueueRow(row, claim: try job(.init(space: space, name: name)), dead: dead)
         }
         let partitions = withPartitions ? QueueClaim.partitionSpace(name) : nil
         let dues = [try nextDue(ofSpace: space), try partitions.flatMap { try nextDue(ofSpace: $0) }]
@@ -24,7 +27,8 @@ extension SQLiteServerStorage {
             rows, after: found.precedingVersion, isLast: found.isLast, schema: schema, classIndex: found.classIndex,
             at: now,
             nextDue: dues.compactMap(\.self).min(),
-            busyPartitions: try partitions.map { try busyPartitions(of: $0, at: now) } ?? [])
+            busyPartitions: try partitions.map { try busyPartitions(of: $0, at: now) } ?? [],
+            epochs: epochs.covering(found.rows.lazy.map(\.version)))
     }
 
     /// The partitions of which somebody works at a row.

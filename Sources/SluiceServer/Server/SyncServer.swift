@@ -240,6 +240,20 @@ public final class SyncServer: Sendable {
         log?(.info, "listening", [("address", address), ("tls", "\(tls)")])
     }
 
+    /// Serves until the task is cancelled, and then stops in order, as ``stop()`` does: what libraries for the life of
+    /// services ask for. Begins to listen, unless ``start()`` has.
+    ///
+    /// - Throws: ``ServerError`` as ``start()``.
+    public func run() async throws {
+        let isNew = listening.withLock { if case .no = $0 { true } else { false } }
+        if isNew { try start() }
+        // Nothing comes; it ends with the task.
+        let (stream, continuation) = AsyncStream<Void>.makeStream()
+        for await _ in stream {}
+        continuation.finish()
+        await stop()
+    }
+
     /// Ends every connection, finishes the transaction that is being stored, and closes the databases. A server cannot
     /// be started again.
     ///

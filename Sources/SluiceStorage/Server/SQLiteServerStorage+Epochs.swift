@@ -1,11 +1,5 @@
 internal import SluiceModel
 
-/// A stretch of a database's history: the versions after `start`, up to the start of the next epoch.
-struct Epoch: Hashable {
-    let id: UInt64
-    let start: UInt64
-}
-
 extension SQLiteServerStorage {
     /// The most epochs kept. A client that was last connected in an earlier one begins anew.
     private static let epochCountMax = 65_536

@@ -83,7 +83,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore {
 
     var log: LogState { didSet { tables.now = log.time } }
     var committedLog: LogState
-    var epochs: [Epoch] = []
+    package var epochs: [Epoch] = []
     var writeIndex: WriteIndex?
     /// Where the steps of a transaction that is no group are appended, before it commits; nil if nobody else appends to
     /// this database.

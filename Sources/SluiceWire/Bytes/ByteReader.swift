@@ -112,10 +112,17 @@ package struct ByteReader {
     /// - Parameter what: what the form is of, for the message.
     /// - Throws: ``WireError`` if it is of another format.
     package mutating func expectFormat(_ format: UInt8, of what: String) throws(WireError) {
+        try expectFormat(format...format, of: what)
+    }
+
+    /// Reads the byte of a form that has more than one, and returns it.
+    @discardableResult
+    package mutating func expectFormat(_ formats: ClosedRange<UInt8>, of what: String) throws(WireError) -> UInt8 {
         let found = try byte()
-        guard found == format else {
+        guard formats.contains(found) else {
             throw WireError(.unknownFormat, "\(found) is no format of \(what) that this version knows", offset: offset)
         }
+        return found
     }
 
     @usableFromInline

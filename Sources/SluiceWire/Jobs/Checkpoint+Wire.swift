@@ -1,14 +1,16 @@
 package import SluiceModel
 
-/// The bytes of a checkpoint: a format byte, the database's id, the epoch, the query's hash, then the place.
+/// The bytes of a checkpoint: a format byte, the database's id, the epoch, the query's hash, what names the reader's rights,
+/// then the place. The first format had the rights in the query's hash.
 extension Checkpoint: WireCodable {
-    private static let format: UInt8 = 1
+    private static let format: UInt8 = 2
 
     package func encode(into writer: inout ByteWriter) {
         writer.byte(Self.format)
         databaseID.encode(into: &writer)
         writer.fixed64(epoch)
         query.encode(into: &writer)
+        rights.encode(into: &writer)
         switch place {
         case .reading(let read):
             writer.byte(0)
@@ -23,10 +25,11 @@ extension Checkpoint: WireCodable {
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
-        try reader.expectFormat(Self.format, of: "a checkpoint")
+        let format = try reader.expectFormat(1...Self.format, of: "a checkpoint")
         let databaseID = try ObjectID(from: &reader)
         let epoch = try reader.fixed64()
         let query = try ObjectID(from: &reader)
+        let rights = format == 1 ? Self.everything : try ObjectID(from: &reader)
         let place: Place
         switch try reader.byte() {
         case 0: place = .reading(try Self.stretches(from: &reader))
@@ -38,7 +41,7 @@ extension Checkpoint: WireCodable {
                 read: try Self.stretches(from: &reader))
         case let kind: throw reader.malformed("\(kind) is no place of a checkpoint")
         }
-        self.init(databaseID: databaseID, epoch: epoch, query: query, place: place)
+        self.init(databaseID: databaseID, epoch: epoch, query: query, rights: rights, place: place)
     }
 
     private static func stretches(from reader: inout ByteReader) throws(WireError) -> [Stretch] {

@@ -1,16 +1,16 @@
 package import SluiceModel
 
 extension ConsumerChunk {
-    /// Flags, the version, the version up to which changes were looked for, the epoch, how many stretches are kept, where
-    /// it begins and ends, then the items: for a row its bytes, for what is gone its key and why. The schema, which the
-    /// reader knows, is left out.
+    /// Flags, the version, the version up to which changes were looked for, the epoch, the epochs of the rows' versions,
+    /// where it begins and ends, then the items: for a row its bytes, for what is gone its key and why. The schema, which
+    /// the reader knows, is left out.
     package func encode(into writer: inout ByteWriter) {
-        writer.byte((isReset ? 1 : 0) | (isLast ? 2 : 0))
+        writer.byte((isReset ? 1 : 0) | (isLast ? 2 : 0) | (isOtherHistory ? 4 : 0))
         writer.varint(UInt64(classIndex))
         writer.varint(version)
         writer.varint(until)
         writer.fixed64(epoch)
-        writer.varint(UInt64(stretchCountMax))
+        writer.epochs(epochs)
         begin.encode(into: &writer)
         end.encode(into: &writer)
         writer.array(items) { writer, item in
@@ -32,15 +32,16 @@ extension ConsumerChunk {
         let flags = try reader.byte()
         let classIndex = try reader.position()
         let (version, until, epoch) = (try reader.varint(), try reader.varint(), try reader.fixed64())
-        let stretchCountMax = Int(clamping: try reader.varint())
+        let epochs = try reader.epochs()
         let begin = try Checkpoint(from: &reader)
         let end = try Checkpoint(from: &reader)
         self.init(
-            begin, schema: schema, classIndex: classIndex, version: version, until: until, epoch: epoch,
-            stretchCountMax: stretchCountMax)
+            begin, schema: schema, classIndex: classIndex, version: version, until: until, epoch: epoch)
         self.end = end
+        self.epochs = epochs
         isReset = flags & 1 != 0
         isLast = flags & 2 != 0
+        isOtherHistory = flags & 4 != 0
         items = try reader.array(minimumSize: 3) { reader throws(WireError) in
             switch try reader.byte() {
             case 0: .upsert(try Row(nestedIn: &reader, ofClass: classIndex, schema))
@@ -56,7 +57,7 @@ extension ConsumerChunk {
 
 extension QueueRows {
     /// The class, the time, when the next row is due, the busy partitions, the version of the row that they come behind,
-    /// whether no row comes behind them, then each row with its records.
+    /// whether no row comes behind them, the epochs of the rows' versions, then each row with its records.
     package func encode(into writer: inout ByteWriter) {
         writer.varint(UInt64(classIndex))
         writer.zigzag(now.microseconds)
@@ -64,6 +65,7 @@ extension QueueRows {
         writer.array(busyPartitions) { $0.string($1) }
         writer.optional(precedingVersion) { $0.varint($1) }
         writer.bool(isLast)
+        writer.epochs(epochs)
         writer.array(rows) { writer, row in
             writer.data(row.row.wireBytes())
             writer.optional(row.claim) { $1.encode(into: &$0) }
@@ -79,6 +81,7 @@ extension QueueRows {
         let partitions = try reader.array { reader throws(WireError) in try reader.string() }
         let precedingVersion = try reader.optional { reader throws(WireError) in try reader.varint() }
         let isLast = try reader.bool()
+        let epochs = try reader.epochs()
         let rows = try reader.array(minimumSize: 3) { reader throws(WireError) in
             QueueRow(
                 try Row(nestedIn: &reader, ofClass: classIndex, schema),
@@ -87,7 +90,7 @@ extension QueueRows {
         }
         self.init(
             rows, after: precedingVersion, isLast: isLast, schema: schema, classIndex: classIndex, at: now,
-            nextDue: nextDue, busyPartitions: partitions)
+            nextDue: nextDue, busyPartitions: partitions, epochs: epochs)
     }
 }
 

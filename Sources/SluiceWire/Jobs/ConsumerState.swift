@@ -12,8 +12,10 @@ package struct ConsumerState: Sendable, Hashable {
     package var handledCount: UInt64 = 0
     /// When it committed last.
     package var committedAt: Timestamp?
+    /// What has failed since then; nil if nothing has. Who takes the name over goes on with it.
+    package var trial: ConsumerTrial?
 
-    private static let format: UInt8 = 1
+    private static let format: UInt8 = 2
     package static let prefix = "consumer/"
     package static let deadPrefix = "consumer-dead/"
 
@@ -39,10 +41,14 @@ extension ConsumerState: WireCodable {
         writer.optional(checkpoint) { $1.encode(into: &$0) }
         writer.varint(handledCount)
         writer.optional(committedAt) { $0.zigzag($1.microseconds) }
+        writer.optional(trial) { writer, trial in
+            writer.varint(trial.limit)
+            writer.varint(trial.failureCount)
+        }
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
-        try reader.expectFormat(Self.format, of: "a consumer")
+        let format = try reader.expectFormat(1...Self.format, of: "a consumer")
         holder = try reader.fixed64()
         query = try reader.string()
         checkpoint = try reader.optional { reader throws(WireError) in try Checkpoint(from: &reader) }
@@ -50,5 +56,20 @@ extension ConsumerState: WireCodable {
         committedAt = try reader.optional { reader throws(WireError) in
             Timestamp(microseconds: try reader.zigzag())
         }
+        guard format > 1 else { return }
+        trial = try reader.optional { reader throws(WireError) in
+            ConsumerTrial(limit: try reader.varint(), failureCount: try reader.varint())
+        }
+    }
+}
+
+/// How a consumer looks for the object that fails: how many objects it tries together, and how often it has.
+package struct ConsumerTrial: Sendable, Hashable {
+    package var limit: UInt64
+    package var failureCount: UInt64
+
+    package init(limit: UInt64, failureCount: UInt64) {
+        self.limit = limit
+        self.failureCount = failureCount
     }
 }

@@ -25,6 +25,14 @@ package struct DeadLetterRecord: Sendable, Hashable {
         .init(space: space, name: name(of: object.className, object.key))
     }
 
+    /// Where it may be kept that an object was given up: in a space of dead letters; of a queue also among what was
+    /// discarded, with less weight.
+    package static func keys(_ object: Identity, inSpace space: String) -> [JobRecord.Key] {
+        guard space.hasPrefix(QueueClaim.deadPrefix) else { return [key(object, in: space)] }
+        let queue = String(space.dropFirst(QueueClaim.deadPrefix.count))
+        return [key(object, in: space), key(object, in: QueueClaim.discardedSpace(queue))]
+    }
+
     /// The object that a name is of.
     package static func identity(of name: [UInt8]) throws(WireError) -> Identity {
         try ByteReader.decode(name, limits: .standard) { reader throws(WireError) in
@@ -55,5 +63,25 @@ extension DeadLetterRecord: WireCodable {
         attemptCount = try reader.varint()
         time = Timestamp(microseconds: try reader.zigzag())
         version = try reader.varint()
+    }
+}
+
+extension JobWrite {
+    /// What makes an object due again that a job has given up.
+    package static func retrying(_ letter: JobRecord) -> [JobWrite] {
+        guard case .consumerDeadLetters? = JobSpace(of: letter.key.space) else {
+            return [JobWrite(letter.key, .remove, if: .value(letter.value))]
+        }
+        // The consumer is told by the time, and removes the letter when it has handled the object.
+        return [JobWrite(letter.key, .set(.after(0), value: letter.value), if: .value(letter.value))]
+    }
+
+    /// What has nobody told any more of an object that a job has given up. A row of a queue stays dead until it changes.
+    package static func discarding(_ letter: JobRecord) -> [JobWrite] {
+        let removal = JobWrite(letter.key, .remove, if: .value(letter.value))
+        guard case .queueDeadLetters? = JobSpace(of: letter.key.space) else { return [removal] }
+        let queue = String(letter.key.space.dropFirst(QueueClaim.deadPrefix.count))
+        let mark = JobRecord.Key(space: QueueClaim.discardedSpace(queue), name: letter.key.name)
+        return [removal, JobWrite(mark, .set(.never, value: letter.value))]
     }
 }

@@ -29,7 +29,7 @@ extension ClientMessage.JobCall {
         /// The keys of all results in their order, or nil for a query without an order and a limit: an optional array of
         /// keys.
         case list(query: String)
-        /// Results by their keys: the class, then an array of rows, each behind its length.
+        /// Results by their keys: the class, an array of rows, each behind its length, then the epochs of their versions.
         case rows(query: String, keys: [ObjectKey])
         /// A record of a job, or nil: an optional ``JobRecord``.
         case record(JobRecord.Key)
@@ -43,6 +43,9 @@ extension ClientMessage.JobCall {
         /// until then: the present moment, a varint. A moment is the answer to an earlier question, or 0; `UInt64.max`
         /// asks for the present version, at once.
         case wait(after: UInt64)
+        /// What becomes of an object that a job has given up and that is kept in a space: it is tried again, or forgotten.
+        /// An array with a byte for each change of a record, 1 if it was made; with one 0 where it was not given up.
+        case settle(space: String, Identity, isRetried: Bool)
     }
 }
 
@@ -87,6 +90,11 @@ extension ClientMessage.JobCall.Question: WireCodable {
             writer.byte(9)
             writer.string(query)
             writer.array(keys) { $1.encode(into: &$0) }
+        case .settle(let space, let object, let isRetried):
+            writer.byte(10)
+            writer.string(space)
+            object.encode(into: &writer)
+            writer.bool(isRetried)
         }
     }
 
@@ -116,6 +124,9 @@ extension ClientMessage.JobCall.Question: WireCodable {
             self = .rows(
                 query: try reader.string(),
                 keys: try reader.array(minimumSize: 2) { reader throws(WireError) in try ObjectKey(from: &reader) })
+        case 10:
+            self = .settle(
+                space: try reader.string(), try Identity(from: &reader), isRetried: try reader.bool())
         case let code: throw reader.malformed("\(code) is no question of a job")
         }
     }

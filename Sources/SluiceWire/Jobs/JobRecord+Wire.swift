@@ -36,6 +36,9 @@ extension JobWrite: WireCodable {
         case .value(let value):
             writer.byte(2)
             writer.data(value)
+        case .overdue(let value):
+            writer.byte(3)
+            writer.data(value)
         }
         switch condition {
         case nil: writer.byte(0)
@@ -67,6 +70,7 @@ extension JobWrite: WireCodable {
         case 0: expectation = .anything
         case 1: expectation = .absent
         case 2: expectation = .value(try reader.data())
+        case 3: expectation = .overdue(try reader.data())
         case let code: throw reader.malformed("\(code) is nothing that a record must be")
         }
         let condition: Condition?
@@ -99,21 +103,36 @@ extension JobWrite: WireCodable {
 }
 
 extension Identity {
-    fileprivate func encode(into writer: inout ByteWriter) {
+    func encode(into writer: inout ByteWriter) {
         writer.string(className)
         key.encode(into: &writer)
     }
 
-    fileprivate init(from reader: inout ByteReader) throws(WireError) {
+    init(from reader: inout ByteReader) throws(WireError) {
         self.init(className: try reader.string(), key: try ObjectKey(from: &reader))
     }
 }
 
 extension ByteWriter {
+    /// Epochs, each with the version after which it begins.
+    package mutating func epochs(_ epochs: [Epoch]) {
+        array(epochs) { writer, epoch in
+            writer.varint(epoch.start)
+            writer.fixed64(epoch.id)
+        }
+    }
+
     mutating func due(_ time: Timestamp?) { optional(time) { $0.zigzag($1.microseconds) } }
 }
 
 extension ByteReader {
+    package mutating func epochs() throws(WireError) -> [Epoch] {
+        try array(minimumSize: 9) { reader throws(WireError) in
+            let start = try reader.varint()
+            return Epoch(id: try reader.fixed64(), start: start)
+        }
+    }
+
     mutating func due() throws(WireError) -> Timestamp? {
         try optional { reader throws(WireError) in Timestamp(microseconds: try reader.zigzag()) }
     }

@@ -6,6 +6,7 @@ package enum JobSpace: Sendable, CaseIterable {
     case consumerDeadLetters
     case queue
     case queueDeadLetters
+    case queueDiscarded
     case queuePartitions
 
     /// What the names of the spaces begin with.
@@ -15,6 +16,7 @@ package enum JobSpace: Sendable, CaseIterable {
         case .consumerDeadLetters: ConsumerState.deadPrefix
         case .queue: QueueClaim.prefix
         case .queueDeadLetters: QueueClaim.deadPrefix
+        case .queueDiscarded: QueueClaim.discardedPrefix
         case .queuePartitions: QueueClaim.partitionPrefix
         }
     }
@@ -56,7 +58,7 @@ package enum JobSpace: Sendable, CaseIterable {
             switch kind {
             case .consumer: _ = try ConsumerState(wireBytes: record.value)
             case .queue, .queuePartitions: _ = try QueueClaim(wireBytes: record.value)
-            case .consumerDeadLetters, .queueDeadLetters:
+            case .consumerDeadLetters, .queueDeadLetters, .queueDiscarded:
                 _ = try DeadLetterRecord.identity(of: record.key.name)
                 _ = try DeadLetterRecord(wireBytes: record.value)
             }

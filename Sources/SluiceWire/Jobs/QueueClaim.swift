@@ -21,8 +21,12 @@ package struct QueueClaim: Sendable, Hashable {
     package static let prefix = "queue/"
     package static let deadPrefix = "queue-dead/"
 
+    /// Where it is kept which dead rows nobody wants to hear of any more: they stay dead until they change.
+    package static let discardedPrefix = "queue-discarded/"
+
     package static func space(_ queue: String) -> String { prefix + queue }
     package static func deadSpace(_ queue: String) -> String { deadPrefix + queue }
+    package static func discardedSpace(_ queue: String) -> String { discardedPrefix + queue }
 
     package static let partitionPrefix = "queue-partition/"
 

@@ -3,6 +3,11 @@ import SluiceBackend
 import SluiceTesting
 import Testing
 
+/// Stands for the protocol of a library.
+private protocol Service: Sendable { func run() async throws }
+
+extension SyncServer: Service {}
+
 /// What docs/jobs.md shows, run.
 struct JobsPageTests {
     @Model struct Departure {
@@ -22,9 +27,6 @@ struct JobsPageTests {
         var text = ""
         var isSent = false
     }
-
-    /// Stands for the protocol of a library.
-    private protocol Service: Sendable { func run() async throws }
 
     private struct Alerts: Service {
         let airport: ServerDatabase
@@ -53,6 +55,23 @@ struct JobsPageTests {
         func page(_ flight: String, idempotencyKey: String) async throws {
             pages.withLock { $0.append("\(flight) \(idempotencyKey)") }
         }
+    }
+
+    @Test func `a server runs as a service until its task is cancelled, and ends in order`() async throws {
+        let server: any Service = try SyncServer(ServerConfiguration(port: 0, isDevelopment: true))
+        let running = Task { try await server.run() }
+        let database = try await (server as? SyncServer)?.database("shop", models: [Mail.self])
+        let shop = try #require(database)
+        try await shop.write { try $0.upsert(Mail(id: 1)) }
+        running.cancel()
+        try await running.value
+        await #expect(throws: ServerError.self) { try await shop.write { try $0.upsert(Mail(id: 2)) } }
+        // One that is started before is not started again.
+        let other = try SyncServer(ServerConfiguration(port: 0, isDevelopment: true))
+        try other.start()
+        let again = Task { try await other.run() }
+        again.cancel()
+        try await again.value
     }
 
     @Test func theConsumerOfThePageKeepsAnAlertForEachLateDeparture() async throws {
