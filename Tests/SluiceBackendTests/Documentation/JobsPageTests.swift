@@ -82,7 +82,7 @@ struct JobsPageTests {
         let work = Task { try await Alerts(airport: airport, pager: pager).run() }
         while try await airport.objects(Alert.self).count() == 0 { await Task.yield() }
         #expect(try await airport.objects(Alert.self).fetch().map(\.delay) == [75])
-        #expect(pager.pages.withLock { $0 } == ["UA 1 alerts/Departure/1/1"])
+        #expect(pager.pages.withLock { $0 } == ["UA 1 alerts/Departure/1/1-1"])
         try await airport.write { try $0.upsert(Departure(id: "1", flight: "UA 1", delay: 5)) }
         while try await airport.objects(Alert.self).count() > 0 { await Task.yield() }
         work.cancel()
