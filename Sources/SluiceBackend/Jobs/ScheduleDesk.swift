@@ -32,8 +32,15 @@ package struct ScheduleDesk: Sendable {
             do {
                 let now = host.time
                 let last = try await self.last(orBegin: now)
-                // A clock that was ahead may have stored a time that is to come: nothing would run until then.
-                var due = period.next(after: min(last, now))
+                // A clock that was ahead may have stored a time that is to come: nothing would run until then. The next run
+                // may be done already by a server whose clock is a little ahead.
+                guard last <= period.next(after: now) else {
+                    _ = try await host.apply([
+                        JobWrite(key, .set(.never, value: Self.value(now)), if: .value(Self.value(last)))
+                    ])
+                    continue
+                }
+                var due = period.next(after: last)
                 guard due <= now else {
                     obstruction.noteEnd()
                     await host.sleep(until: min(due, now.advanced(by: Self.longestWait)))
