@@ -55,7 +55,8 @@ struct JSONFrameTests {
     @Test func `the context is told behind the changes that bring the subscriptions there`() throws {
         var session = session()
         session.client = JSONClientName(
-            ClientIdentity(databaseID: ObjectID(high: 1, low: 2), epoch: 1, clientID: 3, nonce: 4), nil)
+            ClientIdentity(
+                databaseID: ObjectID(high: 1, low: 2), epoch: 1, clientID: 3, nonce: ObjectID(high: 0, low: 4)), nil)
         let context = ServerMessage.Context(
             session: JSONSession.number, context: ObjectID(high: 5, low: 6), fields: ObjectID(high: 7, low: 8))
         let complete = ServerMessage.Complete(
