@@ -53,7 +53,9 @@ extension SubscriptionCheck {
         var moves: [(was: [Value]?, now: [Value]?)?] = []
         for object in try decidedHere() where object.classIndex == query.classIndex {
             let (was, now) = (try values(object, former), try values(object, storage))
-            guard was.isKnown, now.isKnown else {
+            // The server may have what was made here with a primary key.
+            let isGuess: Bool = if case .id = object.key { false } else { try former.row(object) == nil }
+            guard was.isKnown, now.isKnown, !isGuess else {
                 moves.append(nil)
                 continue
             }

@@ -15,8 +15,8 @@ import Testing
     @Test(
         arguments: [
             ("bought > $0", [.string("2013-01-01T00:00:00Z")], "bought > 2013-01-01T00:00:00Z"),
-            ("bought == $0", [.string("1815-12-10T00:00:00Z")], "bought == T-4861123200:0"),
-            ("bought == $0", [.string("+012013-01-01T00:00:00.000001Z")], "bought == T316935676800:1000"),
+            ("bought == $0", [.string("1815-12-10T00:00:00Z")], "bought == T-4861728000:0"),
+            ("bought == $0", [.string("+012013-01-01T00:00:00.000001Z")], "bought == T316926518400:1000"),
             ("bought IN {$0}", [.string("2013-01-01T00:00:00Z")], "bought == 2013-01-01T00:00:00Z"),
             (
                 "bought IN $0", [.list([.string("2013-01-01T00:00:00Z"), .null])],
@@ -35,28 +35,28 @@ import Testing
             ("name == $0", [.string("12")], "name == \"12\""), ("isNew == $0", [.bool(true)], "isNew == true"),
             ("price < $0 AND cost < $1", [.int(3), .double(0.5)], "cost < 0.5 AND price < 3"),
             ("tags[$0] == $1", [.int(0), .string("1")], "tags[0] == \"1\""),
-            ("$K0 == $1", [.string("name"), .null], "name == NULL"),
+            ("$K0 == $1", [.string("note"), .null], "note == NULL"),
             ("ANY tags IN $0", [.list([.string("1"), .string("2")])], "ANY tags IN {\"1\", \"2\"}"),
         ] as [(String, [Value], String)])
     func `a string takes the type of what it is compared with`(
         condition: String, arguments: [Value], expected: String
     ) throws {
-        #expect(try canonical(condition, arguments) == expected)
+        #expect(try canonical(condition, arguments) == canonical(expected, []))
     }
 
     @Test func `a place takes what rows had`() throws {
         let query = try Query.parse(
             "Car SORT(bought, cost) AFTER($0, $1, $2) LIMIT(3)",
-            arguments: [.string("2013-01-01T00:00:00Z"), .string("2.5"), .string("a")], areTextsUntyped: true,
+            arguments: [.string("2013-01-01T00:00:00Z"), .string("2.5"), .string("7")], areTextsUntyped: true,
             schema: Fixtures.schema)
         #expect(
             query.canonicalText
-                == "Car SORT(bought ASC, cost ASC) AFTER(2013-01-01T00:00:00Z, 2.5, \"a\") LIMIT(3)")
+                == "Car SORT(bought ASC, cost ASC) AFTER(2013-01-01T00:00:00Z, 2.5, 7) LIMIT(3)")
     }
 
     /// Elsewhere a string is text and nothing else: whoever gives a value of a type means that.
     @Test func `a string that is no date is refused with what a date looks like`() {
-        for (untyped, words) in [(true, "the argument is not date (bought)"), (false, "unsupported comparison")] {
+        for (untyped, words) in [(true, "the argument is not date"), (false, "unsupported comparison")] {
             let error = #expect(throws: QueryError.self) {
                 try Query.parse(
                     "Car WHERE bought == $0", arguments: [.string("soon")], areTextsUntyped: untyped,

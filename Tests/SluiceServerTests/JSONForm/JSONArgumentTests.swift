@@ -51,7 +51,7 @@ struct JSONArgumentTests {
                     case "error":
                         Issue.record("\(query) \(arguments.map(\.text)): \(answer.text)")
                         return []
-                    case "change" where answer["state"]?.string == "complete": return answer.keysInOrder
+                    case "change" where answer["state"]?.string == "complete": return answer.idsInOrder
                     default: continue
                     }
                 }
@@ -65,8 +65,8 @@ struct JSONArgumentTests {
                 let order = try await ask("Memo SORT(\(property))", [])
                 #expect(order.count == memos.count)
                 for memo in memos {
-                    let (value, key) = (try #require(memo[property]), try #require(memo["@key"]))
-                    let place = try #require(order.firstIndex(of: key.text))
+                    let (value, key) = (try #require(memo[property]), try #require(memo["@id"]))
+                    let place = try #require(order.firstIndex(of: key.string ?? ""))
                     let after = try await ask("Memo SORT(\(property)) AFTER($0, $1)", [value, key])
                     #expect(after == Array(order[(place + 1)...]), "\(property) AFTER \(value.text)")
                     let before = try await ask("Memo SORT(\(property)) BEFORE($0, $1)", [value, key])
@@ -76,13 +76,21 @@ struct JSONArgumentTests {
                         ("Memo WHERE \(property) == $0", [value]), ("Memo WHERE \(property) IN {$0}", [value]),
                         ("Memo WHERE \(property) IN $0", [.array([value])]),
                     ] {
-                        #expect(try await ask(query, arguments).contains(key.text), "\(query): \(value.text)")
+                        #expect(try await ask(query, arguments).contains(key.string ?? ""), "\(query): \(value.text)")
                     }
                     guard !["flag", "text", "data"].contains(property) else { continue }
                     let between = try await ask("Memo WHERE \(property) BETWEEN {$0, $0}", [value])
-                    #expect(between.contains(key.text), "\(property) BETWEEN \(value.text)")
+                    #expect(between.contains(key.string ?? ""), "\(property) BETWEEN \(value.text)")
                 }
             }
         }
+    }
+}
+
+extension JSONValue {
+    /// The ids of the rows of a change, in the order of their places.
+    fileprivate var idsInOrder: [String] {
+        (self["put"]?.array ?? []).sorted { ($0["@sort"]?.string ?? "") < ($1["@sort"]?.string ?? "") }
+            .map { $0["@id"]?.string ?? "" }
     }
 }

@@ -88,7 +88,7 @@ import Testing
         session.engine.observerIsReady(1)
         let event = try #require(log.events.last)
         #expect(
-            event.remote == nil && event.groups?.isExact == true
+            event.remote == nil && event.groups?.isExact == false
                 && event.groups?.groups.reduce(0) { $0 + $1.count } == 4)
     }
 }
