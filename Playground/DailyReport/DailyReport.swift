@@ -72,7 +72,9 @@ import SluiceBackend
                     try transaction.upsert(flight)
                 }
                 for gone in batch.removals {
-                    guard let flight = try transaction.object(CountedFlight.self, key: gone.key) else { continue }
+                    guard let id = String(objectKey: gone.key),
+                        let flight = try transaction.object(CountedFlight.self, key: id)
+                    else { continue }
                     try take(flight, outOf: transaction)
                     try transaction.delete(flight)
                 }
