@@ -118,7 +118,7 @@ struct RunCommand: Command {
         options.attempts = attempts
         options.isYielding = isOnce
         let consumer = store.consumer(name, of: results, options: options)
-        let before = try await store.deadLetters(ofConsumer: name).count
+        let before = Set(try await store.deadLetters(ofConsumer: name))
         @Sendable func handle(_ batch: ConsumerBatch<Record>) async throws {
             let id = batch.id
             do {
@@ -135,7 +135,8 @@ struct RunCommand: Command {
         }
         guard isOnce else { return try await consumer.run(handle) }
         try await consumer.runOnce(handle)
-        tally.note(parked: try await store.deadLetters(ofConsumer: name).count - before)
+        let parked = try await store.deadLetters(ofConsumer: name).filter { !before.contains($0) }
+        tally.note(parked: parked.count)
     }
 }
 
@@ -169,7 +170,7 @@ private final class RunTally: Sendable {
     }
 
     /// Counts objects that were put aside.
-    func note(parked count: Int) { counts.withLock { $0.parked += max(0, count) } }
+    func note(parked count: Int) { counts.withLock { $0.parked += count } }
 
     /// What is not done; nil if everything is.
     var problem: String? {

@@ -151,7 +151,7 @@ import Testing
         let unknown = #expect(throws: ServerError.self) {
             try Restoration(backup, to: world.root + "/new", of: ["other"]).run()
         }
-        #expect(unknown?.message.contains("there is nyc") == true)
+        #expect(unknown?.message.contains("it has nyc") == true)
         let noArchive = #expect(throws: ServerError.self) {
             try Restoration(backup, to: world.root + "/new").run(archive: world.root)
         }
@@ -197,7 +197,7 @@ import Testing
         for name in ["a", "b"] { try await server.database(name, models: models).putFlight("UA1", delay: 1) }
         await server.stop()
         #expect(throws: ServerError.self) { try BackupMaker(world.root + "/none") { Timestamp(microseconds: 0) } }
-        let unknown = #expect(throws: ServerError.self) { try backUp(["c"]) }
+        let unknown = #expect(throws: ServerError.self) { try backUp(["elsewhere"]) }
         #expect(unknown?.message.contains("it has a, b") == true)
         try FileManager.default.moveItem(atPath: world.data + "/a.sluicedb", toPath: world.root + "/a")
         let missing = #expect(throws: ServerError.self) { try backUp() }
