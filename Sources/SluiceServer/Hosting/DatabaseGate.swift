@@ -89,7 +89,9 @@ final class DatabaseGate: Sendable {
     /// Why there is no session of a database for somebody who wants none to be made, with the name that was probably meant
     /// if the user may know it; nil if the database is there. A node asks its cluster when it opens the database.
     func absence(of name: String, for user: User, isOpen: () -> Bool) -> String? {
-        guard !isOfNode, !isThere(name, state.withLock(\.kept), isOpen) else { return nil }
+        // Where the folder is gone, or the file of a database that is open, opening says so.
+        guard !isOfNode, !isOpen(), folder.map(SQLiteServerStorage.isTaken) ?? true else { return nil }
+        guard !isThere(name, state.withLock(\.kept), { false }) else { return nil }
         let absence = "the server has no database '\(name)'"
         guard let folder, tellsNames(user) else { return absence }
         let names = DataFolder.databaseNames(folder).filter { other in
