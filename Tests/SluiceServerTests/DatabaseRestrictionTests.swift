@@ -141,6 +141,14 @@ struct DatabaseRestrictionTests {
         // One that clients may not open is not named.
         try gate.restrict(to: DatabaseRestriction(names: ["shop"]), existing: [])
         #expect(absence("nycc", "root") == "the server has no database 'nycc'")
+        // Of a folder that is gone nobody knows what it has: opening says that it is gone.
+        try gate.restrict(to: DatabaseRestriction(allowsNew: false), existing: [])
+        #expect(gate.refusal(of: "zebra", isOpen: { false }) != nil)
+        #expect(rename(folder, folder + "-elsewhere") == 0)
+        #expect(absence("shop", "root") == nil && absence("zebra", "root") == nil)
+        #expect(gate.refusal(of: "zebra", isOpen: { false }) == nil)
+        #expect(rename(folder + "-elsewhere", folder) == 0)
+        #expect(absence("zebra", "root") == "the server has no database 'zebra'")
         // A node asks its cluster, and databases in memory are those that are open.
         #expect(
             try DatabaseGate(folder, log: nil, isOfNode: true).absence(

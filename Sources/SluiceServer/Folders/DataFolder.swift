@@ -59,6 +59,9 @@ final class DataFolder: Sendable {
 
     private static func hasDatabases(_ path: String) -> Bool { databaseCount(path) > 0 }
 
+    /// Whether there is something at the path of a folder.
+    static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
     /// How many databases have files in a folder; 0 if it cannot be read. O(n) for the files.
     static func databaseCount(_ path: String) -> Int { databaseNames(path).count }
 

@@ -81,17 +81,16 @@ final class DatabaseGate: Sendable {
         return ("the server has no database '\(name)', and makes none", false)
     }
 
+    /// Whether a database is there. Of a data folder that is gone nothing is known: opening the database says so.
     private func isThere(_ name: String, _ kept: Set<String>, _ isOpen: () -> Bool) -> Bool {
         guard let folder else { return kept.contains(name) || isOpen() }
-        return SQLiteServerStorage.isTaken("\(folder)/\(DatabaseFileName.of(name))")
+        return SQLiteServerStorage.isTaken("\(folder)/\(DatabaseFileName.of(name))") || !DataFolder.isThere(folder)
     }
 
     /// Why there is no session of a database for somebody who wants none to be made, with the name that was probably meant
     /// if the user may know it; nil if the database is there. A node asks its cluster when it opens the database.
     func absence(of name: String, for user: User, isOpen: () -> Bool) -> String? {
-        // Where the folder is gone, or the file of a database that is open, opening says so.
-        guard !isOfNode, !isOpen(), folder.map(SQLiteServerStorage.isTaken) ?? true else { return nil }
-        guard !isThere(name, state.withLock(\.kept), { false }) else { return nil }
+        guard !isOfNode, !isThere(name, state.withLock(\.kept), isOpen) else { return nil }
         let absence = "the server has no database '\(name)'"
         guard let folder, tellsNames(user) else { return absence }
         let names = DataFolder.databaseNames(folder).filter { other in
