@@ -40,10 +40,8 @@ struct JSONMembers {
 
     /// A whole number from 0 to 2^53 − 1, which every reader of JSON keeps exactly.
     func number(_ member: String) throws(JSONRequestError) -> UInt64 {
-        guard case .integer(let number)? = members[member], (0..<1 << 53).contains(number) else {
-            throw fault(member, "a whole number from 0 to 2^53 - 1")
-        }
-        return UInt64(number)
+        guard let number = members[member]?.safeNumber else { throw fault(member, "a whole number from 0 to 2^53 - 1") }
+        return number
     }
 
     func optionalNumber(_ member: String) throws(JSONRequestError) -> UInt64? {
@@ -71,6 +69,12 @@ struct JSONMembers {
 }
 
 extension JSONValue {
+    /// The value if it is a whole number from 0 to 2^53 − 1, which every reader of JSON keeps exactly.
+    var safeNumber: UInt64? {
+        guard case .integer(let number) = self, (0..<1 << 53).contains(number) else { return nil }
+        return UInt64(number)
+    }
+
     /// The value without knowing its type, as arguments of queries and variables of rules are.
     ///
     /// - Throws: ``JSONRequestError`` for an object.

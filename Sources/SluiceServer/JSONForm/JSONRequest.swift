@@ -171,17 +171,12 @@ extension JSONRequest {
         /// - Returns: nil for a message that has no number, or none that can be read.
         init?(_ text: [UInt8]) {
             let members = text.withUnsafeBufferPointer { JSONParser.leadingMembers($0) }
-            func number(_ name: String) -> UInt64? {
-                guard case .integer(let number)? = members.first(where: { $0.name == name })?.value,
-                    (0..<1 << 53).contains(number)
-                else { return nil }
-                return UInt64(number)
-            }
+            func value(_ name: String) -> JSONValue? { members.first { $0.name == name }?.value }
             let subject: Subject? =
-                switch members.first(where: { $0.name == "type" })?.value.string {
-                case "sub"?: number("id").map(Self.subscription)
-                case "ask"?: number("id").map(Self.question)
-                case "write"?: number("seq").flatMap { $0 > 0 ? .write(sequence: $0) : nil }
+                switch value("type")?.string {
+                case "sub"?: value("id")?.safeNumber.map(Self.subscription)
+                case "ask"?: value("id")?.safeNumber.map(Self.question)
+                case "write"?: value("seq")?.safeNumber.flatMap { $0 > 0 ? .write(sequence: $0) : nil }
                 default: nil
                 }
             guard let subject else { return nil }
