@@ -14,6 +14,8 @@ final class ConsumerReader: Sendable {
         var stored: ConsumerState
         /// Beyond the stored checkpoint where the log told of nothing for the query.
         var cursor = ChunkCursor(nil)
+        /// The place of another history behind which ``cursor`` began anew; nil once something was stored since.
+        var lostPlace: Checkpoint?
         /// Which part was given out last; 0 for none that can be committed.
         var given: UInt64 = 0
         var lastNumber: UInt64 = 0
@@ -133,13 +135,14 @@ final class ConsumerReader: Sendable {
     @discardableResult
     func rewind() async throws -> Bool {
         let record = try await host.record(key)
-        let (mine, place) = state.withLock { ($0.stored, $0.cursor.chunk?.end ?? $0.cursor.place) }
+        let (mine, place) = state.withLock { ($0.stored, $0.lostPlace ?? $0.cursor.chunk?.end ?? $0.cursor.place) }
         if let record {
             let stored = try record.decoded(as: ConsumerState.self)
             if stored.holder == mine.holder {
                 state.withLock { state in
                     state.stored = stored
                     state.cursor = ChunkCursor(stored.checkpoint)
+                    state.lostPlace = nil
                     state.given = 0
                 }
                 return false
@@ -151,6 +154,7 @@ final class ConsumerReader: Sendable {
         state.withLock { state in
             state.stored = taken
             state.cursor = ChunkCursor(place)
+            state.lostPlace = nil
             state.given = 0
         }
         try await readLetters()
@@ -217,6 +221,7 @@ final class ConsumerReader: Sendable {
             if chunk.isReading, isNew || chunk.isReset { try await count() }
             let isOver = state.withLock { state in
                 if chunk.isReset { state.done = 0 }
+                if chunk.isOtherHistory { state.lostPlace = place }
                 if case .changes = chunk.begin.place { state.known = nil }
                 return state.cursor.take(chunk)
             }
@@ -367,6 +372,7 @@ final class ConsumerReader: Sendable {
         }
         state.withLock { state in
             state.stored = next
+            state.lostPlace = nil
             state.placedAt = next.committedAt
         }
         return result

@@ -269,16 +269,16 @@ final class JobAnswers {
     }
 
     /// What tells the present state from others for a job that waits: the position of the journal, since records of jobs
-    /// change without a version, and what its user may read.
+    /// change without a version; the epoch, since a backup that was put back gives a position once more; and what its user
+    /// may read.
     private func moment(of session: SessionID, rightsNumber: UInt64) -> UInt64 {
         let position = database.storage.head.position
-        guard let access = subscriptions[session]?.access, access.rules != nil || !access.reads.isEverything else {
-            return min(position &+ 1, .max - 1)
+        var state = database.storage.epoch
+        if let access = subscriptions[session]?.access, access.rules != nil || !access.reads.isEverything {
+            state ^= (access.id.high ^ access.id.low) &+ rightsNumber
         }
-        let id = access.id
-        let rights = (id.high ^ id.low) &+ rightsNumber
-        // One number for each position, where the rights are the same. None is that which asks for the version itself.
-        return min((rights | 1) &* (position &+ 1) &+ rights, .max - 1)
+        // One number for each position of a state. 0 stands for no moment yet, and the highest asks for the version itself.
+        return max(1, min((state | 1) &* (position &+ 1) &+ state, .max - 1))
     }
 }
 
