@@ -159,7 +159,7 @@ struct QueueKilling {
     private func compare() async throws {
         let server = try SyncServer(ServerConfiguration(dataFolder: folder + "/data", port: 0, isDevelopment: true))
         let database = try await server.database(World.name, models: World.models)
-        let dead = try await database.deadRows(ofQueue: World.queue)
+        let dead = try await database.jobs.deadRows(ofQueue: World.queue)
         guard dead.isEmpty else { throw Failure("the queue has given up \(dead)") }
         var effects: [Int: Int] = [:]
         for try await effect in database.objects(Effect.self).rows() { effects[effect.work, default: 0] += 1 }

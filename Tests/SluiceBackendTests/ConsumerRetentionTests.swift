@@ -50,7 +50,7 @@ struct ConsumerRetentionTests {
         #expect(over.first == nil && over.second == nil)
         #expect(over.said.count == 2 && over.said.allSatisfy { $0.contains("no longer kept") }, "\(over.said)")
 
-        try await nyc.removeConsumer("early")
+        try await nyc.jobs.removeConsumer("early")
         #expect(try await pins(3).first == late)
         try await nyc.consumer("late", of: flights).runOnce { try await $0.commit() }
         let present = try await nyc.access.jobs { _, version in version }

@@ -61,7 +61,7 @@ struct ConsumerTests {
         #expect(!fourth.isReading && fourth.progress.known == nil)
         try await raise(fourth)
         #expect(try await alerts(nyc) == ["F1 90", "F3 70", "F4 80"])
-        let status = try #require(try await nyc.consumers().first)
+        let status = try #require(try await nyc.jobs.consumers().first)
         #expect(status.name == "alerts" && status.handledCount == 8 && status.deadLetterCount == 0)
         #expect(status.query == "Flight WHERE delay >= 60")
     }
@@ -113,7 +113,7 @@ struct ConsumerTests {
         } throws: {
             "\($0)".contains("the consumer 'alerts' is of the query 'Flight WHERE delay >= 60', not of 'Flight'")
         }
-        try await nyc.removeConsumer("alerts")
+        try await nyc.jobs.removeConsumer("alerts")
         try await nyc.putFlight("F1", delay: 1)
         #expect(try await other.runOnce(raise) == 1)
         await #expect(throws: JobError.self) { try await nyc.consumer("a/b", of: late(nyc)).runOnce(raise) }
@@ -131,7 +131,7 @@ struct ConsumerTests {
         let count = try await nyc.consumer("alerts", of: renamed).runOnce { try await $0.commit() }
         // All results come once more.
         #expect(count == 1)
-        #expect(try await nyc.consumers().first?.query == "Flight WHERE lateness >= 60")
+        #expect(try await nyc.jobs.consumers().first?.query == "Flight WHERE lateness >= 60")
     }
 
     @Test func anObjectThatAlwaysFailsIsFoundAndParkedAndTheOthersAreHandledOnce() async throws {
@@ -148,11 +148,11 @@ struct ConsumerTests {
         }
         #expect(handled.withLock { $0.count } == 49)
         #expect(handled.withLock { $0.values.allSatisfy { $0 == 1 } })
-        let letters = try await nyc.deadLetters(ofConsumer: "alerts")
+        let letters = try await nyc.jobs.deadLetters(ofConsumer: "alerts")
         #expect(letters.map(\.object) == [Flight(id: "F33").identity])
         #expect(letters.first?.error == "Failure()" && letters.first?.attemptCount == 2)
-        try await nyc.discardDeadLetter(Flight(id: "F33").identity, ofConsumer: "alerts")
-        #expect(try await nyc.deadLetters(ofConsumer: "alerts").isEmpty)
+        try await nyc.jobs.discardDeadLetter(Flight(id: "F33").identity, ofConsumer: "alerts")
+        #expect(try await nyc.jobs.deadLetters(ofConsumer: "alerts").isEmpty)
     }
 
     @Test func aConsumerThatStopsAtPoisonThrowsWhatItsBodyThrew() async throws {
@@ -163,7 +163,7 @@ struct ConsumerTests {
         let consumer = nyc.consumer("alerts", of: late(nyc), options: options)
         await #expect(throws: Failure.self) { try await consumer.run { _ in throw Failure() } }
         await #expect { try await consumer.run { _ in } } throws: { ($0 as? JobError)?.code == .notCommitted }
-        #expect(try await nyc.deadLetters(ofConsumer: "alerts").isEmpty)
+        #expect(try await nyc.jobs.deadLetters(ofConsumer: "alerts").isEmpty)
         #expect(try await consumer.runOnce(raise) == 1)
     }
 

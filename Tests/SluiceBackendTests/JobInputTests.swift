@@ -159,7 +159,7 @@ struct JobInputTests {
                 handled.withLock { $0 += batch.upserts.map(\.value.id) }
             }
             #expect(handled.withLock { $0 } == ["F1", "F3", "F4"], "\(error)")
-            #expect(try await desk.nyc.deadLetters(ofConsumer: "job \(number)").map(\.object.key) == [.string("F2")])
+            #expect(try await desk.nyc.jobs.deadLetters(ofConsumer: "job \(number)").map(\.object.key) == [.string("F2")])
             var queueOptions = WorkQueue<Flight>.Options()
             (queueOptions.attempts, queueOptions.backoff) = (2, .exponential(.zero, max: .zero))
             let query = QueryText("delay == \(60 + number)")
@@ -216,6 +216,6 @@ struct JobInputTests {
         queueOptions.backoff = .exponential(.seconds(-1), max: .seconds(-1))
         // A row that is finished and still matches has failed.
         #expect(try await desk.work(of: "delay >= 60", options: queueOptions, workers: 0) == 0)
-        #expect(try await desk.nyc.deadRows(ofQueue: "job").count == 4)
+        #expect(try await desk.nyc.jobs.deadRows(ofQueue: "job").count == 4)
     }
 }

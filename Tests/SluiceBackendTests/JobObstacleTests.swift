@@ -54,7 +54,7 @@ struct JobObstacleTests {
         cluster.mend(1)
         try await advance(until: isOver)
         #expect(try await running.value == 3)
-        #expect(try await nyc.deadLetters(ofConsumer: "alerts").isEmpty)
+        #expect(try await nyc.jobs.deadLetters(ofConsumer: "alerts").isEmpty)
         #expect(try await nyc.objects(Alert.self).count() == 3)
     }
 

@@ -90,7 +90,7 @@ struct JobRightsTests {
         }
         #expect(handled.withLock { $0 } == (isOfReset ? ["F1", "F2", "F3"] : ["anew", "F2", "F3"]))
         #expect(emptyCount.withLock { $0 } == (isOfReset ? 2 : 1))
-        let dead = try await nyc.deadLetters(ofConsumer: "ada's").map(\.object.key)
+        let dead = try await nyc.jobs.deadLetters(ofConsumer: "ada's").map(\.object.key)
         #expect(dead == (isOfReset ? [] : [.string("F1")]))
     }
 
@@ -151,7 +151,7 @@ struct JobRightsTests {
                     return change
                 } == 1)
             #expect(try await queue.dead().isEmpty)
-            #expect(try await store.queues().isEmpty)
+            #expect(try await store.jobs.queues().isEmpty)
         } else {
             let consumer = store.consumer("ada's", of: first)
             try await consumer.runOnce { batch in
@@ -159,7 +159,7 @@ struct JobRightsTests {
                 try await lose()
                 try await batch.commit(change)
             }
-            #expect(try await store.deadLetters(ofConsumer: "ada's").isEmpty)
+            #expect(try await store.jobs.deadLetters(ofConsumer: "ada's").isEmpty)
         }
         #expect(calls.withLock { $0 } == 1)
         let flight = try #require(try await nyc.object(Flight.self, key: "F1"))

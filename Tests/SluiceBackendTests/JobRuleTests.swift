@@ -53,7 +53,7 @@ struct JobRuleTests {
         try await make([95], in: nyc)
         let consumer = nyc.consumer("alerts", of: nyc.objects(Flight.self), as: "ada", options: failingAtOnce)
         await #expect { try await consumer.runOnce(Self.raise) } throws: { ($0 as? ServerError)?.code == .rejected }
-        #expect(try await nyc.consumers().first?.handledCount == 0)
+        #expect(try await nyc.jobs.consumers().first?.handledCount == 0)
         #expect(try await nyc.objects(Alert.self).count() == 0)
         try await nyc.write { try $0.update(Flight(id: "F0")) { $0.delay = 61 } }
         #expect(try await consumer.runOnce(Self.raise) == 1)
@@ -70,7 +70,7 @@ struct JobRuleTests {
         await #expect(throws: (any Error).self) {
             try await consumer.runOnce { batch in try await batch.commit { try $0.insert(Note(text: text)) } }
         }
-        #expect(try await nyc.consumers().first?.handledCount == 0)
+        #expect(try await nyc.jobs.consumers().first?.handledCount == 0)
         #expect(
             try await consumer.runOnce { batch in try await batch.commit { try $0.insert(Note(text: "short")) } } == 1)
         #expect(try await nyc.objects(Note.self).count() == 1)
@@ -88,7 +88,7 @@ struct JobRuleTests {
         let consumer = nyc.consumer("alerts", of: nyc.objects(Flight.self), as: "ada", options: options)
         try await consumer.runOnce(Self.raise)
         #expect(try await nyc.objects(Alert.self).sorted(by: \.flight).fetch().map(\.flight) == ["F0", "F2"])
-        let letters = try await nyc.deadLetters(ofConsumer: "alerts")
+        let letters = try await nyc.jobs.deadLetters(ofConsumer: "alerts")
         #expect(letters.map(\.object) == [Flight(id: "F1").identity])
         #expect(letters.first?.error.contains("no alert for F1") == true)
     }
@@ -117,7 +117,7 @@ struct JobRuleTests {
         }
         #expect(done == 2)
         #expect(try await queue.dead().isEmpty)
-        #expect(try await nyc.queues().allSatisfy { $0.claimCount == 0 })
+        #expect(try await nyc.jobs.queues().allSatisfy { $0.claimCount == 0 })
     }
 
     @Test func aRowWhoseEndTheRulesRefuseIsTriedAgain() async throws {
@@ -177,6 +177,6 @@ struct JobRuleTests {
         #expect(done == 1)
         #expect(try await nyc.object(Flight.self, key: "F0")?.delay == 60)
         #expect(try await nyc.objects(Note.self).count() == 1)
-        #expect(try await nyc.queues().allSatisfy { $0.claimCount == 0 })
+        #expect(try await nyc.jobs.queues().allSatisfy { $0.claimCount == 0 })
     }
 }

@@ -99,7 +99,7 @@ struct JobTroubleTests {
             try await running.value
         }
         #expect(sizes.withLock { $0 } == Array(repeating: 4, count: 12))
-        #expect(try await desk.nyc.deadLetters(ofConsumer: "job").isEmpty)
+        #expect(try await desk.nyc.jobs.deadLetters(ofConsumer: "job").isEmpty)
     }
 
     @Test(arguments: [false, true])
@@ -115,7 +115,7 @@ struct JobTroubleTests {
             }
         }
         #expect(count == 3)
-        #expect(try await desk.nyc.deadLetters(ofConsumer: "job").map(\.object) == [Flight(id: "F2").identity])
+        #expect(try await desk.nyc.jobs.deadLetters(ofConsumer: "job").map(\.object) == [Flight(id: "F2").identity])
         #expect(
             try await desk.nyc.objects(Alert.self).sorted(by: \.flight).fetch().map(\.flight) == ["F0", "F1", "F3"])
     }
@@ -142,7 +142,7 @@ struct JobTroubleTests {
         options.backoff = .exponential(.seconds(3_600), max: .seconds(3_600))
         let handled = Guarded<[String]>([])
         var runCount = 0
-        while try await desk.nyc.deadLetters(ofConsumer: "job").isEmpty {
+        while try await desk.nyc.jobs.deadLetters(ofConsumer: "job").isEmpty {
             runCount += 1
             try #require(runCount < 40)
             let before = try await desk.state()?.trial
@@ -155,12 +155,12 @@ struct JobTroubleTests {
                 }
             }
             while try await desk.state()?.trial == before,
-                try await desk.nyc.deadLetters(ofConsumer: "job").isEmpty
+                try await desk.nyc.jobs.deadLetters(ofConsumer: "job").isEmpty
             { await Task.yield() }
             running.cancel()
             _ = await running.result
         }
-        #expect(try await desk.nyc.deadLetters(ofConsumer: "job").map(\.object) == [Flight(id: "F5").identity])
+        #expect(try await desk.nyc.jobs.deadLetters(ofConsumer: "job").map(\.object) == [Flight(id: "F5").identity])
         try await desk.consumer(options).runOnce { batch in
             try await batch.commit()
             handled.withLock { $0 += batch.upserts.map(\.value.id) }
@@ -395,7 +395,7 @@ struct JobTroubleTests {
         #expect(try await queue.discard(flight))
         #expect(try await queue.discard(flight) == false)
         #expect(try await queue.dead().isEmpty)
-        #expect(try await desk.nyc.queues().allSatisfy { $0.deadCount == 0 })
+        #expect(try await desk.nyc.jobs.queues().allSatisfy { $0.deadCount == 0 })
         #expect(try await queue.runOnce { row, _ in try work(row) } == 0)
         #expect(callCount.withLock { $0 } == 1)
         // Who has thought better of it retries it.
@@ -423,17 +423,17 @@ struct JobTroubleTests {
             given.withLock { $0 += batch.upserts.map { "\($0.value.id) \($0.value.delay)" } }
         }
         try await consumer.runOnce { try await handle($0) }
-        #expect(try await desk.nyc.deadLetters(ofConsumer: "job").count == 2)
+        #expect(try await desk.nyc.jobs.deadLetters(ofConsumer: "job").count == 2)
         isBroken.withLock { $0 = false }
         #expect(try await consumer.runOnce { try await handle($0) } == 0)
-        #expect(try await desk.host.retryDeadLetter(Flight(id: "F1").identity, ofConsumer: "job"))
-        #expect(try await desk.host.retryDeadLetter(Flight(id: "F0").identity, ofConsumer: "job") == false)
-        #expect(try await desk.host.discardDeadLetter(Flight(id: "F0").identity, ofConsumer: "job") == false)
+        #expect(try await Jobs(desk.host).retryDeadLetter(Flight(id: "F1").identity, ofConsumer: "job"))
+        #expect(try await Jobs(desk.host).retryDeadLetter(Flight(id: "F0").identity, ofConsumer: "job") == false)
+        #expect(try await Jobs(desk.host).discardDeadLetter(Flight(id: "F0").identity, ofConsumer: "job") == false)
         #expect(try await consumer.runOnce { try await handle($0) } == 1)
-        #expect(try await desk.nyc.deadLetters(ofConsumer: "job").map(\.object) == [Flight(id: "F2").identity])
+        #expect(try await desk.nyc.jobs.deadLetters(ofConsumer: "job").map(\.object) == [Flight(id: "F2").identity])
         try await desk.nyc.putFlight("F2", delay: 33)
         #expect(try await consumer.runOnce { try await handle($0) } == 1)
-        #expect(try await desk.nyc.deadLetters(ofConsumer: "job").isEmpty)
+        #expect(try await desk.nyc.jobs.deadLetters(ofConsumer: "job").isEmpty)
         #expect(given.withLock { $0 } == ["F0 1", "F1 2", "F2 33"])
     }
 
@@ -457,7 +457,7 @@ struct JobTroubleTests {
         // It has nothing to do, and waits.
         for _ in 0..<200 { await Task.yield() }
         isBroken.withLock { $0 = false }
-        #expect(try await desk.nyc.retryDeadRow(Flight(id: "F0").identity, ofQueue: "job"))
+        #expect(try await desk.nyc.jobs.retryDeadRow(Flight(id: "F0").identity, ofQueue: "job"))
         #expect(await attempts.next() == 1)
         running.cancel()
         try await running.value
@@ -496,15 +496,15 @@ struct JobTroubleTests {
         }
         for await _ in handled.stream { break }
         for number in 0..<30 { try await desk.nyc.write { try $0.insert(Note(text: "\(number)")) } }
-        while try await desk.nyc.consumers().first?.lag != 0 {
+        while try await desk.nyc.jobs.consumers().first?.lag != 0 {
             try await desk.server.advance(by: .seconds(21))
         }
         running.cancel()
         try await running.value
         for number in 0..<30 { try await desk.nyc.write { try $0.insert(Note(text: "\(number)")) } }
-        #expect(try await desk.nyc.consumers().first?.lag == 30)
+        #expect(try await desk.nyc.jobs.consumers().first?.lag == 30)
         #expect(try await consumer.runOnce { try await $0.commit() } == 0)
-        #expect(try await desk.nyc.consumers().first?.lag == 0)
+        #expect(try await desk.nyc.jobs.consumers().first?.lag == 0)
     }
 
     // MARK: Schedules

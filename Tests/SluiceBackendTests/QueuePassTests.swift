@@ -103,7 +103,7 @@ struct QueuePassTests {
         options.attempts = 1
         let failed = try await queue(nyc.host, place.order, options).runOnce(workers: 8) { try Self.fail($0, $1) }
         #expect(failed == 0)
-        #expect(try await nyc.deadRows(ofQueue: "gates").count == count)
+        #expect(try await nyc.jobs.deadRows(ofQueue: "gates").count == count)
         try await nyc.putFlight(Self.id(count), delay: place.order.contains("DESC") ? -1 : count)
         let pages = Guarded<[Int]>([])
         let host = counting(try await base(place, nyc), pages)

@@ -44,9 +44,9 @@ struct StoreJobTests {
         #expect(try await store.consumer("alerts", of: late(store), options: options).runOnce(raise) == 3)
         #expect(try await alerts(nyc) == ["F1 65", "F4 80", "F5 90"])
         #expect(try store.objects(Flight.self).fetch().isEmpty)
-        let status = try #require(try await store.consumers().first)
+        let status = try #require(try await store.jobs.consumers().first)
         #expect(status.name == "alerts" && status.handledCount == 7)
-        #expect(try await nyc.consumers() == store.consumers())
+        #expect(try await nyc.jobs.consumers() == store.jobs.consumers())
     }
 
     @Test func aConsumerMovesBetweenAStoreAndTheServersProcess() async throws {
@@ -167,7 +167,43 @@ struct StoreJobTests {
         #expect(count == 40)
         let notes = try await nyc.objects(Note.self).fetch().map(\.text)
         #expect(notes.count == 40 && Set(notes).count == 40)
-        #expect(try await nyc.queues().allSatisfy { $0.claimCount == 0 })
+        #expect(try await nyc.jobs.queues().allSatisfy { $0.claimCount == 0 })
+    }
+
+    @Test func `of a queue that has run is told how many rows wait`() async throws {
+        let nyc = try await server.database(models: models)
+        for number in 1...5 { try await nyc.putFlight("F\(number)", delay: number) }
+        let store = try await server.open(models)
+        var options = WorkQueue<Flight>.Options()
+        options.attempts = 1
+        let queue = store.queue("gates", of: waiting(store), options: options)
+        #expect(try await store.jobs.queues().isEmpty)
+        // F1 is at work, F2 has failed for good.
+        let (started, go) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
+        let running = Task {
+            try await queue.run { flight, claim in
+                if flight.id == "F2" { throw JobError(.notCommitted, "no gate") }
+                guard flight.id == "F3" else { return Self.gate(flight, claim) }
+                started.continuation.finish()
+                for await _ in go.stream {}
+                return Self.gate(flight, claim)
+            }
+        }
+        for await _ in started.stream {}
+        let status = try #require(try await nyc.jobs.queues().first)
+        #expect((status.claimCount, status.deadCount, status.waitingCount) == (1, 1, 2))
+        #expect(status.query == "Flight WHERE gate == nil SORT(delay ASC)")
+        #expect(try await store.jobs.queues() == [status])
+        go.continuation.finish()
+        while try await nyc.jobs.queues().first?.waitingCount != 0 { await Task.yield() }
+        running.cancel()
+        try await running.value
+        // A discarded row is dead, and listed no more.
+        #expect(try await store.jobs.discardDeadRow(Flight(id: "F2").identity, ofQueue: "gates"))
+        #expect(try await nyc.jobs.queues().first?.waitingCount == 0)
+        try await store.jobs.removeQueue("gates")
+        #expect(try await nyc.jobs.queues().isEmpty)
+        #expect(try await queue.runOnce { Self.gate($0, $1) } == 1)
     }
 
     @Test func aRowThatStillMatchesIsRefusedByTheServer() async throws {
@@ -183,7 +219,7 @@ struct StoreJobTests {
         #expect(count == 0)
         #expect(try await queue.dead().first?.error.contains("still matches") == true)
         #expect(try await nyc.objects(Note.self).count() == 0)
-        #expect(try await store.queues().first?.deadCount == 1)
+        #expect(try await store.jobs.queues().first?.deadCount == 1)
         try await queue.retry(Flight(id: "F1").identity)
         #expect(try await queue.runOnce { Self.gate($0, $1) } == 1)
     }

@@ -81,6 +81,8 @@ final class ClaimDesk: Sendable {
         var held: [JobRecord.Key: Claimed] = [:]
         /// When a row that is not due yet will be, by the host's clock; nil if none waits.
         var next: Timestamp?
+        /// Whether the database has the query.
+        var isQueryKept = false
 
         /// - Returns: false if the row is not held, or by a later claim: the lease of this one has ended, and the desk has
         ///   claimed the row again.
@@ -126,6 +128,7 @@ final class ClaimDesk: Sendable {
     /// - Parameter count: at most how many.
     func claim(_ count: Int, _ judge: Judge?) async throws -> [Claimed] {
         guard count > 0, !state.withLock({ $0.held.values.contains(where: \.isAlone) }) else { return [] }
+        try await keepQuery()
         var (last, size) = (Row?.none, max(Self.rowCountMin, 2 * count))
         var earliest: Timestamp?
         var returnCount = 0
@@ -159,6 +162,14 @@ final class ClaimDesk: Sendable {
             last = row.row
             size = max(size, min(4 * size, Self.rowCountMax))
         }
+    }
+
+    /// Stores the query, by which others count what waits.
+    private func keepQuery() async throws {
+        guard !state.withLock({ $0.isQueryKept }) else { return }
+        let (key, text) = (QueueClaim.queryKey(name), Array(try await host.text(of: query).utf8))
+        if try await host.record(key)?.value != text { _ = try await host.apply([JobWrite(key, .set(.never, value: text))]) }
+        state.withLock { $0.isQueryKept = true }
     }
 
     /// Which rows are free, and when the next one will be.

@@ -31,10 +31,16 @@ public struct ConsumerStatus: Sendable, Hashable {
     }
 }
 
-/// What a queue has besides its rows.
+/// What there is to do in a queue.
 public struct QueueStatus: Sendable, Hashable {
     /// The queue's name.
     public let name: String
+    /// Its query in the query language, as it was when a worker last began; nil if none has.
+    public let query: String?
+    /// How many rows the query finds that nobody works at, and that have not failed: the lag of the queue. Rows that are
+    /// not to be worked at yet, by ``WorkQueue/Options/notBefore``, count. nil if the query is not known, or not one of
+    /// the database any more.
+    public let waitingCount: Int?
     /// How many rows somebody works at, or are to be tried again.
     public let claimCount: Int
     /// How many rows have failed for good.
@@ -58,106 +64,5 @@ public struct DeadLetter: Sendable, Hashable {
         error = letter.error
         attemptCount = Int(clamping: letter.attemptCount)
         time = letter.time.date
-    }
-}
-
-/// What a database keeps of its jobs.
-extension JobHost {
-    /// The consumers, by name. One that a newer version has stored is left out.
-    package func consumers() async throws -> [ConsumerStatus] {
-        let version = try await version()
-        var letterCounts: [String: Int] = [:]
-        for (space, count) in try await spaces(withPrefix: ConsumerState.deadPrefix) {
-            letterCounts[String(space.dropFirst(ConsumerState.deadPrefix.count))] = count
-        }
-        var consumers: [ConsumerStatus] = []
-        for (space, _) in try await spaces(withPrefix: ConsumerState.prefix) {
-            let name = String(space.dropFirst(ConsumerState.prefix.count))
-            guard let record = try await record(.init(space: space)),
-                let state = try? record.decoded(as: ConsumerState.self)
-            else { continue }
-            consumers.append(
-                ConsumerStatus(name, state, at: version, deadLetterCount: letterCounts[name, default: 0]))
-        }
-        return consumers
-    }
-
-    /// The queues of which something is kept, by name.
-    package func queues() async throws -> [QueueStatus] {
-        var counts: [String: (claims: Int, dead: Int)] = [:]
-        for (space, count) in try await spaces(withPrefix: QueueClaim.prefix) {
-            counts[String(space.dropFirst(QueueClaim.prefix.count)), default: (0, 0)].claims = count
-        }
-        for (space, count) in try await spaces(withPrefix: QueueClaim.deadPrefix) {
-            counts[String(space.dropFirst(QueueClaim.deadPrefix.count)), default: (0, 0)].dead = count
-        }
-        return counts.sorted { $0.key < $1.key }.map {
-            QueueStatus(name: $0.key, claimCount: $0.value.claims, deadCount: $0.value.dead)
-        }
-    }
-
-    /// Removes what is kept of a consumer, its dead letters too.
-    package func removeConsumer(_ name: String) async throws {
-        let space = ConsumerState.deadSpace(name)
-        let keys = try await records(ofSpace: space).map(\.key) + [ConsumerState.key(name)]
-        for start in stride(from: 0, to: keys.count, by: JobWrite.countMax) {
-            let chunk = keys[start..<min(start + JobWrite.countMax, keys.count)]
-            _ = try await apply(chunk.map { JobWrite($0, .remove) })
-        }
-    }
-
-    /// What a job has given up, by key.
-    package func deadLetters(ofSpace space: String) async throws -> [DeadLetter] {
-        try await records(ofSpace: space).map { try DeadLetter($0) }
-    }
-
-    /// The objects that a consumer has given up, by key.
-    package func deadLetters(ofConsumer name: String) async throws -> [DeadLetter] {
-        try await deadLetters(ofSpace: ConsumerState.deadSpace(name))
-    }
-
-    /// The rows of a queue that have failed for good, by key.
-    package func deadRows(ofQueue name: String) async throws -> [DeadLetter] {
-        try await deadLetters(ofSpace: QueueClaim.deadSpace(name))
-    }
-
-    /// Makes a dead row of a queue due again, as if it had never been tried.
-    ///
-    /// - Returns: false if it is not dead.
-    package func retryDeadRow(_ object: Identity, ofQueue name: String) async throws -> Bool {
-        try await settle(object, inSpace: QueueClaim.deadSpace(name), JobWrite.retrying)
-    }
-
-    /// Has nobody told of a dead row of a queue any more.
-    ///
-    /// - Returns: false if it is not dead, or was discarded before.
-    package func discardDeadRow(_ object: Identity, ofQueue name: String) async throws -> Bool {
-        let space = QueueClaim.deadSpace(name)
-        guard let letter = try await record(DeadLetterRecord.key(object, in: space)) else { return false }
-        return try await apply(JobWrite.discarding(letter)).first ?? false
-    }
-
-    /// Has a consumer handle an object once more that it has given up.
-    ///
-    /// - Returns: false if it has not.
-    package func retryDeadLetter(_ object: Identity, ofConsumer name: String) async throws -> Bool {
-        try await settle(object, inSpace: ConsumerState.deadSpace(name), JobWrite.retrying)
-    }
-
-    /// Forgets that a consumer has given up an object.
-    ///
-    /// - Returns: false if it has not.
-    package func discardDeadLetter(_ object: Identity, ofConsumer name: String) async throws -> Bool {
-        try await settle(object, inSpace: ConsumerState.deadSpace(name), JobWrite.discarding)
-    }
-
-    private func settle(
-        _ object: Identity, inSpace space: String, _ writes: (JobRecord) -> [JobWrite]
-    ) async throws -> Bool {
-        for key in DeadLetterRecord.keys(object, inSpace: space) {
-            guard let letter = try await record(key) else { continue }
-            return try await apply(writes(letter)).first ?? false
-        }
-        return false
     }
 }

@@ -30,72 +30,8 @@ extension Store {
         _ name: String, of results: Results<Element>, options: WorkQueue<Element>.Options = .init()
     ) -> WorkQueue<Element> { WorkQueue(host, name, options, of: results.jobQuery) }
 
-    /// The consumers of the server's database, by name. O(consumers + dead letters).
-    ///
-    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
-    public func consumers() async throws -> [ConsumerStatus] { try await host.consumers() }
-
-    /// The queues of the server's database of which something is kept, by name. O(claims + dead rows).
-    ///
-    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
-    public func queues() async throws -> [QueueStatus] { try await host.queues() }
-
-    /// Removes what the database keeps of a consumer, its dead letters too. One that runs ends with
-    /// ``JobError/Code/superseded``; one that begins under the name begins with all results.
-    ///
-    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
-    public func removeConsumer(_ name: String) async throws { try await host.removeConsumer(name) }
-
-    /// The objects that a consumer has given up, by key.
-    ///
-    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
-    public func deadLetters(ofConsumer name: String) async throws -> [DeadLetter] {
-        try await host.deadLetters(ofConsumer: name)
-    }
-
-    /// The rows of a queue that have failed for good, by key; as ``WorkQueue/dead()``.
-    ///
-    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
-    public func deadRows(ofQueue name: String) async throws -> [DeadLetter] {
-        try await host.deadRows(ofQueue: name)
-    }
-
-    /// Makes a dead row of a queue due again; as ``WorkQueue/retry(_:)``.
-    ///
-    /// - Returns: false if the row is not dead.
-    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
-    @discardableResult
-    public func retryDeadRow(_ object: Identity, ofQueue name: String) async throws -> Bool {
-        try await host.retryDeadRow(object, ofQueue: name)
-    }
-
-    /// Has nobody told of a dead row of a queue any more; as ``WorkQueue/discard(_:)``.
-    ///
-    /// - Returns: false if the row is not dead, or was discarded before.
-    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
-    @discardableResult
-    public func discardDeadRow(_ object: Identity, ofQueue name: String) async throws -> Bool {
-        try await host.discardDeadRow(object, ofQueue: name)
-    }
-
-    /// Has a consumer handle an object once more that it has given up. One that runs does it when it has nothing else to
-    /// do, another one the next time that it runs.
-    ///
-    /// - Returns: false if the consumer has not given it up.
-    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
-    @discardableResult
-    public func retryDeadLetter(_ object: Identity, ofConsumer name: String) async throws -> Bool {
-        try await host.retryDeadLetter(object, ofConsumer: name)
-    }
-
-    /// Forgets that a consumer has given up an object.
-    ///
-    /// - Returns: false if the consumer has not given it up.
-    /// - Throws: ``SyncError`` when there is no answer, or when the user may not run jobs.
-    @discardableResult
-    public func discardDeadLetter(_ object: Identity, ofConsumer name: String) async throws -> Bool {
-        try await host.discardDeadLetter(object, ofConsumer: name)
-    }
+    /// The consumers and queues of the server's database.
+    public var jobs: Jobs { Jobs(host) }
 
     /// The server's database as jobs use it.
     package var host: any JobHost { StoreJobHost(StoreLine(hold: hold)) }

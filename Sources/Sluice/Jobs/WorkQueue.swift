@@ -230,7 +230,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
     /// it is claimed.
     ///
     /// - Throws: `ServerError` or ``SyncError`` when the database cannot be used.
-    public func dead() async throws -> [DeadLetter] { try await host.deadRows(ofQueue: name) }
+    public func dead() async throws -> [DeadLetter] { try await Jobs(host).deadRows(ofQueue: name) }
 
     /// Makes a dead row due again, as if it had never been tried.
     ///
@@ -238,7 +238,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
     /// - Throws: `ServerError` or ``SyncError`` when the database cannot be written.
     @discardableResult
     public func retry(_ object: Identity) async throws -> Bool {
-        try await host.retryDeadRow(object, ofQueue: name)
+        try await Jobs(host).retryDeadRow(object, ofQueue: name)
     }
 
     /// Has ``dead()`` list a dead row no more. It is not worked at until it changes.
@@ -247,6 +247,6 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
     /// - Throws: `ServerError` or ``SyncError`` when the database cannot be written.
     @discardableResult
     public func discard(_ object: Identity) async throws -> Bool {
-        try await host.discardDeadRow(object, ofQueue: name)
+        try await Jobs(host).discardDeadRow(object, ofQueue: name)
     }
 }

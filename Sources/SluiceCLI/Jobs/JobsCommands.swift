@@ -36,23 +36,23 @@ struct ConsumersCommand: Command {
         Signals.exitQuietly()
         let store = try await access.open(action.writes ? .readWrite : .readOnly)
         if let name = action.name {
-            guard try await store.consumers().contains(where: { $0.name == name }) else {
+            guard try await store.jobs.consumers().contains(where: { $0.name == name }) else {
                 throw CommandError.failure("there is no consumer '\(name)'; 'sluice consumers' lists them")
             }
         }
         switch action {
-        case .none: ReportPrinter.print(try await store.consumers().map(\.json), format: format)
+        case .none: ReportPrinter.print(try await store.jobs.consumers().map(\.json), format: format)
         case .dead(let name):
-            ReportPrinter.print(try await store.deadLetters(ofConsumer: name).map(\.json), format: format)
-        case .remove(let name): try await store.removeConsumer(name)
+            ReportPrinter.print(try await store.jobs.deadLetters(ofConsumer: name).map(\.json), format: format)
+        case .remove(let name): try await store.jobs.removeConsumer(name)
         case .retry(let name):
-            let count = try await JobAction.count(of: store.deadLetters(ofConsumer: name)) { letter in
-                try await store.retryDeadLetter(letter.object, ofConsumer: name)
+            let count = try await JobAction.count(of: store.jobs.deadLetters(ofConsumer: name)) { letter in
+                try await store.jobs.retryDeadLetter(letter.object, ofConsumer: name)
             }
             Diagnostics.report("\(GroupedNumber.text(count)) objects are tried again")
         case .discard(let name):
-            let count = try await JobAction.count(of: store.deadLetters(ofConsumer: name)) { letter in
-                try await store.discardDeadLetter(letter.object, ofConsumer: name)
+            let count = try await JobAction.count(of: store.jobs.deadLetters(ofConsumer: name)) { letter in
+                try await store.jobs.discardDeadLetter(letter.object, ofConsumer: name)
             }
             Diagnostics.report("\(GroupedNumber.text(count)) objects are forgotten")
         }
@@ -116,15 +116,18 @@ private enum JobAction {
 /// `sluice queues`: lists the queues of a database, and their dead rows.
 struct QueuesCommand: Command {
     static let description = CommandDescription(
-        "queues", "Print the queues of a database: rows that somebody works at, and rows that have failed for good.",
+        "queues", "Print the queues of a database: rows that wait, that somebody works at, and that have failed for good.",
         arguments: [ServerAccess.argument],
         options: [
             .value("dead", "NAME", "print the dead rows of this queue instead"),
             .value("retry", "NAME", "make the dead rows of this queue due again"),
             .value("discard", "NAME", "list the dead rows of this queue no more; they stay dead until they change"),
+            .value("remove", "NAME", "remove what is kept of this queue; dead rows that still match are due again"),
             OutputFormat.option,
         ] + ServerAccess.options,
-        notes: ["A queue of which no row is held, waits to be tried again or is dead leaves nothing to be listed."],
+        notes: [
+            "Rows wait that the query finds, as it was when a worker last began, and that nobody works at and that have not failed."
+        ],
         examples: [
             "sluice queues ws://127.0.0.1:9080/shop", "sluice queues ws://127.0.0.1:9080/shop --retry=mail",
         ])
@@ -136,29 +139,28 @@ struct QueuesCommand: Command {
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
         format = try OutputFormat.chosen(arguments)
-        action = try JobAction(arguments, of: ["dead", "retry", "discard"])
+        action = try JobAction(arguments, of: ["dead", "retry", "discard", "remove"])
     }
 
     func run() async throws {
         Signals.exitQuietly()
         let store = try await access.open(action.writes ? .readWrite : .readOnly)
-        if let name = action.name, try await !store.queues().contains(where: { $0.name == name }) {
-            // A queue that has done everything has left nothing.
-            Diagnostics.report(
-                "nothing is kept of a queue '\(name)'; 'sluice queues' lists those of which something is")
+        if let name = action.name, try await !store.jobs.queues().contains(where: { $0.name == name }) {
+            throw CommandError.failure("there is no queue '\(name)'; 'sluice queues' lists them")
         }
         switch action {
-        case .none, .remove: ReportPrinter.print(try await store.queues().map(\.json), format: format)
+        case .none: ReportPrinter.print(try await store.jobs.queues().map(\.json), format: format)
+        case .remove(let name): try await store.jobs.removeQueue(name)
         case .dead(let name):
-            ReportPrinter.print(try await store.deadRows(ofQueue: name).map(\.json), format: format)
+            ReportPrinter.print(try await store.jobs.deadRows(ofQueue: name).map(\.json), format: format)
         case .retry(let name):
-            let count = try await JobAction.count(of: store.deadRows(ofQueue: name)) { letter in
-                try await store.retryDeadRow(letter.object, ofQueue: name)
+            let count = try await JobAction.count(of: store.jobs.deadRows(ofQueue: name)) { letter in
+                try await store.jobs.retryDeadRow(letter.object, ofQueue: name)
             }
             Diagnostics.report("\(GroupedNumber.text(count)) rows are due again")
         case .discard(let name):
-            let count = try await JobAction.count(of: store.deadRows(ofQueue: name)) { letter in
-                try await store.discardDeadRow(letter.object, ofQueue: name)
+            let count = try await JobAction.count(of: store.jobs.deadRows(ofQueue: name)) { letter in
+                try await store.jobs.discardDeadRow(letter.object, ofQueue: name)
             }
             Diagnostics.report("\(GroupedNumber.text(count)) rows are listed no more")
         }
@@ -185,7 +187,9 @@ extension ConsumerStatus {
 extension QueueStatus {
     fileprivate var json: JSONValue {
         JSONValue(members: [
-            ("name", .string(name)), ("claims", .integer(Int64(claimCount))), ("dead", .integer(Int64(deadCount))),
+            ("name", .string(name)), ("waiting", waitingCount.map { .integer(Int64($0)) } ?? .null),
+            ("claims", .integer(Int64(claimCount))), ("dead", .integer(Int64(deadCount))),
+            ("query", query.map { .string($0) } ?? .null),
         ])
     }
 }

@@ -118,7 +118,7 @@ struct RunCommand: Command {
         options.attempts = attempts
         options.isYielding = isOnce
         let consumer = store.consumer(name, of: results, options: options)
-        let before = Set(try await store.deadLetters(ofConsumer: name))
+        let before = Set(try await store.jobs.deadLetters(ofConsumer: name))
         @Sendable func handle(_ batch: ConsumerBatch<Record>) async throws {
             let id = batch.id
             do {
@@ -135,7 +135,7 @@ struct RunCommand: Command {
         }
         guard isOnce else { return try await consumer.run(handle) }
         try await consumer.runOnce(handle)
-        let parked = try await store.deadLetters(ofConsumer: name).filter { !before.contains($0) }
+        let parked = try await store.jobs.deadLetters(ofConsumer: name).filter { !before.contains($0) }
         tally.note(parked: parked.count)
     }
 }

@@ -29,22 +29,21 @@ struct JobReports {
             })
     }
 
-    /// The queues of which something is kept, by name: claims, and rows that have failed for good.
+    /// The queues that have run, by name: claims, rows that have failed for good, and the query. What waits is not counted
+    /// here: that would keep the database's writer.
     func queues() throws -> JSONText {
-        var counts: [String: (claims: Int, dead: Int)] = [:]
-        for space in try storage.jobSpaces(withPrefix: QueueClaim.prefix) {
-            let name = String(space.dropFirst(QueueClaim.prefix.count))
-            counts[name, default: (0, 0)].claims = try storage.jobCount(ofSpace: space)
+        func names(_ prefix: String) throws -> [String] {
+            try storage.jobSpaces(withPrefix: prefix).map { String($0.dropFirst(prefix.count)) }
         }
-        for space in try storage.jobSpaces(withPrefix: QueueClaim.deadPrefix) {
-            let name = String(space.dropFirst(QueueClaim.deadPrefix.count))
-            counts[name, default: (0, 0)].dead = try storage.jobCount(ofSpace: space)
-        }
+        let all = try [QueueClaim.prefix, QueueClaim.deadPrefix, QueueClaim.queryPrefix].flatMap { try names($0) }
         return .array(
-            counts.sorted { UTF8Order.less($0.key, $1.key) }.map { name, count in
-                .object([
-                    ("name", .string(name)), ("claims", .number(UInt64(count.claims))),
-                    ("dead", .number(UInt64(count.dead))),
+            try Set(all).sorted(by: UTF8Order.less).map { name in
+                let query = try storage.job(QueueClaim.queryKey(name)).map { String(decoding: $0.value, as: UTF8.self) }
+                return .object([
+                    ("name", .string(name)),
+                    ("claims", .number(UInt64(try storage.jobCount(ofSpace: QueueClaim.space(name))))),
+                    ("dead", .number(UInt64(try storage.jobCount(ofSpace: QueueClaim.deadSpace(name))))),
+                    ("query", query.map { .string($0) } ?? .null),
                 ])
             })
     }

@@ -28,6 +28,11 @@ package struct QueueClaim: Sendable, Hashable {
     package static func deadSpace(_ queue: String) -> String { deadPrefix + queue }
     package static func discardedSpace(_ queue: String) -> String { discardedPrefix + queue }
 
+    /// Where it is kept which query a queue had when it last ran.
+    package static let queryPrefix = "query-of-queue/"
+
+    package static func queryKey(_ queue: String) -> JobRecord.Key { .init(space: queryPrefix + queue) }
+
     package static let partitionPrefix = "queue-partition/"
 
     package static func partitionSpace(_ queue: String) -> String { partitionPrefix + queue }

@@ -161,7 +161,7 @@ struct JSONReportsTests {
             #expect(
                 await ask(client, 1, "consumers")?.text
                     == #"[{"name":"index","query":"Car","lag":null,"handled":0,"committedAt":null,"dead":1}]"#)
-            #expect(await ask(client, 2, "queues")?.text == #"[{"name":"mail","claims":0,"dead":2}]"#)
+            #expect(await ask(client, 2, "queues")?.text == #"[{"name":"mail","claims":0,"dead":2,"query":null}]"#)
             let dead = try #require(await ask(client, 3, "dead", #"{"queue":"mail"}"#)?.array)
             #expect(
                 dead.first?.text
