@@ -88,7 +88,8 @@ import Testing
             #expect(putOff.code == 0, "\(putOff.diagnostics)")
             #expect(try await Tool.run("queues", url, "--dead=mail", "--format=jsonl").lines.isEmpty)
             let unknown = try await Tool.run("queues", url, "--dead=nope")
-            #expect(unknown.code == 1 && unknown.diagnostics.contains("there is no queue 'nope'"), "\(unknown.diagnostics)")
+            #expect(
+                unknown.code == 1 && unknown.diagnostics.contains("there is no queue 'nope'"), "\(unknown.diagnostics)")
         }
     }
 

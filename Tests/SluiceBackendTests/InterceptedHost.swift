@@ -2,13 +2,16 @@ import Sluice
 import SluiceModel
 import SluiceQuery
 
-/// A host of jobs that calls a test before it uses the database, and after it has read rows of a queue.
+/// A host of jobs that calls a test before it uses the database, and after it has read rows of a queue or has changed
+/// records.
 struct InterceptedHost: JobHost {
     enum Use {
         case reading
         case writing
         /// Rows of a queue were read, and are claimed next.
         case hasReadRows(QueueRows)
+        /// Changes of records were made.
+        case hasWritten([JobWrite])
     }
 
     let base: any JobHost
@@ -81,7 +84,9 @@ struct InterceptedHost: JobHost {
 
     func apply(_ writes: [JobWrite]) async throws -> [Bool] {
         try await intercept(.writing)
-        return try await base.apply(writes)
+        let made = try await base.apply(writes)
+        try await intercept(.hasWritten(writes))
+        return made
     }
 
     func write<Result: Sendable>(

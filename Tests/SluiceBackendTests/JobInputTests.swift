@@ -159,7 +159,8 @@ struct JobInputTests {
                 handled.withLock { $0 += batch.upserts.map(\.value.id) }
             }
             #expect(handled.withLock { $0 } == ["F1", "F3", "F4"], "\(error)")
-            #expect(try await desk.nyc.jobs.deadLetters(ofConsumer: "job \(number)").map(\.object.key) == [.string("F2")])
+            #expect(
+                try await desk.nyc.jobs.deadLetters(ofConsumer: "job \(number)").map(\.object.key) == [.string("F2")])
             var queueOptions = WorkQueue<Flight>.Options()
             (queueOptions.attempts, queueOptions.backoff) = (2, .exponential(.zero, max: .zero))
             let query = QueryText("delay == \(60 + number)")

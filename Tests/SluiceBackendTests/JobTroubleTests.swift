@@ -1,6 +1,8 @@
 import Foundation
 import SluiceBackend
 import SluiceModel
+import SluiceQuery
+import SluiceStorage
 import SluiceTesting
 import SluiceWire
 import TestSupport
@@ -336,6 +338,59 @@ struct JobTroubleTests {
     }
 
     // MARK: Given up
+
+    /// What a database refuses to a queue's worker that goes on.
+    enum Refusal: CaseIterable {
+        /// It has stored a claim, and the answer was lost.
+        case answerToClaim
+        /// It does not store the end of one.
+        case endOfClaim
+    }
+
+    @Test(arguments: Refusal.allCases) func `a row that could not be claimed, or let go, is tried as before`(
+        refusal: Refusal
+    ) async throws {
+        let desk = try await Desk(isOverStore: false, delays: [1])
+        let (handed, refused) = (Guarded(0), Guarded(false))
+        @Sendable func refuses() throws {
+            let isFirst = refused.withLock { wasRefused in
+                defer { wasRefused = true }
+                return !wasRefused
+            }
+            if isFirst { throw StorageError(.outcomeUnknown, "nobody knows") }
+        }
+        let host = InterceptedHost(base: desk.nyc.host) { use in
+            switch (use, refusal) {
+            case (.hasWritten(let writes), .answerToClaim):
+                if writes.contains(where: { $0.condition != nil }) { try refuses() }
+            case (.writing, .endOfClaim): if handed.withLock({ $0 == 1 }) { try refuses() }
+            default: break
+            }
+        }
+        var options = WorkQueue<Flight>.Options()
+        options.attempts = 1
+        let queue = WorkQueue<Flight>(host, "job", options) { try Query.parse("Flight WHERE gate == nil", schema: $0) }
+        let running = Task {
+            try await queue.run { flight, claim in
+                let count = handed.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count == 1, refusal == .endOfClaim { throw JobError.tryAgain("not yet") }
+                return { transaction in try transaction.update(Flight(id: flight.id)) { $0.gate = "A" } }
+            }
+        }
+        let time = letTimePass(on: desk.server)
+        while try await desk.nyc.objects(Flight.self).where({ $0.gate == nil }).count() > 0 {
+            try #require(try await queue.dead().isEmpty)
+            await Task.yield()
+        }
+        time.cancel()
+        _ = await time.result
+        running.cancel()
+        try await running.value
+        #expect(refused.withLock { $0 } && handed.withLock { $0 } == (refusal == .endOfClaim ? 2 : 1))
+    }
 
     @Test(arguments: [false, true]) func `a row whose workers have died is dead when it has used its attempts`(
         isOverStore: Bool

@@ -192,7 +192,7 @@ struct StoreJobTests {
         for await _ in started.stream {}
         let status = try #require(try await nyc.jobs.queues().first)
         #expect((status.claimCount, status.deadCount, status.waitingCount) == (1, 1, 2))
-        #expect(status.query == "Flight WHERE gate == nil SORT(delay ASC)")
+        #expect(status.query == "Flight WHERE gate == NULL SORT(delay ASC)")
         #expect(try await store.jobs.queues() == [status])
         go.continuation.finish()
         while try await nyc.jobs.queues().first?.waitingCount != 0 { await Task.yield() }

@@ -71,14 +71,28 @@ final class ClaimDesk: Sendable {
     private struct Finding {
         /// Those that are free, with the claims of those whose leases have ended.
         var free: [(claimed: Claimed, former: JobRecord?, isDead: Bool)] = []
-        /// Those that have used their attempts, with the claims of workers that have ended.
-        var fatal: [(claimed: Claimed, former: JobRecord)] = []
+        /// Those that have used their attempts, with the claims of workers that have ended, or have failed.
+        var fatal: [(claimed: Claimed, former: JobRecord, error: any Error)] = []
         /// When the next one will be free; nil if none will be by the clock.
         var next: Timestamp?
     }
 
+    /// How the claim of a row ends that has failed.
+    private struct Release: Sendable {
+        let claimed: Claimed
+        /// The claim that is left: nobody's, with the attempts that count.
+        let claim: QueueClaim
+        /// How long the row is not tried.
+        let wait: Duration
+        /// Why the row is given up; nil if it is tried again.
+        let error: (any Error)?
+    }
+
     private struct State {
         var held: [JobRecord.Key: Claimed] = [:]
+        /// Those of which the database does not know yet. Without them the end of a lease would count as the end of a
+        /// process.
+        var releases: [JobRecord.Key: Release] = [:]
         /// When a row that is not due yet will be, by the host's clock; nil if none waits.
         var next: Timestamp?
         /// Whether the database has the query.
@@ -99,7 +113,6 @@ final class ClaimDesk: Sendable {
     private let attempts: Int
     private let backoff: Backoff
     private let query: JobQuery
-    private let holder = UInt64.random(in: 1 ... .max)
     private let arrivals: Arrivals
     private let state = Mutex(State())
     /// How many rows are looked at first, to find some that are free, and how many at a time afterwards, at most.
@@ -140,7 +153,10 @@ final class ClaimDesk: Sendable {
             let due = finding.next.map { host.time.advanced(by: found.now.distance(to: $0)) }
             earliest = [earliest, due].compactMap(\.self).min()
             state.withLock { [earliest] in $0.next = earliest }
-            for row in finding.fatal { try await giveUp(row.claimed, row.former, Fatal()) }
+            for row in finding.fatal {
+                try await giveUp(row.claimed, row.former, row.error)
+                state.withLock { $0.releases[row.claimed.key] = nil }
+            }
             let claimed = try await claim(candidates, at: found.now)
             if !claimed.isEmpty { return claimed }
             if let row = last {
@@ -168,7 +184,9 @@ final class ClaimDesk: Sendable {
     private func keepQuery() async throws {
         guard !state.withLock({ $0.isQueryKept }) else { return }
         let (key, text) = (QueueClaim.queryKey(name), Array(try await host.text(of: query).utf8))
-        if try await host.record(key)?.value != text { _ = try await host.apply([JobWrite(key, .set(.never, value: text))]) }
+        if try await host.record(key)?.value != text {
+            _ = try await host.apply([JobWrite(key, .set(.never, value: text))])
+        }
         state.withLock { $0.isQueryKept = true }
     }
 
@@ -189,20 +207,25 @@ final class ClaimDesk: Sendable {
                 continue
             }
             if let partition = judgement.partition, busy.contains(partition) { continue }
-            let former = try row.claim?.decoded(as: QueueClaim.self)
-            let before = former?.attemptCount ?? 0
-            // Whoever had it did not let go of it.
-            let isAbandoned = former.map { $0.holder != 0 } ?? false
-            let isAlone = isAbandoned && before + 1 >= UInt64(attempts)
-            let claim = QueueClaim(holder: holder, attemptCount: before + 1, partition: judgement.partition)
             let key = DeadLetterRecord.key(
                 Identity(className: className, key: row.row.key), in: QueueClaim.space(name))
+            let former = try row.claim?.decoded(as: QueueClaim.self)
+            let release = state.withLock { $0.releases[key] }.flatMap { $0.claimed.claim == former ? $0 : nil }
+            let before = (release?.claim ?? former)?.attemptCount ?? 0
+            // Whoever had it did not let go of it.
+            let isAbandoned = former.map { $0.holder != 0 } ?? false && release == nil
+            let isAlone = isAbandoned && before + 1 >= UInt64(attempts)
+            // Another one for each claim, so that none is taken for a later one of the same row.
+            let holder = UInt64.random(in: 1 ... .max)
+            let claim = QueueClaim(holder: holder, attemptCount: before + 1, partition: judgement.partition)
             let claimed = Claimed(
                 row: row.row, classIndex: found.classIndex, schema: found.schema, epochs: found.epochs, key: key,
                 claim: claim, isAlone: isAlone,
                 partition: judgement.partition.map { PartitionHold(name, $0, by: holder) })
-            if let record = row.claim, isAbandoned, before >= UInt64(attempts) {
-                finding.fatal.append((claimed, record))
+            if let record = row.claim, let error = release?.error ?? (isAbandoned ? Fatal() : nil),
+                before >= UInt64(attempts)
+            {
+                finding.fatal.append((claimed, record, error))
                 continue
             }
             // When the others are done.
@@ -227,11 +250,22 @@ final class ClaimDesk: Sendable {
                 if: former.map { .value($0.value) } ?? .absent,
                 .unchanged(claimed.identity, version: claimed.row.version))
         }
-        let answers = try await host.applyAll(writes)
+        let answers: [Bool]
+        do { answers = try await host.applyAll(writes) } catch {
+            // The database may have the claims, and nobody has worked at the rows.
+            let releases = candidates.map { release(of: $0.claimed, because: error, isCancelled: true) }
+            state.withLock { state in for release in releases { state.releases[release.claimed.key] = release } }
+            throw error
+        }
         let made = zip(candidates, answers).filter { $0.1 }.map(\.0)
         let releases = zip(candidates, answers).filter { !$0.1 }.flatMap(\.0.claimed.releases)
         if !releases.isEmpty { _ = try await host.applyAll(releases) }
-        state.withLock { state in for candidate in made { state.held[candidate.claimed.key] = candidate.claimed } }
+        state.withLock { state in
+            for candidate in made {
+                state.held[candidate.claimed.key] = candidate.claimed
+                state.releases[candidate.claimed.key] = nil
+            }
+        }
         let spaces = [QueueClaim.deadSpace(name), QueueClaim.discardedSpace(name)]
         let dead = made.filter(\.isDead).flatMap { candidate in
             spaces.map { JobWrite(.init(space: $0, name: candidate.claimed.key.name), .remove) }
@@ -285,6 +319,7 @@ final class ClaimDesk: Sendable {
     }
 
     private func extendLeases() async throws {
+        for release in state.withLock({ Array($0.releases.values) }) { try await store(release) }
         let held = state.withLock { Array($0.held.values) }
         let writes = held.flatMap { claimed in
             let value = claimed.claim.wireBytes()
@@ -334,10 +369,10 @@ final class ClaimDesk: Sendable {
     func fail(_ claimed: Claimed, _ error: any Error) async {
         let isHeld = state.withLock { $0.letGo(claimed) }
         guard isHeld else { return }
-        let isCancelled = Task.isCancelled
+        let release = release(of: claimed, because: error, isCancelled: Task.isCancelled)
         // The transaction must be written although the task was cancelled.
         await Task.alongside { [self] in
-            do { try await store(claimed, error, isCancelled: isCancelled) } catch {
+            do { try await store(release) } catch {
                 host.note(
                     .warning, "a row of a queue could not be let go, and is due when its lease ends",
                     [("queue", name), ("error", "\(error)")])
@@ -345,20 +380,32 @@ final class ClaimDesk: Sendable {
         }.value
     }
 
-    private func store(_ claimed: Claimed, _ error: any Error, isCancelled: Bool) async throws {
+    private func release(of claimed: Claimed, because error: any Error, isCancelled: Bool) -> Release {
         var claim = claimed.claim
         claim.holder = 0
         let isPutOff = (error as? JobError)?.code == .tryAgain || error is Unwritten
         if isCancelled || isPutOff { claim.attemptCount -= 1 }
-        let held = JobWrite.Expectation.value(claimed.claim.wireBytes())
-        guard claim.attemptCount >= attempts, !isPutOff else {
-            let wait = isCancelled ? .zero : backoff.wait(afterFailures: claimed.attempt, chance: .random(in: 0...1))
-            let letGo = JobWrite(claimed.key, .set(.after(wait), value: claim.wireBytes()), if: held)
-            _ = try await host.apply([letGo] + claimed.releases)
-            return
+        let isGivenUp = claim.attemptCount >= attempts && !isPutOff
+        let wait = isCancelled ? .zero : backoff.wait(afterFailures: claimed.attempt, chance: .random(in: 0...1))
+        return Release(claimed: claimed, claim: claim, wait: wait, error: isGivenUp ? error : nil)
+    }
+
+    /// Has the database end a claim. Where it cannot, that is kept, and tried again with the leases.
+    private func store(_ release: Release) async throws {
+        let claimed = release.claimed
+        state.withLock { $0.releases[claimed.key] = release }
+        let held = JobRecord(claimed.key, value: claimed.claim.wireBytes())
+        if let error = release.error {
+            try await giveUp(claimed, held, error)
+            if !claimed.releases.isEmpty { _ = try await host.apply(claimed.releases) }
+        } else {
+            let change = JobWrite.Change.set(.after(release.wait), value: release.claim.wireBytes())
+            _ = try await host.apply([JobWrite(claimed.key, change, if: .value(held.value))] + claimed.releases)
         }
-        try await giveUp(claimed, JobRecord(claimed.key, value: claimed.claim.wireBytes()), error)
-        if !claimed.releases.isEmpty { _ = try await host.apply(claimed.releases) }
+        // The row may have been claimed again, and have failed again.
+        state.withLock { state in
+            if state.releases[claimed.key]?.claimed.claim == claimed.claim { state.releases[claimed.key] = nil }
+        }
     }
 
     /// Keeps a row among the dead ones, unless somebody else has it by now.

@@ -65,7 +65,8 @@ public struct Jobs: Sendable {
         let names = Set(claims.keys).union(dead.keys).union(try await counts(QueueClaim.queryPrefix).keys)
         var queues: [QueueStatus] = []
         for name in names.sorted() {
-            let query = try await host.record(QueueClaim.queryKey(name)).map { String(decoding: $0.value, as: UTF8.self) }
+            let record = try await host.record(QueueClaim.queryKey(name))
+            let query = record.map { String(decoding: $0.value, as: UTF8.self) }
             let (claimCount, deadCount) = (claims[name, default: 0], dead[name, default: 0])
             let taken = claimCount + deadCount + discarded[name, default: 0]
             queues.append(

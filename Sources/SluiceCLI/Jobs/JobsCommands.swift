@@ -116,7 +116,7 @@ private enum JobAction {
 /// `sluice queues`: lists the queues of a database, and their dead rows.
 struct QueuesCommand: Command {
     static let description = CommandDescription(
-        "queues", "Print the queues of a database: rows that wait, that somebody works at, and that have failed for good.",
+        "queues", "Print the queues of a database: rows that wait, are worked at, and have failed for good.",
         arguments: [ServerAccess.argument],
         options: [
             .value("dead", "NAME", "print the dead rows of this queue instead"),

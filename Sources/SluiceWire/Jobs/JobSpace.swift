@@ -8,6 +8,7 @@ package enum JobSpace: Sendable, CaseIterable {
     case queueDeadLetters
     case queueDiscarded
     case queuePartitions
+    case queueQuery
 
     /// What the names of the spaces begin with.
     package var prefix: String {
@@ -18,6 +19,7 @@ package enum JobSpace: Sendable, CaseIterable {
         case .queueDeadLetters: QueueClaim.deadPrefix
         case .queueDiscarded: QueueClaim.discardedPrefix
         case .queuePartitions: QueueClaim.partitionPrefix
+        case .queueQuery: QueueClaim.queryPrefix
         }
     }
 
@@ -58,6 +60,10 @@ package enum JobSpace: Sendable, CaseIterable {
             switch kind {
             case .consumer: _ = try ConsumerState(wireBytes: record.value)
             case .queue, .queuePartitions: _ = try QueueClaim(wireBytes: record.value)
+            case .queueQuery:
+                guard String(validating: record.value, as: UTF8.self) != nil else {
+                    return "the query of a queue in '\(space)' is no text"
+                }
             case .consumerDeadLetters, .queueDeadLetters, .queueDiscarded:
                 _ = try DeadLetterRecord.identity(of: record.key.name)
                 _ = try DeadLetterRecord(wireBytes: record.value)
