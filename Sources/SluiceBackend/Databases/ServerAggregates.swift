@@ -53,6 +53,8 @@ public struct ServerAggregateChanges<Object: ResultElement, Output: Sendable>: A
         private var changes: DatabaseChanges<Object>.Iterator
         private let results: ServerResults<Object>
         private let decode: AggregateDescription<Object, Output>.Decode
+        /// What was computed last, in its order.
+        private var known: KnownGroups?
 
         init(
             _ changes: DatabaseChanges<Object>.Iterator, _ results: ServerResults<Object>,
@@ -72,12 +74,27 @@ public struct ServerAggregateChanges<Object: ResultElement, Output: Sendable>: A
                 guard let aggregates = query.aggregates else {
                     throw AggregateDescription<Object, Output>.notComputing
                 }
-                guard let groups = change.figures else { continue }
+                guard let figures = change.figures else { continue }
+                let groups = try groups(after: figures, aggregates)
                 let binding = try results.database.bindings.binding(
                     of: Object.self, classIndex: query.classIndex, schema: change.schema)
-                return try decode(aggregates, aggregates.shown(groups), binding)
+                return try decode(aggregates, groups, binding)
             }
             return nil
+        }
+
+        /// The groups in their order. O(change · log groups), and O(groups) to move what stands behind.
+        private mutating func groups(
+            after figures: ObservedFigures, _ aggregates: Query.Aggregates
+        ) throws -> [GroupFigures] {
+            switch figures {
+            case .whole(let groups): known = KnownGroups(aggregates, aggregates.values(of: groups))
+            case .change(let change): if known?.apply(change.values) == false { known = nil }
+            }
+            guard let known else {
+                throw ServerError(.database, "what the query computes was not followed any more; observe it again")
+            }
+            return known.groups
         }
     }
 }
