@@ -186,8 +186,8 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceBackend", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire",
-                "SluiceTransport", "SluiceStorage", "SluiceRules", "SluiceAccess", "SluiceJSON", "CSQLite", "CEpoll",
-                "CAllocationCounter",
+                "SluiceTransport", "SluiceStorage", "SluiceRules", "SluiceAccess", "SluiceJSON", "SluiceObservation",
+                "CSQLite", "CEpoll", "CAllocationCounter",
                 .target(name: "SluicePostgres", condition: .when(traits: ["PostgreSQL"])),
             ], path: "Benchmarks", exclude: ["RESULTS.md"], swiftSettings: settings),
         // Shared by tests and benchmarks.

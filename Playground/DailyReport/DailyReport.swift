@@ -36,7 +36,12 @@ import SluiceBackend
     private static func load(_ flights: [Flight], into report: ServerDatabase) async throws {
         var rest = Dictionary(flights.map { ($0.id, $0) }) { first, _ in first }
         var gone: [String] = []
-        for try await flight in report.objects(Flight.self).rows() {
+        let stored = report.objects(Flight.self).rows()
+        let total = try await stored.count()
+        var done = 0
+        for try await flight in stored {
+            done += 1
+            if done % 1_000 == 0 { show(done, of: total) }
             guard let listed = rest[flight.id] else {
                 gone.append(flight.id)
                 continue
@@ -59,7 +64,7 @@ import SluiceBackend
         var options = Consumer<Flight>.Options()
         options.limit = 250
         return try await report.consumer("daily", of: report.objects(Flight.self), options: options).runOnce { batch in
-            show(batch.progress)
+            if let known = batch.progress.known { show(batch.progress.done, of: known) }
             try await batch.commit { transaction in
                 if batch.isReset {
                     try transaction.delete(all: transaction.objects(Day.self))
@@ -97,10 +102,10 @@ import SluiceBackend
         if day.flightCount == 0 { try transaction.delete(day) } else { try transaction.upsert(day) }
     }
 
-    private static func show(_ progress: ConsumerBatch<Flight>.Progress) {
-        guard let known = progress.known, known > 0 else { return }
-        let filled = 40 * progress.done / known
+    private static func show(_ done: Int, of total: Int) {
+        guard total > 0 else { return }
+        let filled = 40 * min(done, total) / total
         let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 40 - filled)
-        FileHandle.standardError.write(Data("\r[\(bar)] \(progress.done) of \(known)".utf8))
+        FileHandle.standardError.write(Data("\r[\(bar)] \(done) of \(total)".utf8))
     }
 }

@@ -37,7 +37,7 @@ public import Sluice
     /// Begins to observe groups.
     ///
     /// - Throws: as the other initializer.
-    public convenience init<Element: ResultElement, Key: PropertyValue, Values: Sendable, Functions: Sendable>(
+    public convenience init<Element: ResultElement, Key: Sendable, Values: Sendable, Functions: Sendable>(
         _ groups: GroupedResults<Element, Key, Values, Functions>
     ) throws where Value == [AggregateGroup<Key, Values>] {
         try self.init(groups.aggregates)

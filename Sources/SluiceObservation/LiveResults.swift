@@ -25,7 +25,7 @@ internal import SluiceModel
     public private(set) var total: Int?
     /// Whether the server would say the same total if it had all writes of this store; see `ResultsSnapshot.isTotalExact`.
     public private(set) var isTotalExact = false
-    /// Why objects are missing in ``elements``.
+    /// Why objects are missing in ``elements``, or will be missing in what ``loadMore(_:)`` shows next.
     public private(set) var unreadable: [ModelError] = []
 
     /// How many objects were decoded. Tests use it to see how this work grows.
@@ -35,6 +35,12 @@ internal import SluiceModel
     /// What was observed before ``loadMore(_:)``, until the server has answered what is observed now.
     @ObservationIgnored private var former: NotificationToken?
     @ObservationIgnored private var results: Results<Element>
+    /// What the store holds of them, of which the first are shown.
+    @ObservationIgnored private var held: ResultsSnapshot<Element>?
+    /// How many of them are shown at most; nil for all.
+    @ObservationIgnored private var shownMax: Int?
+    /// The ids of ``elements``.
+    @ObservationIgnored private var shownIDs: [ObjectID] = []
     /// Counts what is observed, so that nothing comes from what was observed before.
     @ObservationIgnored private var round = 0
 
@@ -45,29 +51,40 @@ internal import SluiceModel
     public init(_ results: Results<Element>) throws {
         status = SubscriptionStatus(state: .pending)
         self.results = results
-        token = try observe()
+        token = try observe(results)
     }
 
-    private func observe() throws -> NotificationToken {
-        round += 1
-        return try results.observe(isolation: MainActor.shared) { [weak self, round] change in
-            if self?.round == round { self?.receive(change) }
+    private func observe(_ results: Results<Element>) throws -> NotificationToken {
+        let next = round + 1
+        let token = try results.observe(isolation: MainActor.shared) { [weak self] change in
+            if self?.round == next { self?.receive(change) }
         }
+        round = next
+        return token
     }
 
-    /// Shows more of the first results: the limit of the query grows. What is shown stays until there is more, and the
-    /// server sends no more than that. Without a limit nothing happens, since everything is shown.
+    /// Shows more of the first results, as soon as they are here. What is shown stays until then, and the server sends
+    /// nothing again that it has sent. Without a limit nothing happens, since everything is shown.
     ///
-    /// - Parameter count: by how many the limit grows.
+    /// The store reads ahead: when it has to ask, it asks for half as many again as it holds, or for as many as are to be
+    /// shown, if these are more. So a list that is scrolled asks seldom, and most of the time shows more at once.
+    ///
+    /// - Parameter count: how many more are shown at most.
     /// - Throws: as ``init(_:)``.
     public func loadMore(_ count: Int) throws {
-        guard let grown = try results.growing(by: count), let token else { return }
-        results = grown
-        let next = try observe()
-        // It is the basis from which the server goes on.
-        former?.stop()
-        former = token
-        self.token = next
+        guard let token, let limit = try results.growingLimit else { return }
+        let (sum, overflows) = (shownMax ?? limit).addingReportingOverflow(max(0, count))
+        let wanted = overflows ? .max : sum
+        if wanted > limit, let grown = try results.growing(by: max(wanted - limit, limit / 2)) {
+            let next = try observe(grown)
+            results = grown
+            // It is the basis from which the server goes on.
+            former?.stop()
+            former = token
+            self.token = next
+        }
+        shownMax = wanted
+        show([])
     }
 
     /// The number of objects.
@@ -106,20 +123,32 @@ internal import SluiceModel
         if isTotalExact != change.isTotalExact { isTotalExact = change.isTotalExact }
         let errors = change.results.unreadable
         if unreadable != errors { unreadable = errors }
+        held = change.results
         guard change.isInitial || change.changesResults else { return }
-        let changed = Set(change.insertions).union(change.modifications)
+        show(Set(change.insertions).union(change.modifications))
+    }
+
+    /// Shows the first of what is held.
+    ///
+    /// - Parameter changed: the positions of objects that are others than before.
+    private func show(_ changed: Set<Int>) {
+        guard let held else { return }
+        let indices = held.indices.prefix(shownMax ?? .max)
+        let ids = indices.map { held.objectID(at: $0) }
+        // What is held beyond what is shown changes, too.
+        if ids == shownIDs, changed.isDisjoint(with: indices) { return }
         var next: [Element] = []
-        var ids: [ObjectID: Element] = [:]
-        next.reserveCapacity(change.results.count)
-        for index in change.results.indices {
-            let id = change.results.objectID(at: index)
+        var elementsByID: [ObjectID: Element] = [:]
+        next.reserveCapacity(ids.count)
+        for (index, id) in zip(indices, ids) {
             let isKnown = changed.contains(index) ? nil : known[id]
             if isKnown == nil { decodedCount += 1 }
-            let element = isKnown ?? change.results[index]
+            let element = isKnown ?? held[index]
             next.append(element)
-            ids[id] = element
+            elementsByID[id] = element
         }
-        known = ids
+        known = elementsByID
+        shownIDs = ids
         elements = next
     }
 }

@@ -129,6 +129,50 @@ final class MainCounter {
         try await wait { whole.count == 13 }
     }
 
+    /// The limit of the one query that the store has in sync.
+    private var limitInSync: String? {
+        guard let all = try? store.subscriptions(), all.count == 1 else { return nil }
+        return all[0].query.split(separator: "LIMIT(").last.map { String($0.prefix { $0.isNumber }) }
+    }
+
+    @Test func `a list that is scrolled reads ahead, and shows no more than it was told to`() async throws {
+        for number in 1...120 { try await write(number, delay: 100) }
+        try await writer.uploaded()
+        let list = try LiveResults(late.limit(20))
+        try await wait { list.count == 20 && list.status.state == .complete }
+        // Half as many again as it holds, or as many as it shows.
+        for (shown, limit) in [(40, "40"), (60, "60"), (80, "90")] {
+            try list.loadMore(20)
+            try await wait { list.count == shown && list.status.state == .complete && limitInSync == limit }
+        }
+        #expect(list.elements.map(\.number) == Array(1...80))
+        try list.loadMore(10)
+        #expect(list.elements.map(\.number) == Array(1...90) && limitInSync == "90")
+        // What is held beyond what is shown changes nothing that is shown.
+        try list.loadMore(1)
+        try await wait { list.count == 91 && list.status.state == .complete && limitInSync == "135" }
+        let decoded = list.decodedCount
+        let counter = MainCounter()
+        withObservationTracking {
+            _ = list.elements
+        } onChange: {
+            MainActor.assumeIsolated { counter.count += 1 }
+        }
+        try await write(100, delay: 500)
+        try await write(101, delay: 1)
+        try await writer.uploaded()
+        try await settled()
+        #expect(counter.count == 0 && list.decodedCount == decoded && list.count == 91)
+        try list.loadMore(10)
+        #expect(list.elements.map(\.number) == Array(1...100) + [102])
+        #expect(list[99].delay == 500 && counter.count == 1 && list.decodedCount == decoded + 10)
+        // What leaves at the top lets the next one in, which is here already.
+        try await write(1, delay: 1)
+        try await wait { list[0].number == 2 && list.count == 101 }
+        #expect(list[100].number == 103)
+        list.stop()
+    }
+
     @Test func aFigureIsAlwaysCurrentAlsoWithoutAConnection() async throws {
         let stats = try LiveAggregate(delayed.aggregate { ($0.count, $0.max(\.delay)) })
         let groups = try LiveAggregate(delayed.grouped(by: \.delay) { $0.count })

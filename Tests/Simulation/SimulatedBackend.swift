@@ -161,7 +161,13 @@ struct SimulatedBackend {
 
     private mutating func take(_ change: ObservedChange, at index: Int) throws {
         mirrors[index].total = change.total ?? mirrors[index].total
-        mirrors[index].groups = change.figures ?? mirrors[index].groups
+        switch change.figures {
+        case nil: break
+        case .whole(let groups): mirrors[index].groups = groups
+        case .change(let change):
+            let others = Set(change.changed.map(\.keys) + change.removed)
+            mirrors[index].groups = (mirrors[index].groups ?? []).filter { !others.contains($0.keys) } + change.changed
+        }
         for (object, outcome) in change.objects {
             let known = mirrors[index].rows[object]
             switch outcome {

@@ -25,8 +25,8 @@ import Testing
         default:
             return .double(
                 random.pick([
-                    .nan, .infinity, -.infinity, 1e300, -1e300, .leastNonzeroMagnitude, 0.1, -0.1, 1e16, 3, -0.0,
-                    Double.random(in: -1e3...1e3, using: &random),
+                    .nan, .infinity, -.infinity, 1e300, 1.7e308, -1.7e308, .leastNonzeroMagnitude, 0.1, -0.1, 1e16, 3,
+                    -0.0, Double.random(in: -1e3...1e3, using: &random),
                 ]))
         }
     }
@@ -92,6 +92,43 @@ import Testing
         #expect(Figure(.value(.sum, path: 0, .int), from: .list([.double(1)])) == nil)
         #expect(Figure(.value(.maximum, path: 0, .int), from: .double(1)) == nil)
         #expect(Figure(.count, from: .int(-1)) == nil)
+    }
+
+    @Test func `an average is right though the sum is beyond the range of its type`() throws {
+        let large = Double.greatestFiniteMagnitude
+        var (average, sum) = (figure(.average, .double), figure(.sum, .double))
+        let numbers = [large, large, 3, large, -0x1p-1074, large]
+        for number in numbers {
+            average.change(by: .double(number), isAdded: true)
+            sum.change(by: .double(number), isAdded: true)
+        }
+        var naive = Aggregation(.average, of: .double)
+        for number in numbers { naive.add(.double(number)) }
+        #expect(sum.result == .double(.infinity) && average.result == naive.result)
+        // Whoever is sent them has the same, and comes back to what is finite.
+        for value in numbers.prefix(2) {
+            average = try #require(Figure(.value(.average, path: 0, .double), from: average.value))
+            sum = try #require(Figure(.value(.sum, path: 0, .double), from: sum.value))
+            #expect(average.isExact && sum.isExact)
+            average.change(by: .double(value), isAdded: false)
+            sum.change(by: .double(value), isAdded: false)
+        }
+        #expect(average.result == .double(large / 2) && sum.result == .double(.infinity))
+        sum.change(by: .double(large), isAdded: false)
+        sum.change(by: .double(large), isAdded: false)
+        #expect(sum.result == .double(3))
+        var whole = figure(.average, .int)
+        for _ in 0..<4 { whole.change(by: .int(.max), isAdded: true) }
+        whole.change(by: .int(.min), isAdded: true)
+        #expect(whole.result == .double(3 * 0x1p63 / 5))
+        var decimal = figure(.average, .decimal)
+        let great = try DecimalText.parse("3" + String(repeating: "0", count: 165))
+        for _ in 0..<2 { decimal.change(by: .decimal(great), isAdded: true) }
+        #expect(decimal.result == .null)
+        for wrong in [[Value.list([.double(.infinity)])], [.list([.int(1)])], [.list([.list([])])]] {
+            #expect(Figure(.value(.sum, path: 0, .double), from: .list(wrong)) == nil)
+            #expect(Figure(.value(.sum, path: 0, .decimal), from: .list(wrong)) == nil)
+        }
     }
 
     @Test func moreGroupsThanAreKeptAreRefused() throws {

@@ -21,14 +21,14 @@ export function query({ db, main, parameters, database, go }) {
 		} catch (error) { box.fail(error); }
 	}
 
-	function picture({ query, plan, view, writes, wantedIndexes = [], wantedIndexRemark }) {
-		const names = Object.keys(methods), at = names.indexOf(view.method), steps = plan?.steps ?? ["the object by its id"], scans = Math.min(2, steps.filter((step) => /SCAN/.test(step)).length), list = (title, all) => all.map((each) => h("li", `${title}${each.className}(${each.properties.join(", ")})`));
+	function picture({ query, plan, totalPlan, view, writes, wantedIndexes = [], wantedIndexRemark }) {
+		const names = Object.keys(methods), at = names.indexOf(view.method), plans = [plan, totalPlan].filter(Boolean), steps = [...(plan?.steps ?? [query.startsWith("OBJECT(") ? "the object by its id" : "no object is read"]), ...(totalPlan?.steps ?? []).map((step) => `${step.trim()}, to count`)], indexes = [...new Map(plans.flatMap((plan) => plan.indexes).map((index) => [index.name, index])).values()], scans = Math.min(2, steps.filter((step) => /SCAN/.test(step)).length), list = (title, all) => all.map((each) => h("li", `${title}${each.className}(${each.properties.join(", ")})`));
 		return [h("code", query), h(".cards",
 			card("To begin", scans ? "reads a whole class" : "by index", scans, scale(scans, 3), h("ol", steps.map((step) => h("li", step.trim())))),
 			card("To follow", methods[view.method] ?? view.method, at > 6, scale(at, names.length), view.condition && h("p", "Filed under ", h("code", view.condition)), view.windowCapacity && h("p", `A window of at most ${view.windowCapacity} rows in memory`), (view.counts || view.computes) && h("p", `It computes ${view.computes?.join(", ") ?? "the TOTAL"}`)),
-			card("Indexes", wantedIndexRemark ? "one would help" : plan?.indexes?.length ? "used" : "none needed", wantedIndexRemark, h("ul", list("", plan?.indexes ?? []), list("wanted: ", wantedIndexes)), wantedIndexRemark && h("p.hint", wantedIndexRemark))),
+			card("Indexes", wantedIndexRemark ? "one would help" : indexes.length ? "used" : "none needed", wantedIndexRemark, h("ul", list("", indexes), list("wanted: ", wantedIndexes)), wantedIndexRemark && h("p.hint", wantedIndexRemark))),
 		h("h2", "What a write costs"), table("Writes", [["Property", (row) => h("code", `${row.className}.${row.property}`)], ...effects.map((name) => [name.replace(/[A-Z]/g, " $&").toLowerCase(), (row) => row.effects.includes(name) && h("b.link", "●")])], writes.slice(0, 200)),
-		h("details", h("summary", "SQL"), h("pre", plan?.sql))];
+		h("details", h("summary", "SQL"), h("pre", plans.map((plan) => plan.sql).join("\n\n")))];
 	}
 
 	function take(q) {

@@ -76,13 +76,14 @@ extension QueryDescription where Element: Model {
     }
 
     /// Computes one thing over each group of what the query finds.
-    package func grouped<Key: PropertyValue, Value: Sendable>(
-        by group: PathSyntax, one function: Aggregate<Value>
-    ) -> AggregateDescription<Element, [AggregateGroup<Key, Value>]> {
-        let query = adding(clauses: [.group([group]), .aggregate([function.path])])
+    package func grouped<each Key: PropertyValue, Value: Sendable>(
+        by paths: [PathSyntax], one function: Aggregate<Value>
+    ) -> AggregateDescription<Element, [AggregateGroup<(repeat each Key), Value>]> {
+        let query = adding(clauses: [.group(paths), .aggregate([function.path])])
         return AggregateDescription(query) { aggregates, group, binding in
-            AggregateGroup(
-                key: try Key.decode(keyOf: group, in: binding),
+            var keys = group.keys[...]
+            return AggregateGroup(
+                key: (repeat try (each Key).decode(nextOf: &keys, in: binding)),
                 values: try function.decode(aggregates.results(of: group.figures)[0], binding))
         } _: {
             $1
@@ -90,14 +91,15 @@ extension QueryDescription where Element: Model {
     }
 
     /// Computes over each group of what the query finds.
-    package func grouped<Key: PropertyValue, each Value: Sendable>(
-        by group: PathSyntax, _ functions: repeat Aggregate<each Value>
-    ) -> AggregateDescription<Element, [AggregateGroup<Key, (repeat each Value)>]> {
+    package func grouped<each Key: PropertyValue, each Value: Sendable>(
+        by paths: [PathSyntax], _ functions: repeat Aggregate<each Value>
+    ) -> AggregateDescription<Element, [AggregateGroup<(repeat each Key), (repeat each Value)>]> {
         let places = AggregatePlaces(repeat each functions)
         let functions = (repeat each functions)
-        let query = adding(clauses: [.group([group]), .aggregate(places.paths)])
+        let query = adding(clauses: [.group(paths), .aggregate(places.paths)])
         return AggregateDescription(query) { aggregates, group, binding in
-            let key = try Key.decode(keyOf: group, in: binding)
+            var keys = group.keys[...]
+            let key = (repeat try (each Key).decode(nextOf: &keys, in: binding))
             var values = places.all(of: aggregates.results(of: group.figures))[...]
             return AggregateGroup(
                 key: key, values: (repeat try (each functions).decode(values.popFirst() ?? .null, binding)))
@@ -128,9 +130,9 @@ struct AggregatePlaces: Sendable {
 }
 
 extension PropertyValue {
-    /// The key of a group of one path.
-    fileprivate static func decode(keyOf group: GroupFigures, in binding: ElementBinding) throws -> Self {
-        guard let value = group.keys.first, let key = decode(value, in: binding) else {
+    /// The next of the keys of a group.
+    fileprivate static func decode(nextOf keys: inout ArraySlice<Value>, in binding: ElementBinding) throws -> Self {
+        guard let value = keys.popFirst(), let key = decode(value, in: binding) else {
             throw ModelError(.typeMismatch, "the key of a group is no \(Self.self)")
         }
         return key
@@ -154,7 +156,7 @@ extension Query {
         guard aggregates == nil else {
             throw QueryError(
                 .unsupported,
-                "AGGREGATE computes figures and finds no objects; read them by aggregate(_:), grouped(by:_:) or "
+                "AGGREGATE computes figures and finds no objects; read them by aggregate(_:), grouped(by:computing:) or "
                     + "aggregates, or with 'sluice query'", at: nil)
         }
         return self

@@ -2,7 +2,7 @@ public import Dispatch
 internal import SluiceQuery
 
 /// What a query computes over everything that it finds, to fetch or to observe. Making one reads nothing and does not
-/// contact the server. `aggregate(_:)` and `grouped(by:_:)` make it.
+/// contact the server. `aggregate(_:)` and `grouped(by:computing:)` make it.
 ///
 /// The server computes it over everything that its user may read, once for all who ask the same, and then adds what comes
 /// and takes away what goes: each commit brings what it changes. No objects are sent. Writes of this store that the server

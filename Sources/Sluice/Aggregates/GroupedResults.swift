@@ -3,7 +3,7 @@ internal import SluiceQuery
 
 /// One group of objects, and what was computed over them.
 public struct AggregateGroup<Key, Values> {
-    /// The value of the property that the objects have in common.
+    /// The value of the property that the objects have in common; of several properties their values in turn.
     public let key: Key
     /// What was computed, in the order in which it was asked for.
     public let values: Values
@@ -11,42 +11,40 @@ public struct AggregateGroup<Key, Values> {
 
 extension AggregateGroup: Sendable where Key: Sendable, Values: Sendable {}
 
-/// What a query computes over each group of what it finds; see `grouped(by:_:)`.
-public struct GroupedResults<Element: ResultElement, Key: PropertyValue, Values: Sendable, Functions: Sendable>:
-    Sendable
-{
+/// What a query computes over each group of what it finds; see `grouped(by:computing:)`.
+public struct GroupedResults<Element: ResultElement, Key: Sendable, Values: Sendable, Functions: Sendable>: Sendable {
     /// The groups as they are fetched and observed: in their order.
     public typealias Group = AggregateGroup<Key, Values>
 
     private let results: Results<Element>
-    private let group: PathSyntax
+    private let paths: [PathSyntax]
     private let functions: Functions
     private let description: AggregateDescription<Element, [Group]>
 
     init(
-        _ results: Results<Element>, by group: PathSyntax, _ functions: Functions,
+        _ results: Results<Element>, by paths: [PathSyntax], _ functions: Functions,
         _ description: AggregateDescription<Element, [Group]>
     ) {
         self.results = results
-        self.group = group
+        self.paths = paths
         self.functions = functions
         self.description = description
     }
 
     private func refined(_ clause: QuerySyntax.Clause) -> GroupedResults {
-        GroupedResults(results, by: group, functions, description.adding(clause))
+        GroupedResults(results, by: paths, functions, description.adding(clause))
     }
 
     /// Sorts the groups by something that is computed: `.sorted(by: { $0.0 }, ascending: false)`, where `$0` is what
-    /// `grouped(by:_:)` was given. Sorting again makes a stronger order. Without one, and between equals, groups
+    /// `grouped(by:computing:)` was given. Sorting again makes a stronger order. Without one, and between equals, groups
     /// are in the ascending order of their keys.
     public func sorted<Value>(by function: (Functions) -> Aggregate<Value>, ascending: Bool = true) -> GroupedResults {
         refined(.sort([QuerySyntax.SortSyntax(function(functions).path, isAscending: ascending)]))
     }
 
-    /// Sorts the groups by their keys.
+    /// Sorts the groups by their keys, of several by the first of them, then by the next.
     public func sortedByKey(ascending: Bool = true) -> GroupedResults {
-        refined(.sort([QuerySyntax.SortSyntax(group, isAscending: ascending)]))
+        refined(.sort(paths.map { QuerySyntax.SortSyntax($0, isAscending: ascending) }))
     }
 
     /// Keeps at most `count` groups, the first in the order.
@@ -106,5 +104,5 @@ public struct GroupedResults<Element: ResultElement, Key: PropertyValue, Values:
     }
 
     /// The same, asking the server nothing; see ``Results/cached()``.
-    public func cached() -> GroupedResults { GroupedResults(results.cached(), by: group, functions, description) }
+    public func cached() -> GroupedResults { GroupedResults(results.cached(), by: paths, functions, description) }
 }

@@ -30,16 +30,16 @@ extension Results where Element: Model {
     /// ```
     ///
     /// - Parameters:
-    ///   - path: a property that is no collection, also behind links to one object.
+    ///   - path: properties that are no collections, also behind links to one object; at most four. Of several, as in
+    ///     `grouped(by: \.origin, \.carrier) { $0.count }`, the key of a group is a tuple.
     ///   - functions: at most 16.
-    public func grouped<Key: PropertyValue, each Value: Sendable>(
-        by path: KeyPath<Column<Element>, Column<Key>>,
-        _ functions: (AggregateColumns<Element>) -> (repeat Aggregate<each Value>)
-    ) -> GroupedResults<Element, Key, (repeat each Value), (repeat Aggregate<each Value>)> {
+    public func grouped<each Key: PropertyValue, each Value: Sendable>(
+        by path: repeat KeyPath<Column<Element>, Column<each Key>>,
+        computing functions: (AggregateColumns<Element>) -> (repeat Aggregate<each Value>)
+    ) -> GroupedResults<Element, (repeat each Key), (repeat each Value), (repeat Aggregate<each Value>)> {
         let functions = functions(AggregateColumns())
-        let group = Column<Element>.path(path)
-        return GroupedResults(
-            self, by: group, functions, refinement.grouped(by: group, repeat each functions))
+        let paths = Column<Element>.paths(repeat each path)
+        return GroupedResults(self, by: paths, functions, refinement.grouped(by: paths, repeat each functions))
     }
 
     /// Computes one thing over everything that the query finds, as `aggregate(_:)` computes several.
@@ -50,13 +50,13 @@ extension Results where Element: Model {
         return AggregateResults(self, refinement.aggregate { _ in function })
     }
 
-    /// Computes one thing over each group of what the query finds, as `grouped(by:_:)` computes several.
-    public func grouped<Key: PropertyValue, Value: Sendable>(
-        by path: KeyPath<Column<Element>, Column<Key>>,
-        _ function: (AggregateColumns<Element>) -> Aggregate<Value>
-    ) -> GroupedResults<Element, Key, Value, Aggregate<Value>> {
+    /// Computes one thing over each group of what the query finds, as `grouped(by:computing:)` computes several.
+    public func grouped<each Key: PropertyValue, Value: Sendable>(
+        by path: repeat KeyPath<Column<Element>, Column<each Key>>,
+        computing function: (AggregateColumns<Element>) -> Aggregate<Value>
+    ) -> GroupedResults<Element, (repeat each Key), Value, Aggregate<Value>> {
         let function = function(AggregateColumns())
-        let group = Column<Element>.path(path)
-        return GroupedResults(self, by: group, function, refinement.grouped(by: group, one: function))
+        let paths = Column<Element>.paths(repeat each path)
+        return GroupedResults(self, by: paths, function, refinement.grouped(by: paths, one: function))
     }
 }

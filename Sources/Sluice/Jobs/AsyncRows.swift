@@ -19,6 +19,13 @@ public struct AsyncRows<Element: ResultElement>: AsyncSequence, Sendable {
         self.page = page
     }
 
+    /// How many results the query finds now, as whoever has the database counts them: the whole of a progress bar. Results
+    /// that come or go during an iteration make it longer or shorter than that. No more than the query's limit. O(matches)
+    /// there.
+    ///
+    /// - Throws: as the iteration.
+    public func count() async throws -> Int { try await host.count(of: query) }
+
     public func makeAsyncIterator() -> Iterator { Iterator(reader: RowPages(host, page: page, query)) }
 
     /// Reads one page after the other.

@@ -15,7 +15,8 @@ extension Results {
         let order: SQLCompiler.Order = query.limit != nil && query.stages.isEmpty ? .result : .any
         return try core.read { reader in
             QueryExplanation(
-                query, schema: reader.schema, plan: try reader.plan(of: query, order: order), wantedIndexes: [])
+                query, schema: reader.schema, plan: try reader.plan(of: query, order: order),
+                totalPlan: try reader.totalPlan(of: query), wantedIndexes: [])
         }
     }
 

@@ -57,12 +57,16 @@ extension Results {
     /// - Parameter count: 0 or more; 0 finds nothing. A negative count is a `QueryError`.
     public func limit(_ count: Int) -> Results { refined { $0.adding(clauses: [.limit(count)]) } }
 
-    /// The same results with a limit that is greater by some; nil if there is no limit, or none that alone says how many
-    /// there are.
+    /// The limit, if it alone says how many of the results there are.
+    ///
+    /// - Throws: `QueryError`.
+    package var growingLimit: Int? { get throws { try query().growingKey.flatMap { _ in try query().limit } } }
+
+    /// The same results with a limit that is greater by some; nil without a ``growingLimit``.
     ///
     /// - Throws: `QueryError`.
     package func growing(by count: Int) throws -> Results? {
-        guard let limit = try query().growingKey.flatMap({ _ in try query().limit }) else { return nil }
+        guard let limit = try growingLimit else { return nil }
         let (sum, overflows) = limit.addingReportingOverflow(max(0, count))
         return refined { $0.limited(to: overflows ? .max : sum) }
     }

@@ -33,22 +33,14 @@ extension Results where Element: Model {
 
     /// Keeps one object for each value, or combination of values, of these properties: the first in the current order.
     public func distinct<each Value>(by path: repeat KeyPath<Column<Element>, Column<each Value>>) -> Results {
-        let paths = Self.paths(repeat each path)
+        let paths = Column<Element>.paths(repeat each path)
         return refined { $0.adding(clauses: [.distinct(paths)]) }
     }
 
     /// Leaves out properties, such as `\.owners` or `\.owners.friends`, and the objects that only they lead to.
     public func excluding<each Value>(_ path: repeat KeyPath<Column<Element>, Column<each Value>>) -> Results {
-        let paths = Self.paths(repeat each path)
+        let paths = Column<Element>.paths(repeat each path)
         return refined { $0.adding(clauses: [.exclude(paths)]) }
-    }
-
-    private static func paths<each Value>(
-        _ path: repeat KeyPath<Column<Element>, Column<each Value>>
-    ) -> [PathSyntax] {
-        var paths: [PathSyntax] = []
-        for path in repeat each path { paths.append(Column(Element.self)[keyPath: path].columnPath) }
-        return paths
     }
 }
 

@@ -31,9 +31,13 @@ extension Column where Value: Model {
 }
 
 extension Column where Value: Model {
-    /// The path of a property of the class.
-    package static func path<Property>(_ path: KeyPath<Column<Value>, Column<Property>>) -> PathSyntax {
-        Column(Value.self)[keyPath: path].columnPath
+    /// The paths of properties of the class.
+    package static func paths<each Property>(
+        _ path: repeat KeyPath<Column<Value>, Column<each Property>>
+    ) -> [PathSyntax] {
+        var paths: [PathSyntax] = []
+        for path in repeat each path { paths.append(Column(Value.self)[keyPath: path].columnPath) }
+        return paths
     }
 }
 

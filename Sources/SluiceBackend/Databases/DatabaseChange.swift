@@ -27,8 +27,8 @@ public struct DatabaseChange<Element: ResultElement>: Sendable {
 
     private let database: ServerDatabase
     let schema: Schema
-    /// All groups that the query computes and shows, where they have changed.
-    let figures: [GroupFigures]?
+    /// What the query computes, where that has changed.
+    let figures: ObservedFigures?
     private let inserted: [(classIndex: Int, row: Row)]
     private let modified: [(classIndex: Int, row: Row)]
 

@@ -114,4 +114,6 @@ private final class ServerStanding: ClientReading {
     func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan? {
         try objects.plan(of: query, order: order)
     }
+
+    func totalPlan(of query: Query) throws -> QueryExplanation.Plan? { try objects.totalPlan(of: query) }
 }

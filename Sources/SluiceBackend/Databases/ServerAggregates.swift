@@ -5,7 +5,7 @@ internal import SluiceStorage
 internal import SluiceViews
 
 /// What a query on a database of a server in this process computes over everything that it finds, to fetch or to observe.
-/// `aggregate(_:)` and `grouped(by:_:)` make it.
+/// `aggregate(_:)` and `grouped(by:computing:)` make it.
 public struct ServerAggregates<Element: ResultElement, Output: Sendable>: Sendable {
     private let results: ServerResults<Element>
     private let description: AggregateDescription<Element, Output>
@@ -53,6 +53,8 @@ public struct ServerAggregateChanges<Object: ResultElement, Output: Sendable>: A
         private var changes: DatabaseChanges<Object>.Iterator
         private let results: ServerResults<Object>
         private let decode: AggregateDescription<Object, Output>.Decode
+        /// What was computed last, in its order.
+        private var known: KnownGroups?
 
         init(
             _ changes: DatabaseChanges<Object>.Iterator, _ results: ServerResults<Object>,
@@ -72,12 +74,27 @@ public struct ServerAggregateChanges<Object: ResultElement, Output: Sendable>: A
                 guard let aggregates = query.aggregates else {
                     throw AggregateDescription<Object, Output>.notComputing
                 }
-                guard let groups = change.figures else { continue }
+                guard let figures = change.figures else { continue }
+                let groups = try groups(after: figures, aggregates)
                 let binding = try results.database.bindings.binding(
                     of: Object.self, classIndex: query.classIndex, schema: change.schema)
-                return try decode(aggregates, aggregates.shown(groups), binding)
+                return try decode(aggregates, groups, binding)
             }
             return nil
+        }
+
+        /// The groups in their order. O(change · log groups), and O(groups) to move what stands behind.
+        private mutating func groups(
+            after figures: ObservedFigures, _ aggregates: Query.Aggregates
+        ) throws -> [GroupFigures] {
+            switch figures {
+            case .whole(let groups): known = KnownGroups(aggregates, aggregates.values(of: groups))
+            case .change(let change): if known?.apply(change.values) == false { known = nil }
+            }
+            guard let known else {
+                throw ServerError(.database, "what the query computes was not followed any more; observe it again")
+            }
+            return known.groups
         }
     }
 }
@@ -91,14 +108,13 @@ extension ServerResults where Element: Model {
     }
 
     /// Computes something over each group of what the query finds, as `Results.grouped` does for a store.
-    public func grouped<Key: PropertyValue, each Value: Sendable>(
-        by path: KeyPath<Column<Element>, Column<Key>>,
-        _ functions: (AggregateColumns<Element>) -> (repeat Aggregate<each Value>)
-    ) -> ServerGroups<Element, Key, (repeat each Value), (repeat Aggregate<each Value>)> {
+    public func grouped<each Key: PropertyValue, each Value: Sendable>(
+        by path: repeat KeyPath<Column<Element>, Column<each Key>>,
+        computing functions: (AggregateColumns<Element>) -> (repeat Aggregate<each Value>)
+    ) -> ServerGroups<Element, (repeat each Key), (repeat each Value), (repeat Aggregate<each Value>)> {
         let functions = functions(AggregateColumns())
-        let group = Column<Element>.path(path)
-        return ServerGroups(
-            self, by: group, functions, description.grouped(by: group, repeat each functions))
+        let paths = Column<Element>.paths(repeat each path)
+        return ServerGroups(self, by: paths, functions, description.grouped(by: paths, repeat each functions))
     }
 
     /// Computes one thing over everything that the query finds.
@@ -110,39 +126,38 @@ extension ServerResults where Element: Model {
     }
 
     /// Computes one thing over each group of what the query finds.
-    public func grouped<Key: PropertyValue, Value: Sendable>(
-        by path: KeyPath<Column<Element>, Column<Key>>,
-        _ function: (AggregateColumns<Element>) -> Aggregate<Value>
-    ) -> ServerGroups<Element, Key, Value, Aggregate<Value>> {
+    public func grouped<each Key: PropertyValue, Value: Sendable>(
+        by path: repeat KeyPath<Column<Element>, Column<each Key>>,
+        computing function: (AggregateColumns<Element>) -> Aggregate<Value>
+    ) -> ServerGroups<Element, (repeat each Key), Value, Aggregate<Value>> {
         let function = function(AggregateColumns())
-        let group = Column<Element>.path(path)
-        return ServerGroups(self, by: group, function, description.grouped(by: group, one: function))
+        let paths = Column<Element>.paths(repeat each path)
+        return ServerGroups(self, by: paths, function, description.grouped(by: paths, one: function))
     }
 }
 
 /// What a query on a server's database computes over each group of what it finds.
-public struct ServerGroups<Element: ResultElement, Key: PropertyValue, Values: Sendable, Functions: Sendable>: Sendable
-{
+public struct ServerGroups<Element: ResultElement, Key: Sendable, Values: Sendable, Functions: Sendable>: Sendable {
     /// The groups as they are fetched and observed: in their order.
     public typealias Group = AggregateGroup<Key, Values>
 
     private let results: ServerResults<Element>
-    private let group: PathSyntax
+    private let paths: [PathSyntax]
     private let functions: Functions
     private let description: AggregateDescription<Element, [Group]>
 
     init(
-        _ results: ServerResults<Element>, by group: PathSyntax, _ functions: Functions,
+        _ results: ServerResults<Element>, by paths: [PathSyntax], _ functions: Functions,
         _ description: AggregateDescription<Element, [Group]>
     ) {
         self.results = results
-        self.group = group
+        self.paths = paths
         self.functions = functions
         self.description = description
     }
 
     private func refined(_ clause: QuerySyntax.Clause) -> ServerGroups {
-        ServerGroups(results, by: group, functions, description.adding(clause))
+        ServerGroups(results, by: paths, functions, description.adding(clause))
     }
 
     /// Sorts the groups by something that is computed: `.sorted(by: { $0.0 }, ascending: false)`.
@@ -152,7 +167,7 @@ public struct ServerGroups<Element: ResultElement, Key: PropertyValue, Values: S
 
     /// Sorts the groups by their keys.
     public func sortedByKey(ascending: Bool = true) -> ServerGroups {
-        refined(.sort([QuerySyntax.SortSyntax(group, isAscending: ascending)]))
+        refined(.sort(paths.map { QuerySyntax.SortSyntax($0, isAscending: ascending) }))
     }
 
     /// Keeps at most `count` groups, the first in the order.

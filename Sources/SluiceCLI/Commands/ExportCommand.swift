@@ -76,8 +76,9 @@ struct ExportCommand: Command {
         let output = StandardOutput.shared
         var printer = printer
         var writer = try format == .csv ? CSVWriter(store.schema[results.query().classIndex]) : nil
-        let bar = try await CountedProgress("exporting", of: results, in: store, timeout: access.timeout)
-        for try await record in try results.rows(page: Self.pageRowCount) {
+        let rows = try results.rows(page: Self.pageRowCount)
+        let bar = try await CountedProgress("exporting", of: rows)
+        for try await record in rows {
             writer?.write(record)
             writer?.flush(to: output)
             if writer == nil { try await printer.print(record) }

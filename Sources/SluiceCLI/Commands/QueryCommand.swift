@@ -131,7 +131,13 @@ struct QueryCommand: Command {
     /// Prints the results as they come, without having all of them.
     private func stream(_ results: Results<Record>, _ printer: ExpandingPrinter) async throws {
         var printer = printer
-        for try await record in try results.rows() { try await printer.print(record) }
+        let rows = try results.rows()
+        let bar = try await CountedProgress("reading", of: rows)
+        for try await record in rows {
+            try await printer.print(record)
+            bar.advance()
+        }
+        bar.finish()
         try await printer.flush()
         StandardOutput.shared.flush()
     }
@@ -151,10 +157,14 @@ struct QueryCommand: Command {
             return Diagnostics.report(RecordTable.count(records.count, of: try results.snapshot().total))
         }
         if bound.exclusions.isEmpty {
-            for try await record in try results.rows() {
+            let rows = try results.rows()
+            let bar = try await CountedProgress("reading", of: rows)
+            for try await record in rows {
                 writer.write(record)
                 writer.flush(to: output)
+                bar.advance()
             }
+            bar.finish()
         } else {
             for record in try await results.synced(timeout: access.timeout) { writer.write(record) }
         }

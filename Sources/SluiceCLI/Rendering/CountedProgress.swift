@@ -1,6 +1,6 @@
 internal import Sluice
 
-/// The progress of a command that goes through the objects of a class, on a terminal: how many it has done of all that
+/// The progress of a command that goes through the results of a query, on a terminal: how many it has done of all that
 /// the server counts.
 final class CountedProgress {
     /// What is drawn, and how many there are; nil where nobody sees it.
@@ -8,20 +8,12 @@ final class CountedProgress {
     private var done = 0
 
     /// Asks for the count where it will be seen.
-    ///
-    /// - Parameter results: all objects of a class.
-    init(_ title: String, of results: Results<Record>, in store: Store, timeout: Duration?) async throws {
+    init(_ title: String, of rows: AsyncRows<Record>) async throws {
         guard Terminal.canRedraw, !Terminal.isOutput else {
             shown = nil
             return
         }
-        let text = try results.canonicalText + " AGGREGATE(@count)"
-        let count = try await store.records(text).aggregates.synced(timeout: timeout)
-        guard case .int(let total)? = count.rows.first?.first else {
-            shown = nil
-            return
-        }
-        shown = (ProgressBar(title), Int(total))
+        shown = (ProgressBar(title), try await rows.count())
     }
 
     /// Notes that one more is done.

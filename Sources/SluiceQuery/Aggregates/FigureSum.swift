@@ -50,6 +50,8 @@ package struct FigureSum: Sendable {
                 total = .int(sum + large)
             case (.decimal, .decimal): change(by: part, isAdded: true)
             case (.float, .double), (.double, .double): change(by: part, isAdded: true)
+            case (.float, .list(let large)), (.double, .list(let large)):
+                guard addLarge(large) else { return nil }
             // The property had a narrower type when the sum was made.
             case (.float, .int(let number)), (.double, .int(let number)): change(by: Double(number), true)
             case (.decimal, .int(let number)): change(by: .decimal(Decimal(number)), isAdded: true)
@@ -102,6 +104,18 @@ package struct FigureSum: Sendable {
         total = .double(sum)
     }
 
+    /// Adds numbers that ``parts`` gives apart, since they are beyond the range of doubles.
+    ///
+    /// - Returns: false if one is no such number.
+    private mutating func addLarge(_ numbers: [Value]) -> Bool {
+        guard case .double(let sum) = total, numbers.count <= Self.partCountMax else { return false }
+        for number in numbers {
+            guard case .double(let number) = number, number.isFinite else { return false }
+            sum.content.add(number, shiftedBy: ExactSum.largeShift)
+        }
+        return true
+    }
+
     /// NaN or an infinity, if the sum is one; nil for a sum that is finite.
     private var special: Double? {
         if notANumberCount > 0 || infinityCount > 0 && negativeInfinityCount > 0 { return .nan }
@@ -137,7 +151,8 @@ package struct FigureSum: Sendable {
     }
 
     /// Numbers whose exact sum this is: none for zero. An integer, or a decimal where 64 bits do not hold the sum of
-    /// integers; doubles; decimals. A sum that is infinite or NaN is that.
+    /// integers; doubles; decimals. Before doubles there may be a list of doubles that count 2^64 times. A sum of infinities
+    /// or NaNs is what they give.
     var parts: [Value] {
         if let special { return [type == .decimal ? .decimal(.nan) : .double(special)] }
         switch total {
@@ -145,7 +160,9 @@ package struct FigureSum: Sendable {
         case .int(let sum):
             if let small = Int64(exactly: sum) { return [.int(small)] }
             return (try? DecimalText.parse(sum.description)).map { [.decimal($0)] } ?? []
-        case .double(let sum): return sum.content.parts.map { .double($0) }
+        case .double(let sum):
+            let (large, others) = sum.content.parts
+            return (large.isEmpty ? [] : [.list(large.map { .double($0) })]) + others.map { .double($0) }
         case .decimal(let sum): return sum.parts.map { .decimal($0) }
         }
     }

@@ -166,6 +166,9 @@ extension Query {
         object == nil && !isPartial && sort.isEmpty && !hasSection && exclusions.isEmpty && !hasTotal
     }
 
+    /// Whether it finds objects and shows none of them, as with `LIMIT(0)`.
+    package var showsNothing: Bool { limit == 0 && stages.isEmpty && aggregates == nil && object == nil }
+
     /// Whether no object can meet the condition.
     package var isOfNothing: Bool { if case .constant(false) = predicate { true } else { false } }
 

@@ -16,7 +16,8 @@ struct ExactSum: Sendable {
     /// The sum of the infinities and NaNs that were added.
     private var nonFinite = 0.0
 
-    mutating func add(_ number: Double) {
+    /// - Parameter positions: how many times the number counts twice as much, from 0 to ``largeShift``.
+    mutating func add(_ number: Double, shiftedBy positions: Int = 0) {
         let bits = number.bitPattern
         let exponent = Int(truncatingIfNeeded: bits >> 52 & 0x7FF)
         guard exponent != 0x7FF else {
@@ -28,7 +29,7 @@ struct ExactSum: Sendable {
         let fraction = Int64(truncatingIfNeeded: bits & (1 << 52 - 1))
         // Subnormal numbers have the exponent of the smallest normal ones, and no leading one.
         let significand = exponent == 0 ? fraction : fraction | 1 << 52
-        let position = max(exponent, 1) - 1
+        let position = max(exponent, 1) - 1 + positions
         let shift = Int64(truncatingIfNeeded: position & 31)
         let low = significand &<< shift & 0xFFFF_FFFF
         let high = significand &>> (32 &- shift)
@@ -54,14 +55,17 @@ struct ExactSum: Sendable {
         return isNegative && quotient != 0 ? -quotient : quotient
     }
 
+    /// By how many bits numbers beyond the range of doubles are shifted to be within it.
+    static let largeShift = 64
+
     /// Doubles whose exact sum this is, the greatest first, all of one sign: each has the 53 highest bits of what those
-    /// before it leave. None for zero. A sum beyond the range of doubles gives an infinity.
-    var parts: [Double] {
+    /// before it leave. None for zero. Those beyond the range of doubles are given apart, shifted by ``largeShift``.
+    var parts: (large: [Double], others: [Double]) {
         var magnitude = self
         magnitude.passCarries()
         let isNegative = magnitude.digits[Self.digitCount - 1] < 0
         if isNegative { magnitude.negate() }
-        var parts: [Double] = []
+        var (large, others): ([Double], [Double]) = ([], [])
         var index = Self.digitCount - 1
         while index >= 0 {
             guard magnitude.digits[index] != 0 else {
@@ -74,14 +78,20 @@ struct ExactSum: Sendable {
             }
             let dropped = max(UInt128.bitWidth - bits.leadingZeroBitCount - 53, 0)
             let kept = UInt64(truncatingIfNeeded: bits >> dropped)
-            let part = Double(sign: .plus, exponent: dropped + 32 * (index - 2) - 1_074, significand: Double(kept))
-            parts.append(isNegative ? -part : part)
+            let sign = isNegative ? FloatingPointSign.minus : .plus
+            let exponent = dropped + 32 * (index - 2) - 1_074
+            let part = Double(sign: sign, exponent: exponent, significand: Double(kept))
+            if part.isFinite {
+                others.append(part)
+            } else {
+                large.append(Double(sign: sign, exponent: exponent - Self.largeShift, significand: Double(kept)))
+            }
             let rest = bits & (UInt128(1) << dropped - 1)
             for place in 0..<3 where index >= place {
                 magnitude.digits[index - place] = Int64(truncatingIfNeeded: rest >> (32 * (2 - place)) & 0xFFFF_FFFF)
             }
         }
-        return parts
+        return (large, others)
     }
 
     private mutating func passCarries() {

@@ -69,7 +69,8 @@ extension OutgoingPages.Parcel {
         if isLast {
             let complete = ServerMessage.Complete(
                 session: session, subscription: subscription, version: storage.version,
-                acceptedAt: storage.acceptedAt ?? now, kind: .bootstrap, figures: receivers[0].figures)
+                acceptedAt: storage.acceptedAt ?? now, kind: .bootstrap,
+                figures: receivers[0].figuresToSend(to: receivers.count))
             frame.append(ServerMessage.complete(complete))
         }
         let connections = receivers.map(\.session.connection)

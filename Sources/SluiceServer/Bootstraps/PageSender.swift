@@ -322,7 +322,7 @@ final class PageSender {
                     session: session, subscription: subscription.id, version: storage.version,
                     acceptedAt: storage.acceptedAt ?? now,
                     kind: .resumed, digest: isOfAll ? run.remaining.digest?.digest : nil,
-                    figures: subscription.figures)
+                    figures: subscription.figuresToSend())
                 frame.append(ServerMessage.complete(complete))
             }
             return frame.isEmpty ? nil : .send(frame.finish(), to: subscription.session.connection)

@@ -257,7 +257,7 @@ package final class InitialResults: @unchecked Sendable {
         do {
             var change = ObservedChange(isInitial: true, schema: source.schema, version: version)
             for (object, row) in try source.results(of: query) { change.add(.inserted(row), of: object) }
-            change.figures = try source.figures(of: query, schema: source.schema)
+            change.figures = try source.figures(of: query, schema: source.schema).map { .whole($0) }
             if query.countsMatches { change.total = try source.matchCount(of: query) }
             inbox.begin(with: change)
         } catch {

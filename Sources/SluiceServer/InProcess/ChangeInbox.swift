@@ -43,6 +43,12 @@ package final class ChangeInbox: Sendable {
         }
     }
 
+    /// Whether a change of what the query computes waits to be taken. A further one is then told as a whole, so that what
+    /// waits does not grow with the groups that come and go.
+    var hasWaitingFigures: Bool {
+        state.withLock { state in state.waiting.contains { !$0.isInitial && $0.figures != nil } }
+    }
+
     /// Adds what a commit changed.
     func add(_ change: ObservedChange) {
         self.change { state in

@@ -67,8 +67,8 @@ final class InProcessObservers {
         }
     }
 
-    /// Tells the observers of a view how a group has changed it. O(changed results), and O(groups) where what is computed
-    /// has changed.
+    /// Tells the observers of a view how a group has changed it. O(changed results), and O(groups) for observers that have
+    /// not taken an earlier change of what is computed.
     func note(_ delta: ViewDelta, of view: SharedView, in group: CommittedGroup, over storage: any ObjectReading)
         throws
     {
@@ -80,27 +80,35 @@ final class InProcessObservers {
         guard !(delta.entered.isEmpty && delta.updated.isEmpty && delta.left.isEmpty) || isComputed else { return }
         let authors = delta.authors.map { group.authors[$0] }
         var told: [Bool: ObservedChange] = [:]
+        var whole: [GroupFigures]?
         for number in concerned {
             guard let observer = observers[number] else { continue }
             let isOwn = observer.handle == writingHandle
             let change =
                 try told[isOwn]
                 ?? Self.change(
-                    delta, delta.figures == nil ? nil : view.live.figures, group.delta, over: storage,
+                    delta, group.delta, over: storage,
                     ObservedChange(
                         isOwn: isOwn, schema: storage.schema, version: group.delta.version, authors: authors))
             told[isOwn] = change
-            observer.inbox.add(change)
+            guard delta.figures != nil, observer.inbox.hasWaitingFigures else {
+                observer.inbox.add(change)
+                continue
+            }
+            let groups = whole ?? view.live.figures ?? []
+            whole = groups
+            var late = change
+            late.figures = .whole(groups)
+            observer.inbox.add(late)
         }
     }
 
     private static func change(
-        _ delta: ViewDelta, _ figures: [GroupFigures]?, _ commit: CommitDelta, over storage: any ObjectReading,
-        _ empty: ObservedChange
+        _ delta: ViewDelta, _ commit: CommitDelta, over storage: any ObjectReading, _ empty: ObservedChange
     ) throws -> ObservedChange {
         var change = empty
         change.total = delta.total
-        change.figures = figures
+        change.figures = delta.figures.map { .change($0) }
         // What the group has changed is in memory; a window's next rows and rows that a link made match are not.
         func row(_ object: ObjectRef) throws -> Row? {
             if let changed = commit.change(of: object) { return changed.new }

@@ -2,6 +2,15 @@ package import SluiceModel
 package import SluiceQuery
 package import SluiceWire
 
+/// What a query computes, as an observer in this process is told of it.
+package enum ObservedFigures: Sendable {
+    /// All groups that the query shows, in no particular order: at the beginning, and for who had not taken what changed
+    /// before.
+    case whole([GroupFigures])
+    /// What has changed since what was told before.
+    case change(FigureChange)
+}
+
 /// What commits have changed in the results of a query that this process observes. Each object occurs once.
 package struct ObservedChange: Sendable {
     /// What became of one object.
@@ -26,8 +35,8 @@ package struct ObservedChange: Sendable {
     package private(set) var authors: [CommitAuthor]
     /// How many objects match the query, whatever its limit, if it asks for that and it is another number than before.
     package var total: Int?
-    /// All groups that the query computes and shows now, in no particular order, if there is a change in them.
-    package var figures: [GroupFigures]?
+    /// What the query computes, if there is a change in it.
+    package var figures: ObservedFigures?
     /// The objects in the order of their first change, with nil for those of which nothing is to be told any more; those
     /// of the first event in the order of the query.
     private var order: [ObjectRef?] = []

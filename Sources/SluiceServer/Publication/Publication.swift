@@ -242,7 +242,7 @@ final class EncodedParts {
     let blocks: [(block: SharedBlock, size: Int)]
     /// What the query computes over everything that it matches; nil where that has not changed.
     let figures: [Value]?
-    /// What the blocks add to frames, in bytes.
+    /// What the blocks and figures add to frames, in bytes.
     let byteCount: Int
     /// Where the results among the rows stand; nil for receivers that find that out themselves.
     let places: [ServerMessage.Place]?
@@ -252,7 +252,7 @@ final class EncodedParts {
         self.blocks = blocks
         self.figures = figures
         places = nil
-        byteCount = blocks.reduce(0) { $0 + $1.block.size }
+        byteCount = blocks.reduce(figures?.encodedSize ?? 0) { $0 + $1.block.size }
     }
 
     /// The same parts with places, for receivers that are told them.

@@ -11,11 +11,12 @@ extension Reports {
         // Without sort and limit, a live view is sent in storage order.
         let plan = try storage.plan(
             of: query, order: query.limit != nil || !query.sort.isEmpty ? .result : .row(after: 0))
+        let totalPlan = try storage.totalPlan(of: query)
         guard let wanted = IndexPolicy.index(for: query, schema: schema) else {
-            return QueryExplanation(query, schema: schema, plan: plan, wantedIndexes: [])
+            return QueryExplanation(query, schema: schema, plan: plan, totalPlan: totalPlan, wantedIndexes: [])
         }
         return QueryExplanation(
-            query, schema: schema, plan: plan, wantedIndexes: [wanted.description(in: schema)],
+            query, schema: schema, plan: plan, totalPlan: totalPlan, wantedIndexes: [wanted.description(in: schema)],
             wantedIndexRemark: try indexes.remark(on: wanted))
     }
 

@@ -73,7 +73,8 @@ final class Resumer {
         let digest = try digests.digest(of: subscription.view)
         let complete = ServerMessage.Complete(
             session: session, subscription: subscription.id, version: storage.version,
-            acceptedAt: storage.acceptedAt ?? now, kind: .resumed, digest: digest, figures: subscription.figures)
+            acceptedAt: storage.acceptedAt ?? now, kind: .resumed, digest: digest,
+            figures: subscription.figuresToSend())
         guard !content.isEmpty else { return [.complete(complete)] }
         let page = ServerMessage.Page(
             session: session, subscriptions: [subscription.id], version: storage.version, progress: 1, kind: .resumed,

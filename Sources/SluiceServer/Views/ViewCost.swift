@@ -1,4 +1,5 @@
 internal import SluiceModel
+internal import SluiceWire
 
 /// What a view has cost since it was made, and what has come of it. 48 bytes.
 struct ViewCost {
@@ -32,5 +33,14 @@ struct ViewCost {
     mutating func noteBootstrap(took microseconds: Int64) {
         bootstrapCount += 1
         bootstrapTime += UInt64(max(0, microseconds))
+    }
+}
+
+extension [Value] {
+    /// What figures add to frames, in bytes.
+    var encodedSize: Int {
+        var writer = ByteWriter()
+        for value in self { value.encode(into: &writer) }
+        return writer.count
     }
 }

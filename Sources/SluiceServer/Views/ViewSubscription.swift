@@ -60,8 +60,14 @@ final class ViewSubscription {
 
     var session: SessionID { subscriber.session }
 
-    /// What the query computes over everything that it matches, as it is sent; nil for nothing.
-    var figures: [Value]? { view.figures(for: subscriber) }
+    /// What the query computes over everything that it matches, to be sent in a completion; nil for nothing.
+    ///
+    /// - Parameter receiverCount: to how many subscriptions.
+    func figuresToSend(to receiverCount: Int = 1) -> [Value]? {
+        let figures = view.figures(for: subscriber)
+        if let figures { view.cost.noteSent(byteCount: figures.encodedSize * receiverCount) }
+        return figures
+    }
 
     var isComplete: Bool { if case .complete = state { true } else { false } }
 

@@ -5,12 +5,18 @@ internal import SluiceViews
 extension ObjectTables {
     /// See ``QueryPlanning/plan(of:order:)``.
     func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan? {
-        guard query.object == nil else { return nil }
+        guard query.object == nil, !query.showsNothing else { return nil }
         guard query.aggregates == nil else {
             return try plan(of: SQLCompiler(schema: schema, now: now).select(query, .positions, order: .any))
         }
         let columns = try table(query.classIndex).rowColumns(alias: SQLCompiler.rootAlias)
         return try plan(of: SQLCompiler(schema: schema, now: now).select(query, .columns(columns), order: order))
+    }
+
+    /// See ``QueryPlanning/totalPlan(of:)``.
+    func totalPlan(of query: Query) throws -> QueryExplanation.Plan? {
+        guard query.hasTotal else { return nil }
+        return try plan(of: SQLCompiler(schema: schema, now: now).select(query.condition, .count, order: .any))
     }
 
     func plan(of compiled: SQLStatement) throws -> QueryExplanation.Plan {

@@ -63,11 +63,15 @@ package protocol ObjectReading: ViewSource {
 
 /// Explains how a store runs queries.
 package protocol QueryPlanning {
-    /// The SQL statement of a query, and SQLite's plan for it; nil for one object by its id. The statement is not run.
+    /// The SQL statement of a query, and SQLite's plan for it; nil for one object by its id, and for a query that shows
+    /// nothing. The statement is not run.
     ///
     /// - Parameter order: ``SQLCompiler/Order/result`` for windows and lists, rows for pages, any for
     ///   ``ObjectReading/forEachRow(matching:_:)``.
     func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan?
+
+    /// The same of the statement that counts what matches; nil unless the query has TOTAL.
+    func totalPlan(of query: Query) throws -> QueryExplanation.Plan?
 }
 
 extension ObjectReading {

@@ -106,4 +106,6 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
     package func plan(of query: Query, order: SQLCompiler.Order) throws -> QueryExplanation.Plan? {
         try tables.plan(of: query, order: order)
     }
+
+    package func totalPlan(of query: Query) throws -> QueryExplanation.Plan? { try tables.totalPlan(of: query) }
 }

@@ -5,13 +5,12 @@ extension QueryExplanation: CustomStringConvertible {
     public var description: String {
         var lines = ["query    \(query)", "hash     \(hash)"]
         if let plan {
-            lines.append("sql      \(plan.sql)")
-            for (number, value) in plan.parameters.enumerated() { lines.append("         ?\(number + 1) = \(value)") }
-            lines += Self.block("plan", plan.steps)
-            lines += Self.block("indexes", plan.indexes.map(Self.line))
+            lines += Self.lines(plan, "sql")
         } else {
-            lines.append("plan     a lookup by the object's id")
+            let isLookup = query.hasPrefix("OBJECT(")
+            lines.append("plan     " + (isLookup ? "a lookup by the object's id" : "none: the query shows no objects"))
         }
+        if let totalPlan { lines += Self.lines(totalPlan, "total") }
         if !wantedIndexes.isEmpty {
             lines += Self.block("wanted", wantedIndexes.map(Self.line) + [wantedIndexRemark].compactMap(\.self))
         }
@@ -38,6 +37,12 @@ extension QueryExplanation: CustomStringConvertible {
     /// Decodes what ``json`` encodes.
     package init(json: some Sequence<UInt8>) throws {
         self = try JSONDecoder().decode(QueryExplanation.self, from: Data(json))
+    }
+
+    /// - Parameter title: stands before the statement.
+    private static func lines(_ plan: Plan, _ title: String) -> [String] {
+        block(title, [plan.sql]) + plan.parameters.enumerated().map { "         ?\($0 + 1) = \($1)" }
+            + block("plan", plan.steps) + block("indexes", plan.indexes.map(line))
     }
 
     private static func block(_ title: String, _ lines: [String]) -> [String] {
@@ -97,7 +102,10 @@ extension QueryExplanation.View {
             lines.append("computes \(what) over everything that matches, then adds what comes and takes away what goes")
         }
         if let groups { lines.append("holds a group for each value of \(groups.joined(separator: ", "))") }
-        if counts == true { lines.append("counts what matches, also beyond the window") }
+        if counts == true {
+            lines.append("counts what matches once, unless a view of the same condition has, then adds what comes and")
+            lines.append("takes away what goes, also beyond the window")
+        }
         if !linkedClasses.isEmpty { lines.append("holds linked objects of \(linkedClasses.joined(separator: ", "))") }
         if !holdsMembers { lines.append("holds nothing: membership follows from the predicate") }
         return lines

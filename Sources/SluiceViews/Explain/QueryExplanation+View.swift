@@ -5,16 +5,19 @@ extension QueryExplanation {
     /// Explains a query. It makes a view, but does not activate it, and reads no data.
     ///
     /// - Parameters:
-    ///   - plan: how the store at hand runs the query; nil for a query of one object by its id.
+    ///   - plan: how the store at hand runs the query; nil where there is nothing to run.
+    ///   - totalPlan: how it counts what matches; nil unless the query has TOTAL.
     ///   - wantedIndexes: the indexes that a server would add.
     ///   - wantedIndexRemark: why the server has not added them.
     package init(
-        _ query: Query, schema: Schema, plan: Plan?, wantedIndexes: [Index], wantedIndexRemark: String? = nil
+        _ query: Query, schema: Schema, plan: Plan?, totalPlan: Plan?, wantedIndexes: [Index],
+        wantedIndexRemark: String? = nil
     ) {
         let live = LiveView(query, schema: schema)
         self.query = query.canonicalText
         hash = query.hash.description
         self.plan = plan
+        self.totalPlan = totalPlan
         view = View(live)
         writes = live.shape.concernedProperties.keys.sorted {
             $0 == query.classIndex || $1 != query.classIndex && $0 < $1
@@ -48,7 +51,8 @@ extension QueryExplanation.View {
         otherClasses = others.subtracting([live.query.classIndex]).sorted().map { schema[$0].name }
         holdsMembers = live.holdsMembers
         let aggregates = live.query.aggregates
-        windowCapacity = aggregates == nil ? live.query.limit.map { WindowSurplus(limit: $0).capacity } : nil
+        let limit = aggregates == nil && !live.query.showsNothing ? live.query.limit : nil
+        windowCapacity = limit.map { WindowSurplus(limit: $0).capacity }
         counts = live.query.hasTotal ? true : nil
         computes = aggregates?.names
         groups = aggregates.flatMap { $0.isGrouped ? $0.groups.map(\.text) : nil }
@@ -95,7 +99,9 @@ extension LiveView {
             if query.aggregates != nil, query.sortDependencies.rootProperties.contains(property) {
                 effects.append(.computesFigure)
             }
-            if query.limit != nil, query.aggregates == nil, query.sortDependencies.rootProperties.contains(property) {
+            if query.limit != nil, query.aggregates == nil, !query.showsNothing,
+                query.sortDependencies.rootProperties.contains(property)
+            {
                 effects.append(.movesInWindow)
             }
         }

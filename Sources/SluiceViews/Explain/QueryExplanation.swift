@@ -92,7 +92,8 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
         public let otherClasses: [String]
         /// Whether the view holds anything in memory: a window, or linked objects.
         public let holdsMembers: Bool
-        /// How many rows a window holds at most, including those that it holds beyond the limit; nil without a limit.
+        /// How many rows a window holds at most, including those that it holds beyond the limit; nil without a limit, and
+        /// with `LIMIT(0)`, which holds no rows.
         public let windowCapacity: Int?
         /// True where the view counts what matches, for TOTAL, so that changes beyond the window concern it too; else nil.
         public let counts: Bool?
@@ -135,8 +136,11 @@ public struct QueryExplanation: Sendable, Hashable, Codable {
     public let query: String
     /// The first 128 bits of the query's SHA-256, in hexadecimal digits.
     public let hash: String
-    /// How the store runs the query; nil for a query of one object by its id, which is a lookup without a statement.
+    /// How the store runs the query; nil for a query of one object by its id, which is a lookup without a statement, and
+    /// for one that shows no objects, as with `LIMIT(0)`.
     public let plan: Plan?
+    /// How the store counts what matches, once when a view begins that counts; nil unless the query has TOTAL.
+    public let totalPlan: Plan?
     /// The live view, which the server holds while a client observes the query.
     public let view: View
     /// The cost of writing each property of each class that concerns the query.

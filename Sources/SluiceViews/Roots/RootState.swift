@@ -34,7 +34,7 @@ indirect enum RootState {
             self = .figures(try FigureRoots(aggregates, judge, in: source))
         } else if !query.stages.isEmpty {
             self = .stages(try StagedRoots(judge, overscan: overscan, in: source))
-        } else if query.limit == 0 {
+        } else if query.showsNothing {
             self = .unshown(count: query.countsMatches ? try matchCount ?? source.matchCount(of: query) : nil)
         } else if let limit = query.limit {
             self = .window(

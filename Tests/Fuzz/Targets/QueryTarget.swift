@@ -61,7 +61,7 @@ enum QueryTarget {
     }
 
     private static func use(_ query: Query) {
-        let explanation = QueryExplanation(query, schema: schema, plan: nil, wantedIndexes: [])
+        let explanation = QueryExplanation(query, schema: schema, plan: nil, totalPlan: nil, wantedIndexes: [])
         precondition(explanation.query == query.canonicalText)
         guard query.object == nil else { return }
         let statement = SQLCompiler(schema: schema).select(query)

@@ -35,6 +35,37 @@ import Testing
             #expect(try store.objects(Item.self).count() == 0)
         }
 
+        /// What the guide shows progress with.
+        private final class Bar {
+            private(set) var lines: [String] = []
+            func show(_ line: String) { lines.append(line) }
+        }
+
+        @Test func `a job shows how many results it has read of all that the server counts`() async throws {
+            let server = try TestServer()
+            let source = try await server.open([Item.self])
+            try await source.upload((0..<120).map { Item(name: "item \(1_000 + $0)", stock: 2) })
+            let store = try await server.open([Item.self])
+            let bar = Bar()
+            var stock = 0
+            let rows = try store.objects(Item.self).rows()
+            let total = try await rows.count()
+            var done = 0
+            for try await item in rows {
+                stock += item.stock
+                done += 1
+                bar.show("\(done) of \(total)")
+            }
+            #expect(stock == 240 && bar.lines.count == 120 && bar.lines.last == "120 of 120")
+            // It is the number of results that come, which a limit bounds, and nothing comes into the store for it.
+            #expect(try await store.objects(Item.self).filter("name > 'item 1099'").rows().count() == 20)
+            #expect(try await store.objects(Item.self).sorted(by: \.name).limit(7).rows().count() == 7)
+            #expect(try store.objects(Item.self).count() == 0)
+            await #expect(throws: QueryError.self) {
+                _ = try await store.records("Item AGGREGATE(@count)").rows().count()
+            }
+        }
+
         @Test func aJobHandlesWhatHasChangedSinceItsLastRun() async throws {
             let server = try TestServer()
             let source = try await server.open([Item.self, Level.self])

@@ -124,6 +124,27 @@ import Testing
             }
         }
 
+        @Test func `how a total is found and kept is explained, and that LIMIT(0) reads no object`() async throws {
+            let first = parcels("weight > 3 SORT(city ASC) LIMIT(5) TOTAL")
+            for explanation in [try first.explain(), try await first.explainOnServer()] {
+                let counting = try #require(explanation.totalPlan)
+                #expect(counting.sql.contains("count(") || counting.sql.contains("COUNT("), "\(counting.sql)")
+                #expect(counting.parameters == ["3"] && counting.indexes.map(\.properties) == [["weight"]])
+                #expect(explanation.plan != nil && explanation.view.counts == true)
+                #expect("\(explanation)".contains("\ntotal    \(counting.sql)"), "\(explanation)")
+            }
+            let alone = parcels("weight > 3 SORT(city ASC) LIMIT(0) TOTAL")
+            for explanation in [try alone.explain(), try await alone.explainOnServer()] {
+                #expect(explanation.plan == nil && explanation.totalPlan != nil)
+                #expect(explanation.view.windowCapacity == nil && explanation.view.counts == true)
+                #expect(!explanation.writes.contains { $0.effects.contains(.movesInWindow) })
+                #expect("\(explanation)".contains("plan     none: the query shows no objects"), "\(explanation)")
+            }
+            let nothing = try await parcels("weight > 3 LIMIT(0)").explainOnServer()
+            #expect(nothing.plan == nil && nothing.totalPlan == nil && nothing.view.counts == nil)
+            #expect(try parcels("weight > 3 LIMIT(5)").explain().totalPlan == nil)
+        }
+
         @Test func anExcludedPropertyCostsNothing() throws {
             let writes = try store.objects(Parcel.self).excluding("note").explain().writes
             #expect(writes.first { $0.property == "note" }?.effects == [])

@@ -182,6 +182,7 @@ import Testing
         let members = try sent([try await store.records("OBJECT(" + id + ")").explainOnServer().json])
         #expect(members["query"] == "string")
         #expect(!members.keys.contains { $0.hasPrefix("plan") })
+        #expect(!members.keys.contains { $0.hasPrefix("totalPlan") })
         for member in ["view.property", "view.condition", "view.windowCapacity"] { #expect(members[member] == nil) }
     }
 }

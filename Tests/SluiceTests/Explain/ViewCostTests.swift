@@ -85,4 +85,38 @@ import Testing
         let counted = Double(after.sentBytes - bootstrapped.sentBytes)
         #expect(counted > commitBytes * 0.95 && counted < commitBytes, "\(counted) of \(commitBytes)")
     }
+
+    @Test(arguments: ["Car WHERE price < 5 LIMIT(0) TOTAL", "Car GROUP(price) AGGREGATE(@count, @sum.vin)"])
+    func `what a query computes counts as sent, at the beginning and with each commit`(text: String) async throws {
+        let server = try TestServer()
+        let writer = try await server.open(schema: Self.schema.get())
+        let car = try #require(writer.schema.classSchema(named: "Car"))
+        func write(_ vin: Int64, price: Int64) async throws {
+            try await writer.write {
+                try $0.upsert(Record(car, ["vin": .int(vin), "price": .int(price), "note": .data([])]))
+            }
+            try await writer.uploaded()
+            try await server.settled()
+        }
+        func sentBytes() async throws -> UInt64 {
+            try #require(try await writer.serverSubscriptions().first { $0.query == text }).sentBytes
+        }
+        for vin in 0..<100 as Range<Int64> { try await write(vin, price: vin) }
+        let reader = try await server.open(schema: Self.schema.get())
+        let isGrouped = text.contains("GROUP")
+        let results = try reader.records(text)
+        let token = try isGrouped ? results.aggregates.observe { _ in } : results.observe { _ in }
+        if isGrouped { _ = try await results.aggregates.synced() } else { _ = try await results.synced() }
+        try await server.settled()
+        let begun = try await sentBytes()
+        // A group has its key, its count and its sum.
+        #expect(isGrouped ? (400...2_000).contains(begun) : (2...16).contains(begun), "\(begun)")
+        try await write(3, price: 70)
+        let changed = try await sentBytes()
+        #expect(changed > begun && changed - begun < 100, "\(changed) after \(begun)")
+        try await write(80, price: 80)
+        // Nothing that is computed changes by it.
+        #expect(try await sentBytes() == changed)
+        token.stop()
+    }
 }

@@ -52,6 +52,33 @@ import Testing
             #expect(throws: QueryError.self) { try store.objects(Vehicle.self).aggregates.fetch() }
         }
 
+        @Test func `groups of several properties have a key for each`() async throws {
+            let store = try await Store.open(StoreConfiguration(models: lifecycleModels))
+            let groups = store.objects(Vehicle.self).grouped(by: \.name, \.plate) { ($0.count, $0.max(\.price)) }
+                .sorted(by: { $0.0 }, ascending: false)
+            let keys = store.objects(Vehicle.self).grouped(by: \.plate, \.name) { $0.count }
+                .sortedByKey(ascending: false)
+            #expect(
+                try groups.canonicalText
+                    == "Vehicle GROUP(name, plate) AGGREGATE(@count, @max.price) SORT(@count DESC)")
+            #expect(
+                try keys.canonicalText
+                    == "Vehicle GROUP(plate, name) AGGREGATE(@count) SORT(plate DESC, name DESC)")
+            try await store.write { tx in
+                for (vin, name, plate) in [
+                    ("1", "Audi", "A"), ("2", "Audi", "B"), ("3", "Opel", "A"), ("4", "Audi", "B"),
+                ] {
+                    try tx.upsert(Vehicle(vin: vin, name: name, price: Double(vin) ?? 0, plate: plate))
+                }
+            }
+            let found = try groups.fetch()
+            #expect(found.map { $0.key.0 + $0.key.1 } == ["AudiB", "AudiA", "OpelA"])
+            #expect(found.map(\.values.0) == [2, 1, 1] && found.map(\.values.1) == [4, 1, 3])
+            let sorted = try keys.fetch()
+            #expect(sorted.map { $0.key.0 + $0.key.1 } == ["BAudi", "AOpel", "AAudi"])
+            #expect(sorted.map(\.values) == [2, 1, 1])
+        }
+
         @Test func aStoreAloneComputesWhatItHas() async throws {
             let store = try await Store.open(StoreConfiguration(models: lifecycleModels))
             var stats = Self.stats(store).changes.makeAsyncIterator()
