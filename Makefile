@@ -62,6 +62,7 @@ test: deps
 	@if [ -x /usr/bin/chromium ] && command -v node >/dev/null; then Tools/browser-test .build/debug/sluice; fi
 
 # The module in node and the dashboard in chromium, against the program; pictures of all screens in .build/screenshots.
+# Renews the pictures of the guides: make browser-test PICTURES=docs/images
 browser-test: build
 	Tools/browser-test .build/debug/sluice
 
