@@ -32,8 +32,8 @@ const airlines = Array.from({ length: 16 }, (_, index) => ({ carrier: `A${index}
 const flights = Array.from({ length: 1000 }, (_, index) => ({ id: `F${String(index).padStart(3, "0")}`, delay: (index * 37) % 300, gate: `G${index % 40}`, carrier: `A${index % 16}` }));
 const odd = [...hostile, long].map((text, index) => ({ id: index < 2 ? text : `o${index}`, text, ...Object.fromEntries(Array.from({ length: 80 }, (_, column) => [`column${column}`, column])) }));
 
-/** With `password` everybody logs in, as the user ada. */
-export async function start({ password } = {}) {
+/** With `password` everybody logs in, as the user ada. Pages of the origin may connect. */
+export async function start({ password, origin } = {}) {
   if (isFake) {
     const server = new FakeServer(classes);
     for (const [name, rows] of [["Airline", airlines], ["Flight", flights], ["Odd", odd]]) for (const row of rows) server.apply([{ op: "insert", class: name, set: row }]);
@@ -49,17 +49,20 @@ export async function start({ password } = {}) {
   if (password) execFileSync(program, ["users", "add", `--data=${join(folder, "data")}`, "--name=ada"], { env, stdio: ["ignore", "ignore", "pipe"] });
   let child, port = 0;
   const run = async () => {
-    child = spawn(program, ["serve", `--data=${join(folder, "data")}`, `--listen=127.0.0.1:${port}`, password ? "--users" : "--allow-anonymous", "--dashboard", `--rules=${join(folder, "rules.json")}`, "--log-level=info"], { stdio: ["ignore", "pipe", "ignore"] });
+    child = spawn(program, ["serve", `--data=${join(folder, "data")}`, `--listen=127.0.0.1:${port}`, password ? "--users" : "--allow-anonymous", "--dashboard", `--rules=${join(folder, "rules.json")}`, "--log-level=info", ...(origin ? [`--allow-origin=${origin}`] : [])], { stdio: ["ignore", "pipe", "ignore"] });
     const line = await new Promise((resolve, reject) => { child.stdout.once("data", (data) => resolve(String(data))); child.once("exit", () => reject(new Error("the server ended"))); });
     port = +/:(\d+)/.exec(line)[1];
   };
   await run();
   const csv = (rows) => [Object.keys(rows[0]).join(), ...rows.map((row) => Object.values(row).map((value) => `"${String(value).replaceAll('"', '""')}"`).join())].join("\n");
-  for (const [name, rows, ...more] of [["Airline", airlines, "--key=carrier"], ["Flight", flights, "--key=id", "--link=carrier:Airline"], ["Odd", odd, "--key=id"]]) {
-    writeFileSync(join(folder, `${name}.csv`), csv(rows));
-    execFileSync(program, ["import", `ws://127.0.0.1:${port}/test`, name, join(folder, `${name}.csv`), ...more, ...(password ? ["--user=ada"] : [])], { env, stdio: ["ignore", "ignore", "pipe"] });
-  }
+  const load = (database, name, csv, ...more) => {
+    writeFileSync(join(folder, `${name}.csv`), csv);
+    execFileSync(program, ["import", `ws://127.0.0.1:${port}/${database}`, name, join(folder, `${name}.csv`), ...more, ...(password ? ["--user=ada"] : [])], { env, stdio: ["ignore", "ignore", "pipe"] });
+  };
+  load("test", "Airline", csv(airlines), "--key=carrier");
+  load("test", "Flight", csv(flights), "--key=id", "--link=carrier:Airline");
+  load("test", "Odd", csv(odd), "--key=id");
   const end = () => new Promise((resolve) => { child.once("exit", resolve); child.kill("SIGKILL"); });
   const proxy = process.env.SLUICE_PAGES === "tree" ? await inFront(() => port) : undefined;
-  return { url: `http://127.0.0.1:${proxy?.address().port ?? port}`, port, stop: end, restart: run, remove: async () => { proxy?.close(); await end(); rmSync(folder, { recursive: true, force: true }); } };
+  return { url: `http://127.0.0.1:${proxy?.address().port ?? port}`, port, load, stop: end, restart: run, remove: async () => { proxy?.close(); await end(); rmSync(folder, { recursive: true, force: true }); } };
 }

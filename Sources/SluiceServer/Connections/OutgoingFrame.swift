@@ -10,11 +10,29 @@ final class OutgoingFrame {
     /// The frame's messages; none if it cannot be read, which a frame made here can.
     private(set) lazy var messages: [ServerMessage] = (try? Frame.decode(bytes)) ?? []
     private var texts: [[JSONPiece]: [SharedBuffer]] = [:]
+    private lazy var commit = JSONCommonCommit(messages)
+    /// What the last connection was sent that the commit tells nothing of its own.
+    private var told: (audiences: [JSONSubscription.Audience?], texts: [SharedBuffer])?
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// The length in bytes, as it is.
     var byteCount: Int { bytes.count }
+
+    /// What a connection in the JSON form is told of commits that concern it as they concern many: text messages.
+    ///
+    /// - Returns: nil for other frames, and where the client has made a part: they are translated for each connection.
+    func commonTexts(_ session: inout JSONSession) -> [SharedBuffer]? {
+        guard let commit else { return nil }
+        if let told, commit.tells(session, like: told.audiences) {
+            commit.note(in: &session)
+            return told.texts
+        }
+        guard let audiences = commit.audiences(in: session) else { return nil }
+        let texts = texts(of: session.translate(messages), session)
+        told = (audiences, texts)
+        return texts
+    }
 
     /// What a connection in the JSON form is told, as text messages.
     func texts(of translation: JSONSession.Translation, _ session: JSONSession) -> [SharedBuffer] {

@@ -185,6 +185,11 @@ final class PeerConnection: Sendable {
             return frame.buffer.frameByteCount
         }
         let byteCount = form.value.withLock { form in
+            if let texts = frame.commonTexts(&form.session) {
+                for text in texts { connection.send(text) }
+                pay(&form, now: now)
+                return texts.reduce(0) { $0 + $1.frameByteCount }
+            }
             let translation = form.session.translate(frame.messages)
             let texts = frame.texts(of: translation, form.session)
             for text in texts { connection.send(text) }

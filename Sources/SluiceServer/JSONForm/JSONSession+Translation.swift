@@ -209,11 +209,11 @@ extension JSONSession {
     private func receivers(_ ids: [UInt64]) -> [(audience: JSONSubscription.Audience, ids: [UInt64])] {
         var receivers: [(audience: JSONSubscription.Audience, ids: [UInt64])] = []
         for id in ids {
-            guard let subscription = subscriptions[id], subscription.state == .complete else { continue }
-            if let place = receivers.firstIndex(where: { $0.audience == subscription.audience }) {
+            guard let audience = audience(of: id) else { continue }
+            if let place = receivers.firstIndex(where: { $0.audience == audience }) {
                 receivers[place].ids.append(id)
             } else {
-                receivers.append((subscription.audience, [id]))
+                receivers.append((audience, [id]))
             }
         }
         return receivers

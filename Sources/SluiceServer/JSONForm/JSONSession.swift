@@ -235,6 +235,12 @@ struct JSONSession: Sendable {
         version > 0 && (version <= known ?? 0 || versions?.contains(version) ?? false)
     }
 
+    /// How changes of a subscription are told; nil where none are: it is not complete, or not there.
+    func audience(of subscription: UInt64) -> JSONSubscription.Audience? {
+        guard let known = subscriptions[subscription], known.state == .complete else { return nil }
+        return known.audience
+    }
+
     /// Notes that complete subscriptions are at a version.
     mutating func note(_ version: UInt64) {
         let first = versions?.lowerBound ?? version

@@ -91,7 +91,9 @@ struct DatabasePages: Sendable {
                 return .subscribe(
                     .init(session: JSONSession.number, subscription: 1, query: query.canonicalText))
             } catch {
-                let failure = WebFailure(400, .invalidQuery, error.message, position: error.position.map(UInt64.init))
+                let refusal = RequestRejection(error)
+                let failure = WebFailure(
+                    400, refusal.code, refusal.message, position: refusal.position.map(UInt64.init))
                 exchange.respond(failure.response.adding(headers))
                 return nil
             }

@@ -121,12 +121,14 @@ extension OwnerOrders {
     /// Takes the messages sent since the last call. An order to close, to abort or to end an answer stays in every later
     /// batch; carrying it out again does nothing.
     ///
-    /// - Parameter takesMessages: false while the connection is opening; messages then stay for a later batch.
-    func takeBatch(takesMessages: Bool) -> Batch {
+    /// - Parameters:
+    ///   - takesMessages: false while the connection is opening; messages then stay for a later batch.
+    ///   - room: an empty array, whose memory the messages get that follow.
+    func takeBatch(takesMessages: Bool, leaving room: [SharedBuffer]) -> Batch {
         state.withLock { state in
             state.isFlushScheduled = false
             var batch = state.batch
-            if takesMessages { state.batch.messages = [] } else { batch.messages = [] }
+            if takesMessages { state.batch.messages = room } else { batch.messages = [] }
             return batch
         }
     }

@@ -1,13 +1,18 @@
 extension WebSocketConnection {
     /// Carries out the owner's orders since the last turn.
     func carryOutOrders() {
-        let batch = orders.takeBatch(takesMessages: machine.isOpen || machine.isAnswering)
+        var batch = orders.takeBatch(
+            takesMessages: machine.isOpen || machine.isAnswering, leaving: Swift.exchange(&emptiedMessages, with: []))
         guard !machine.isEnded else { return }
         if batch.isAbortOrdered {
             return perform(machine.end(TransportError(.aborted, "the connection was aborted by its owner")))
         }
         if machine.isAnswering { return answer(batch) }
         for message in batch.messages { sendQueue.append(message, as: role) }
+        if batch.messages.capacity <= Self.emptiedMessageCapacity {
+            batch.messages.removeAll(keepingCapacity: true)
+            emptiedMessages = batch.messages
+        }
         let closing = batch.close.flatMap { machine.close($0.code, reason: $0.reason) }
         perform(closing)
         let isPauseNew = machine.isOpen && machine.isPaused != orders.isPaused

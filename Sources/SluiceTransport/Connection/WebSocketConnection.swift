@@ -19,6 +19,10 @@ final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Send
     /// The socket; nil before it is connected and after the end.
     var channel: SocketChannel?
     var sendQueue = SendQueue()
+    /// The memory of the messages that were queued last, for those that follow.
+    var emptiedMessages: [SharedBuffer] = []
+    /// How many messages such memory holds at most.
+    static let emptiedMessageCapacity = 16
     /// The payload of the latest ping, until its answer is queued.
     var owedPong: [UInt8]?
     var delegate: (any MessageConnectionDelegate)?

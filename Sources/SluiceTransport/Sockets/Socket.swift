@@ -65,6 +65,10 @@ enum Socket {
 
     static func write(_ descriptor: Int32, _ queue: borrowing SendQueue) -> WriteResult {
         let chunks = queue.prefix(64)
+        // The usual case, a message to a peer that keeps up, costs the kernel less without a vector.
+        if chunks.count == 1, let bytes = chunks.first?.bytes {
+            return result(of: { Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) })
+        }
         return withUnsafeTemporaryAllocation(of: iovec.self, capacity: chunks.count) { vectors in
             for (index, chunk) in chunks.enumerated() {
                 vectors[index] = iovec(
@@ -73,14 +77,18 @@ enum Socket {
             var message = msghdr()
             message.msg_iov = vectors.baseAddress
             message.msg_iovlen = vectors.count
-            while true {
-                let count = sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
-                if count >= 0 { return .bytes(count) }
-                switch errno {
-                case EINTR: continue
-                case EAGAIN: return .wouldBlock
-                case let number: return .failed(.system(number, "send"))
-                }
+            return result(of: { sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL)) })
+        }
+    }
+
+    private static func result(of send: () -> Int) -> WriteResult {
+        while true {
+            let count = send()
+            if count >= 0 { return .bytes(count) }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return .wouldBlock
+            case let number: return .failed(.system(number, "send"))
             }
         }
     }

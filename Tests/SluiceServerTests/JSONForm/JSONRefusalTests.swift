@@ -1,9 +1,7 @@
 import SluiceJSON
 import SluiceModel
-import SluiceServer
 import SluiceTransport
 import SluiceWire
-import Synchronization
 import Testing
 
 @testable import SluiceServer
@@ -64,23 +62,6 @@ struct JSONRefusalTests {
         }
     }
 
-    /// A connection on which what is sent waits until the test takes it.
-    private final class FullConnection: MessageConnection {
-        let id = ConnectionID(rawValue: 1)
-        let peerDescription = "192.0.2.1:4000"
-        let state = Mutex((bytes: 0, pauses: PauseReason()))
-
-        var queuedBytes: Int { state.withLock(\.bytes) }
-        var pauses: PauseReason { state.withLock(\.pauses) }
-
-        func send(_ message: SharedBuffer) { state.withLock { $0.bytes += message.count } }
-        func admit() {}
-        func close(code: CloseCode, reason: String) {}
-        func abort() {}
-        func pauseReceiving(for reason: PauseReason) { state.withLock { _ = $0.pauses.insert(reason) } }
-        func resumeReceiving(after reason: PauseReason) { state.withLock { _ = $0.pauses.remove(reason) } }
-    }
-
     @Test func `a client that sends wrong messages and reads no answers is read no more until they have left`() throws {
         let connection = FullConnection()
         let ledger = QuotaLedger(Quotas())
@@ -100,7 +81,7 @@ struct JSONRefusalTests {
         #expect((1 << 20..<2 << 20).contains(connection.queuedBytes))
         peer.didDrain(now: now)
         #expect(connection.pauses == .answers, "as much waits as before")
-        connection.state.withLock { $0.bytes = 0 }
+        connection.queuedBytes = 0
         peer.didDrain(now: now)
         #expect(connection.pauses.isEmpty)
         peer.disconnected(because: "the test ends it")

@@ -26,6 +26,7 @@ final class JSONReader {
     private var client: String?
     private var version: UInt64 = 0
     private var lastID: UInt64 = 0
+    private var lastQuestion: UInt64 = 0
     private var acknowledged: UInt64 = 0
     private var sequence: UInt64 = 0
     /// The results by query.
@@ -46,7 +47,7 @@ final class JSONReader {
         self.number = number
         self.machine = machine
         session = JSONSession(database: "documents") { now }
-        lastID = 0
+        (lastID, lastQuestion) = (0, 0)
         queries = [:]
         let name = client.map { ",\"client\":\"\($0)\"" } ?? ""
         send("{\"type\":\"open\"\(name),\"v\":\(version),\"acknowledged\":\(acknowledged)}")
@@ -72,6 +73,13 @@ final class JSONReader {
     func write(_ operations: String) {
         sequence += 1
         send("{\"type\":\"write\",\"seq\":\(sequence),\"ops\":\(operations)}")
+    }
+
+    /// Asks the server to store rules.
+    func deploy(_ rules: String) {
+        lastQuestion += 1
+        let argument = JSONValue.object([.init(name: "rules", value: .string(rules))]).text
+        send("{\"type\":\"ask\",\"id\":\(lastQuestion),\"report\":\"deploy\",\"argument\":\(argument)}")
     }
 
     private func send(_ text: String) { take(session.receive(Array(text.utf8))) }

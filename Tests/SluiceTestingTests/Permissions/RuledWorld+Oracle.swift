@@ -89,8 +89,9 @@ extension RuledWorld {
                 || subject.linking("Team", "members").contains { isMember(client, of: $0) }
         case "Team": return isMember(client, of: subject)
         default:
-            return subject["isPublic"] == .bool(true) || subject.target("owner")?.key == client.key
-                || subject.target("team").map { isMember(client, of: $0) } ?? false
+            return regime.sharesPublic && subject["isPublic"] == .bool(true)
+                || subject.target("owner")?.key == client.key
+                || regime.sharesWithTeams && subject.target("team").map { isMember(client, of: $0) } ?? false
         }
     }
 

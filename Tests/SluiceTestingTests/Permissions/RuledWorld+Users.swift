@@ -143,6 +143,16 @@ extension RuledWorld {
         settle()
     }
 
+    /// Stores rules that the oracle reads differently from now on.
+    ///
+    /// - Parameter page: a page of the administrator that stores them; nil has the server's operator do it.
+    func deploy(_ other: RuledRegime, of rules: String, by page: JSONReader? = nil) throws {
+        regime = other
+        guard let page else { return deploy(try RulesFile(other.rules(of: rules))) }
+        page.deploy(other.rules(of: rules))
+        settle()
+    }
+
     /// Stores other rules.
     func deploy(_ file: RulesFile) {
         do { _ = try engine.deploy(file) } catch { problems.append("\(error)") }

@@ -80,6 +80,8 @@ final class RuledWorld {
     /// Whether what is read beside the writer waits.
     var delaysReadings = false
     private let folder: String?
+    /// Which rules the oracle reads.
+    var regime = RuledRegime()
     /// Whether the rules are others than those that the oracle reads.
     var skipsOracle = false
     /// The server's objects when the oracle read them last.

@@ -7,8 +7,9 @@ import SluiceTesting
 import TestSupport
 import Testing
 
-/// Random users, memberships and writes. Whatever happens, every client ends each step with exactly what its user may
-/// read, and nothing else was ever sent to it: ``RuledWorld`` reads the rules naively and judges every frame.
+/// Random users, memberships, writes and rules. Whatever happens, every client, of either form of the protocol, ends each
+/// step with exactly what its user may read, and nothing else was ever sent to it: ``RuledWorld`` reads the rules naively
+/// and judges every frame.
 @Suite(.ownThread) struct RuledWorldTests {
     private typealias World = RuledWorld
 
@@ -23,18 +24,19 @@ import Testing
     )
     .replacing("\"Team\": {", with: "\"Team\": {\"hideIdentity\": true, ")
     .replacing("\"Document\": {", with: "\"Document\": {\"hideIdentity\": true, ")
+    .replacing("\"database\": {", with: "\"database\": {\"rules\": \"$role.admin\", ")
 
     /// In every third run users are hidden from those with whom they are in no team.
-    @Test(arguments: 1...12 as ClosedRange<UInt64>)
+    @Test(arguments: seeds(12))
     func everyClientHoldsWhatItsUserMayReadAndWasNeverSentMore(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var limits = DatabaseLimits()
         limits.pageRowCount = 3
         let hidesUsers = seed % 3 == 0
-        let world = try World(
-            rules: hidesUsers ? RuledWorld.hidingUsers(Self.rules) : Self.rules, users: Self.users, limits: limits)
+        let rules = hidesUsers ? RuledWorld.hidingUsers(Self.rules) : Self.rules
+        let world = try World(rules: rules, users: Self.users, limits: limits)
         world.hidden = { [unowned world] client in
-            let mayRead = try client.user == "root" || world.isMember(client, of: .int(1))
+            let mayRead = try client.user == "root" || !world.regime.hidesGrades || world.isMember(client, of: .int(1))
             return mayRead ? [:] : [World.ClassIndex.document: [World.Field.grade]]
         }
         world.veiled = [World.ClassIndex.team, World.ClassIndex.document]
@@ -50,12 +52,13 @@ import Testing
             for query in ["Document", Self.window, Self.shared, Self.graded] { reader.observe(query) }
             world.settle()
         }
+        let administrator = world.addReader("root")
         var closedPages: Set<String> = []
         var away: Set<String> = []
         for step in 0..<60 {
             let user = Self.users.randomElement(using: &generator)!
             let key = Int64.random(in: 1...12, using: &generator)
-            switch Int.random(in: 0..<12, using: &generator) {
+            switch Int.random(in: 0..<14, using: &generator) {
             case 0, 1:
                 let members = Self.users.filter { _ in Bool.random(using: &generator) }
                 try world.setTeam(Int64.random(in: 1...2, using: &generator), members)
@@ -75,6 +78,8 @@ import Testing
                     world.disconnect(user)
                     away.insert(user)
                 }
+            case 11, 12:
+                try deploy(rules, world, administrator, readers, without: closedPages, &generator)
             default:
                 // A group with a change of membership in its middle.
                 let others = Self.users.filter { _ in Bool.random(using: &generator) }
@@ -101,8 +106,37 @@ import Testing
                 try compare(world, reader, "seed \(seed), step \(step)")
             }
         }
+        // Whoever was away comes back to other rules than those that it left.
+        try world.deploy(RuledRegime(sharesPublic: !world.regime.sharesPublic), of: rules)
         for user in away { world.connect(user) }
+        for user in closedPages.sorted() { if let reader = readers[user] { world.connect(reader) } }
         try compare(world, without: [], "seed \(seed), at the end")
+        for reader in readers.values { try compare(world, reader, "seed \(seed), at the end") }
+    }
+
+    /// Stores other rules, by the operator or on a page of the administrator. Often, pages lose their connections while
+    /// the server brings its clients there, and come back.
+    private func deploy(
+        _ rules: String, _ world: RuledWorld, _ administrator: JSONReader, _ readers: [String: JSONReader],
+        without closed: Set<String>, _ generator: inout SeededGenerator
+    ) throws {
+        let regime = RuledRegime(
+            sharesWithTeams: Bool.random(using: &generator), sharesPublic: Bool.random(using: &generator),
+            hidesGrades: Bool.random(using: &generator))
+        let isCutShort = Bool.random(using: &generator)
+        world.sendsPages = !isCutShort
+        try world.deploy(regime, of: rules, by: Bool.random(using: &generator) ? administrator : nil)
+        if isCutShort {
+            for user in Self.users where !closed.contains(user) {
+                for _ in 0..<Int.random(in: 0..<3, using: &generator) { world.step() }
+                guard let reader = readers[user], Bool.random(using: &generator) else { continue }
+                world.disconnect(reader)
+                if Bool.random(using: &generator) { world.step() }
+                world.connect(reader)
+            }
+        }
+        world.sendsPages = true
+        world.settle()
     }
 
     private func create(
@@ -151,6 +185,11 @@ import Testing
             Set(reader.keys(Self.shared)) == Set(shared.map { $0.key.description }), "\(place): \(user)'s page, list")
         let hidden = try world.hidden(world[user])[World.ClassIndex.document] ?? []
         #expect((reader.results[Self.graded]?.error == nil) == hidden.isEmpty, "\(place): \(user)'s page, refusal")
+        let graded = rows(hidden.isEmpty ? readable : []).filter { row in
+            if case .int(let grade) = row.values[World.Field.grade] { grade > 4 } else { false }
+        }
+        #expect(
+            Set(reader.keys(Self.graded)) == Set(graded.map { $0.key.description }), "\(place): \(user)'s page, grades")
         for row in rows(readable) {
             let held = reader.results["Document"]?.rows["Document/\(row.key)"]
             #expect((held?["grade"] == nil) == !hidden.isEmpty, "\(place): \(user)'s page, grade of \(row.key)")

@@ -8,7 +8,7 @@ import json
 import os
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple, TypeAlias, cast
 from urllib.parse import urlsplit
 
@@ -116,7 +116,7 @@ class _Outbox:
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.path, self.entries = path and os.fspath(path), cast(list[tuple[int, list[Row], Any]], [])
         self.head: Row = {"seq": 0, "sent": 0}
-        self.lock = open(self.path + ".lock" if self.path else os.devnull, "w")
+        self.lock: Any = open(self.path + ".lock", "w") if self.path else ExitStack()
         if self.path:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with suppress(FileNotFoundError), open(self.path) as file:
