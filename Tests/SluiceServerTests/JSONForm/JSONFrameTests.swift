@@ -74,6 +74,35 @@ struct JSONFrameTests {
         #expect(session.translate([.context(context)]).pieces.isEmpty, "it is told once")
     }
 
+    /// What the client had of a query before is not what it may read now.
+    @Test func `nothing goes on from a version of another context`() throws {
+        var session = session()
+        func resume(_ id: Int, since version: Int) throws -> ClientMessage.Resume? {
+            let text = #"{"type":"sub","id":\#(id),"q":"Car","since":\#(version)}"#
+            guard case .handle(.subscribe(let subscribe), _)? = session.receive(Array(text.utf8)).first else {
+                Issue.record("\(text) is refused")
+                return nil
+            }
+            return subscribe.resume
+        }
+        func complete(_ version: UInt64) -> ServerMessage {
+            .complete(
+                .init(
+                    session: JSONSession.number, subscription: 2, version: version,
+                    acceptedAt: Timestamp(microseconds: 0), kind: .bootstrap))
+        }
+        _ = session.translate([complete(9)])
+        #expect(try resume(20, since: 9)?.version == 9)
+        #expect(try resume(21, since: 10) == nil, "the client cannot have had it")
+        let context = ServerMessage.Context(
+            session: JSONSession.number, context: ObjectID(high: 5, low: 6), fields: ObjectID(high: 7, low: 8))
+        _ = session.translate([.context(context)])
+        #expect(try resume(22, since: 9) == nil)
+        _ = session.translate([complete(12)])
+        #expect(try resume(23, since: 9) == nil)
+        #expect(try resume(24, since: 12)?.version == 12)
+    }
+
     @Test func everyFrameOfTheCorpusBecomesJSON() throws {
         for file in try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil) {
             var session = session()
