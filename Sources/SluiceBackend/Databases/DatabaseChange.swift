@@ -28,7 +28,7 @@ public struct DatabaseChange<Element: ResultElement>: Sendable {
     private let database: ServerDatabase
     let schema: Schema
     /// What the query computes, where that has changed.
-    let figures: ObservedFigures?
+    let figures: ToldFigures?
     private let inserted: [(classIndex: Int, row: Row)]
     private let modified: [(classIndex: Int, row: Row)]
 

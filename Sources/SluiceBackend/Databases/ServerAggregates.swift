@@ -85,7 +85,7 @@ public struct ServerAggregateChanges<Object: ResultElement, Output: Sendable>: A
 
         /// The groups in their order. O(change · log groups), and O(groups) to move what stands behind.
         private mutating func groups(
-            after figures: ObservedFigures, _ aggregates: Query.Aggregates
+            after figures: ToldFigures, _ aggregates: Query.Aggregates
         ) throws -> [GroupFigures] {
             switch figures {
             case .whole(let groups): known = KnownGroups(aggregates, aggregates.values(of: groups))

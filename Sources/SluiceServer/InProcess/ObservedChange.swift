@@ -3,7 +3,7 @@ package import SluiceQuery
 package import SluiceWire
 
 /// What a query computes, as an observer in this process is told of it.
-package enum ObservedFigures: Sendable {
+package enum ToldFigures: Sendable {
     /// All groups that the query shows, in no particular order: at the beginning, and for who had not taken what changed
     /// before.
     case whole([GroupFigures])
@@ -36,7 +36,7 @@ package struct ObservedChange: Sendable {
     /// How many objects match the query, whatever its limit, if it asks for that and it is another number than before.
     package var total: Int?
     /// What the query computes, if there is a change in it.
-    package var figures: ObservedFigures?
+    package var figures: ToldFigures?
     /// The objects in the order of their first change, with nil for those of which nothing is to be told any more; those
     /// of the first event in the order of the query.
     private var order: [ObjectRef?] = []
