@@ -25,6 +25,10 @@ import Testing
                 for round in 1...2 {
                     let service = try ChildProcess(path, [server.url(), folder + "/alerts.sluice"], input: nil)
                     try await service.line(with: "watching")
+                    // Its session makes the database, which a command does not.
+                    try await wait(for: "the service's classes") {
+                        try await Tool.run("query", server.url(), "Departure").code == 0
+                    }
                     if round == 1 { try await write(75, of: "on time", server) }
                     try await write(60 + round, of: "late \(round)", server)
                     try await write(5, of: "early \(round)", server)
