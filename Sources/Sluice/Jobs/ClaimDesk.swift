@@ -90,16 +90,22 @@ final class ClaimDesk: Sendable {
 
     private struct State {
         var held: [JobRecord.Key: Claimed] = [:]
-        /// Those of which the database does not know yet. Without them the end of a lease would count as the end of a
-        /// process.
-        var releases: [JobRecord.Key: Release] = [:]
+        /// Those of which the database does not know yet, by the numbers of the claims. Without them the end of a lease would
+        /// count as the end of a process.
+        var releases: [UInt64: Release] = [:]
         /// When a row that is not due yet will be, by the host's clock; nil if none waits.
         var next: Timestamp?
         /// Whether the database has the query.
         var isQueryKept = false
 
-        /// - Returns: false if the row is not held, or by a later claim: the lease of this one has ended, and the desk has
-        ///   claimed the row again.
+        /// Forgets the claims of a row that have ended, since it is claimed anew or given up.
+        mutating func forgetReleases(of key: JobRecord.Key) {
+            guard !releases.isEmpty else { return }
+            releases = releases.filter { $0.value.claimed.key != key }
+        }
+
+        /// - Returns: false if the row is not held, or by a later claim: the lease of this one has ended, another desk has
+        ///   had the row, and this one has claimed it again.
         mutating func letGo(_ claimed: Claimed) -> Bool {
             guard held[claimed.key]?.claim == claimed.claim else { return false }
             held[claimed.key] = nil
@@ -155,7 +161,7 @@ final class ClaimDesk: Sendable {
             state.withLock { [earliest] in $0.next = earliest }
             for row in finding.fatal {
                 try await giveUp(row.claimed, row.former, row.error)
-                state.withLock { $0.releases[row.claimed.key] = nil }
+                state.withLock { $0.forgetReleases(of: row.claimed.key) }
             }
             let claimed = try await claim(candidates, at: found.now)
             if !claimed.isEmpty { return claimed }
@@ -210,7 +216,11 @@ final class ClaimDesk: Sendable {
             let key = DeadLetterRecord.key(
                 Identity(className: className, key: row.row.key), in: QueueClaim.space(name))
             let former = try row.claim?.decoded(as: QueueClaim.self)
-            let release = state.withLock { $0.releases[key] }.flatMap { $0.claimed.claim == former ? $0 : nil }
+            let (mine, release) = state.withLock { state in
+                (state.held[key]?.claim, former.flatMap { state.releases[$0.holder] })
+            }
+            // Its worker goes on in this process, and its lease could not be extended.
+            if let former, former == mine { continue }
             let before = (release?.claim ?? former)?.attemptCount ?? 0
             // Whoever had it did not let go of it.
             let isAbandoned = former.map { $0.holder != 0 } ?? false && release == nil
@@ -252,9 +262,13 @@ final class ClaimDesk: Sendable {
         }
         let answers: [Bool]
         do { answers = try await host.applyAll(writes) } catch {
-            // The database may have the claims, and nobody has worked at the rows.
-            let releases = candidates.map { release(of: $0.claimed, because: error, isCancelled: true) }
-            state.withLock { state in for release in releases { state.releases[release.claimed.key] = release } }
+            if host.meaning(ofAny: error) == .outcomeUnknown {
+                // The database may have the claims, and nobody has worked at the rows.
+                let releases = candidates.map { release(of: $0.claimed, because: error, isCancelled: true) }
+                state.withLock { state in
+                    for release in releases { state.releases[release.claimed.claim.holder] = release }
+                }
+            }
             throw error
         }
         let made = zip(candidates, answers).filter { $0.1 }.map(\.0)
@@ -263,7 +277,7 @@ final class ClaimDesk: Sendable {
         state.withLock { state in
             for candidate in made {
                 state.held[candidate.claimed.key] = candidate.claimed
-                state.releases[candidate.claimed.key] = nil
+                state.forgetReleases(of: candidate.claimed.key)
             }
         }
         let spaces = [QueueClaim.deadSpace(name), QueueClaim.discardedSpace(name)]
@@ -393,7 +407,7 @@ final class ClaimDesk: Sendable {
     /// Has the database end a claim. Where it cannot, that is kept, and tried again with the leases.
     private func store(_ release: Release) async throws {
         let claimed = release.claimed
-        state.withLock { $0.releases[claimed.key] = release }
+        state.withLock { $0.releases[claimed.claim.holder] = release }
         let held = JobRecord(claimed.key, value: claimed.claim.wireBytes())
         if let error = release.error {
             try await giveUp(claimed, held, error)
@@ -402,10 +416,7 @@ final class ClaimDesk: Sendable {
             let change = JobWrite.Change.set(.after(release.wait), value: release.claim.wireBytes())
             _ = try await host.apply([JobWrite(claimed.key, change, if: .value(held.value))] + claimed.releases)
         }
-        // The row may have been claimed again, and have failed again.
-        state.withLock { state in
-            if state.releases[claimed.key]?.claimed.claim == claimed.claim { state.releases[claimed.key] = nil }
-        }
+        state.withLock { $0.releases[claimed.claim.holder] = nil }
     }
 
     /// Keeps a row among the dead ones, unless somebody else has it by now.
