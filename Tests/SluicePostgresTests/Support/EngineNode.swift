@@ -39,7 +39,7 @@ final class EngineNode {
             switch action {
             case .send(let frame, _), .broadcast(let frame, _), .offer(let frame, _):
                 try Frame.decode(frame, as: ServerMessage.self)
-            case .end: [ServerMessage]()
+            case .end, .consult: [ServerMessage]()
             }
         }
     }
