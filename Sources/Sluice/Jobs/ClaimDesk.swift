@@ -78,7 +78,7 @@ final class ClaimDesk: Sendable {
     }
 
     /// How the claim of a row ends that has failed.
-    private struct Release: Sendable {
+    private struct Ending: Sendable {
         let claimed: Claimed
         /// The claim that is left: nobody's, with the attempts that count.
         let claim: QueueClaim
@@ -92,16 +92,16 @@ final class ClaimDesk: Sendable {
         var held: [JobRecord.Key: Claimed] = [:]
         /// Those of which the database does not know yet, by the numbers of the claims. Without them the end of a lease would
         /// count as the end of a process.
-        var releases: [UInt64: Release] = [:]
+        var endings: [UInt64: Ending] = [:]
         /// When a row that is not due yet will be, by the host's clock; nil if none waits.
         var next: Timestamp?
         /// Whether the database has the query.
         var isQueryKept = false
 
         /// Forgets the claims of a row that have ended, since it is claimed anew or given up.
-        mutating func forgetReleases(of key: JobRecord.Key) {
-            guard !releases.isEmpty else { return }
-            releases = releases.filter { $0.value.claimed.key != key }
+        mutating func forgetEndings(of key: JobRecord.Key) {
+            guard !endings.isEmpty else { return }
+            endings = endings.filter { $0.value.claimed.key != key }
         }
 
         /// - Returns: false if the row is not held, or by a later claim: the lease of this one has ended, another desk has
@@ -161,7 +161,7 @@ final class ClaimDesk: Sendable {
             state.withLock { [earliest] in $0.next = earliest }
             for row in finding.fatal {
                 try await giveUp(row.claimed, row.former, row.error)
-                state.withLock { $0.forgetReleases(of: row.claimed.key) }
+                state.withLock { $0.forgetEndings(of: row.claimed.key) }
             }
             let claimed = try await claim(candidates, at: found.now)
             if !claimed.isEmpty { return claimed }
@@ -216,14 +216,14 @@ final class ClaimDesk: Sendable {
             let key = DeadLetterRecord.key(
                 Identity(className: className, key: row.row.key), in: QueueClaim.space(name))
             let former = try row.claim?.decoded(as: QueueClaim.self)
-            let (mine, release) = state.withLock { state in
-                (state.held[key]?.claim, former.flatMap { state.releases[$0.holder] })
+            let (mine, ending) = state.withLock { state in
+                (state.held[key]?.claim, former.flatMap { state.endings[$0.holder] })
             }
             // Its worker goes on in this process, and its lease could not be extended.
             if let former, former == mine { continue }
-            let before = (release?.claim ?? former)?.attemptCount ?? 0
+            let before = (ending?.claim ?? former)?.attemptCount ?? 0
             // Whoever had it did not let go of it.
-            let isAbandoned = former.map { $0.holder != 0 } ?? false && release == nil
+            let isAbandoned = former.map { $0.holder != 0 } ?? false && ending == nil
             let isAlone = isAbandoned && before + 1 >= UInt64(attempts)
             // Another one for each claim, so that none is taken for a later one of the same row.
             let holder = UInt64.random(in: 1 ... .max)
@@ -232,7 +232,7 @@ final class ClaimDesk: Sendable {
                 row: row.row, classIndex: found.classIndex, schema: found.schema, epochs: found.epochs, key: key,
                 claim: claim, isAlone: isAlone,
                 partition: judgement.partition.map { PartitionHold(name, $0, by: holder) })
-            if let record = row.claim, let error = release?.error ?? (isAbandoned ? Fatal() : nil),
+            if let record = row.claim, let error = ending?.error ?? (isAbandoned ? Fatal() : nil),
                 before >= UInt64(attempts)
             {
                 finding.fatal.append((claimed, record, error))
@@ -264,9 +264,9 @@ final class ClaimDesk: Sendable {
         do { answers = try await host.applyAll(writes) } catch {
             if host.meaning(ofAny: error) == .outcomeUnknown {
                 // The database may have the claims, and nobody has worked at the rows.
-                let releases = candidates.map { release(of: $0.claimed, because: error, isCancelled: true) }
+                let endings = candidates.map { ending(of: $0.claimed, because: error, isCancelled: true) }
                 state.withLock { state in
-                    for release in releases { state.releases[release.claimed.claim.holder] = release }
+                    for ending in endings { state.endings[ending.claimed.claim.holder] = ending }
                 }
             }
             throw error
@@ -277,7 +277,7 @@ final class ClaimDesk: Sendable {
         state.withLock { state in
             for candidate in made {
                 state.held[candidate.claimed.key] = candidate.claimed
-                state.forgetReleases(of: candidate.claimed.key)
+                state.forgetEndings(of: candidate.claimed.key)
             }
         }
         let spaces = [QueueClaim.deadSpace(name), QueueClaim.discardedSpace(name)]
@@ -333,7 +333,7 @@ final class ClaimDesk: Sendable {
     }
 
     private func extendLeases() async throws {
-        for release in state.withLock({ Array($0.releases.values) }) { try await store(release) }
+        for ending in state.withLock({ Array($0.endings.values) }) { try await store(ending) }
         let held = state.withLock { Array($0.held.values) }
         let writes = held.flatMap { claimed in
             let value = claimed.claim.wireBytes()
@@ -383,10 +383,10 @@ final class ClaimDesk: Sendable {
     func fail(_ claimed: Claimed, _ error: any Error) async {
         let isHeld = state.withLock { $0.letGo(claimed) }
         guard isHeld else { return }
-        let release = release(of: claimed, because: error, isCancelled: Task.isCancelled)
+        let ending = ending(of: claimed, because: error, isCancelled: Task.isCancelled)
         // The transaction must be written although the task was cancelled.
         await Task.alongside { [self] in
-            do { try await store(release) } catch {
+            do { try await store(ending) } catch {
                 host.note(
                     .warning, "a row of a queue could not be let go, and is due when its lease ends",
                     [("queue", name), ("error", "\(error)")])
@@ -394,29 +394,29 @@ final class ClaimDesk: Sendable {
         }.value
     }
 
-    private func release(of claimed: Claimed, because error: any Error, isCancelled: Bool) -> Release {
+    private func ending(of claimed: Claimed, because error: any Error, isCancelled: Bool) -> Ending {
         var claim = claimed.claim
         claim.holder = 0
         let isPutOff = (error as? JobError)?.code == .tryAgain || error is Unwritten
         if isCancelled || isPutOff { claim.attemptCount -= 1 }
         let isGivenUp = claim.attemptCount >= attempts && !isPutOff
         let wait = isCancelled ? .zero : backoff.wait(afterFailures: claimed.attempt, chance: .random(in: 0...1))
-        return Release(claimed: claimed, claim: claim, wait: wait, error: isGivenUp ? error : nil)
+        return Ending(claimed: claimed, claim: claim, wait: wait, error: isGivenUp ? error : nil)
     }
 
     /// Has the database end a claim. Where it cannot, that is kept, and tried again with the leases.
-    private func store(_ release: Release) async throws {
-        let claimed = release.claimed
-        state.withLock { $0.releases[claimed.claim.holder] = release }
+    private func store(_ ending: Ending) async throws {
+        let claimed = ending.claimed
+        state.withLock { $0.endings[claimed.claim.holder] = ending }
         let held = JobRecord(claimed.key, value: claimed.claim.wireBytes())
-        if let error = release.error {
+        if let error = ending.error {
             try await giveUp(claimed, held, error)
             if !claimed.releases.isEmpty { _ = try await host.apply(claimed.releases) }
         } else {
-            let change = JobWrite.Change.set(.after(release.wait), value: release.claim.wireBytes())
+            let change = JobWrite.Change.set(.after(ending.wait), value: ending.claim.wireBytes())
             _ = try await host.apply([JobWrite(claimed.key, change, if: .value(held.value))] + claimed.releases)
         }
-        state.withLock { $0.releases[claimed.claim.holder] = nil }
+        state.withLock { $0.endings[claimed.claim.holder] = nil }
     }
 
     /// Keeps a row among the dead ones, unless somebody else has it by now.
