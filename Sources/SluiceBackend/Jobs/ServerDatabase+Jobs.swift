@@ -1,5 +1,4 @@
 public import Sluice
-public import SluiceModel
 
 extension ServerDatabase {
     /// Makes a consumer of a query's results. Making it does nothing: `Consumer/run(_:)` takes the name.
