@@ -97,6 +97,8 @@ package func withServer<Result>(
         return result
     } catch {
         try await server.kill()
+        // What fails at a server is often explained by what it has said, such as why it crashed.
+        print("\(error), at \(server.url()), which has said at last:\n\(server.process.diagnostics.suffix(4_000))")
         throw error
     }
 }

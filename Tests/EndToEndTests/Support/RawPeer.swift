@@ -9,6 +9,7 @@ final class RawPeer {
     struct Closed: Error {
         /// The WebSocket close code; nil if there was no closing handshake.
         var code: UInt16?
+        /// The peer's reason; without a closing handshake, what the system says.
         var reason: String
     }
 
@@ -86,7 +87,9 @@ final class RawPeer {
         while filled < count {
             let got = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress! + filled, count - filled, 0) }
             if got < 0, errno == EAGAIN { throw Failure("the server said nothing for \(waitMax)") }
-            guard got > 0 else { throw Closed(code: nil, reason: "") }
+            // With a time limit, a call is interrupted also by what has no handler, such as a process that goes on.
+            if got < 0, errno == EINTR { continue }
+            guard got > 0 else { throw Closed(code: nil, reason: got < 0 ? String(cString: strerror(errno)) : "") }
             filled += got
         }
         return bytes

@@ -4,6 +4,11 @@ import Testing
 
 /// Connections over sockets whose peers have not logged in.
 @Suite(.serialized) struct PendingConnectionTests {
+    /// What a server has sent, without pings: the first one of a connection comes at a random time.
+    private func decodeUnpinged(_ pieces: [[UInt8]]) throws -> [Decoded] {
+        try decode(pieces, side: .client).filter { $0 != .ping([]) }
+    }
+
     private func withServer(
         _ configure: (inout WebSocketServerOptions) -> Void, admits: Bool = false,
         _ body: (UInt16) async throws -> Void
@@ -86,7 +91,7 @@ import Testing
                 let peer = try RawSocket(port: port)
                 #expect(peer.upgrade().hasPrefix("HTTP/1.1 101 "))
                 peer.send(RawFrame.masked(.binary, [1]))
-                #expect(try decode([peer.receive()], side: .client) == [.message([1])])
+                #expect(try decodeUnpinged([peer.receive()]) == [.message([1])])
                 peers.append(peer)
             }
         }
@@ -108,11 +113,10 @@ import Testing
                 #expect(peer.receiveHead().hasPrefix("HTTP/1.1 101 "))
                 // The frame may come in pieces.
                 var pieces = [peer.receive()]
-                while pieces.last?.isEmpty == false, try decode(pieces, side: .client).isEmpty {
+                while pieces.last?.isEmpty == false, try decodeUnpinged(pieces).isEmpty {
                     pieces.append(peer.receive())
                 }
-                let events = try decode(pieces, side: .client)
-                #expect(events == [.message([7])])
+                #expect(try decodeUnpinged(pieces) == [.message([7])])
             }
         }
     }
