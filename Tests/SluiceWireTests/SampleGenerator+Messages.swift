@@ -96,22 +96,22 @@ extension SampleGenerator {
 
     mutating func clientMessage() -> ClientMessage {
         let session = number()
-        switch below(18) {
-        case 0:
+        switch pick(ClientMessage.Code.allCases) {
+        case .hello:
             return .hello(
                 .init(
                     versionMin: number(), versionMax: number(), features: Features(rawValue: number()),
                     agent: text())
             )
-        case 1:
+        case .open:
             return .open(
                 .init(
                     session: session, path: text(), credentials: credentials(),
                     identity: maybe { $0.identity() },
                     version: number(), acknowledged: number(), options: .init(rawValue: number()),
                     variables: map { .string($0.text()) }, schema: schema()))
-        case 2: return .authenticate(session: session, credentials: credentials())
-        case 3:
+        case .authenticate: return .authenticate(session: session, credentials: credentials())
+        case .subscribe:
             let resume = maybe { generator in
                 ClientMessage.Resume(
                     version: generator.number(), queryHash: generator.id(), memberCount: generator.number(),
@@ -121,28 +121,28 @@ extension SampleGenerator {
                 .init(
                     session: session, subscription: number(), query: text(), resume: resume,
                     basis: resume == nil ? maybe { $0.number() } : nil))
-        case 4: return .unsubscribe(session: session, subscription: number())
-        case 5: return .upload(session: session, changesets: many(upTo: 3) { $0.changeset() })
-        case 6: return .credit(session: session, pages: number())
-        case 7:
+        case .unsubscribe: return .unsubscribe(session: session, subscription: number())
+        case .upload: return .upload(session: session, changesets: many(upTo: 3) { $0.changeset() })
+        case .credit: return .credit(session: session, pages: number())
+        case .reportRequest:
             return .reportRequest(
                 .init(
                     session: session, request: number(), topic: .init(rawValue: number()), argument: text()))
-        case 8: return .declare(session: session, schema: schema())
-        case 9:
+        case .declare: return .declare(session: session, schema: schema())
+        case .members:
             return .members(
                 .init(session: session, subscription: number(), isContinued: bool(), content: block()))
-        case 10:
+        case .remove:
             return .remove(
                 .init(session: session, request: number(), className: text(), property: maybe { $0.text() })
             )
-        case 11: return .cached(.init(session: session, request: number(), content: block()))
-        case 12: return .deploy(.init(session: session, request: number(), isTrial: bool(), file: data()))
-        case 13: return .variables(session: session, values: map { .string($0.text()) })
-        case 14: return .listen(.init(session: session, request: number(), topics: many(upTo: 3) { $0.text() }))
-        case 16: return .job(.init(session: session, request: number(), question: question()))
-        case 15: return .message(.init(session: session, request: number(), topic: text(), payload: data()))
-        default: return .close(session: session)
+        case .cached: return .cached(.init(session: session, request: number(), content: block()))
+        case .deploy: return .deploy(.init(session: session, request: number(), isTrial: bool(), file: data()))
+        case .variables: return .variables(session: session, values: map { .string($0.text()) })
+        case .listen: return .listen(.init(session: session, request: number(), topics: many(upTo: 3) { $0.text() }))
+        case .job: return .job(.init(session: session, request: number(), question: question()))
+        case .message: return .message(.init(session: session, request: number(), topic: text(), payload: data()))
+        case .close: return .close(session: session)
         }
     }
 
@@ -159,15 +159,15 @@ extension SampleGenerator {
     mutating func serverMessage() -> ServerMessage {
         let session = number()
         let time = Timestamp(microseconds: integer())
-        switch below(19) {
-        case 0:
+        switch pick(ServerMessage.Code.allCases) {
+        case .hello:
             let limits = ServerLimits(frameLengthMax: number(), pageCreditMax: number())
             return .hello(
                 .init(
                     version: number(), features: Features(rawValue: number()),
                     time: Timestamp(microseconds: time.microseconds >> 2), limits: limits,
                     agent: text()))
-        case 1:
+        case .opened:
             return .opened(
                 .init(
                     session: session, identity: identity(),
@@ -175,14 +175,14 @@ extension SampleGenerator {
                     version: number(), acknowledged: number(),
                     rejections: many(upTo: 2) { $0.rejection() }, userID: maybe { $0.text() },
                     schema: maybe { $0.schema() }))
-        case 2: return .schema(session: session, schema: schema())
-        case 3:
+        case .schema: return .schema(session: session, schema: schema())
+        case .page:
             return .page(
                 .init(
                     session: session, subscriptions: many(upTo: 3) { $0.number() }, version: number(),
                     progress: Double(below(1001)) / 1000, kind: pick(ServerMessage.Complete.Kind.allCases),
                     content: viewBlock()))
-        case 4:
+        case .commit:
             let header = CommitHeader(
                 session: session, version: number(), acceptedAt: time, acknowledged: maybe { $0.number() },
                 isContinued: bool())
@@ -199,57 +199,57 @@ extension SampleGenerator {
                             subscriptions: generator.many(upTo: 3) { $0.number() },
                             values: generator.many(upTo: 3) { $0.value() })
                     }))
-        case 5:
+        case .complete:
             return .complete(
                 .init(
                     session: session, subscription: number(), version: number(), acceptedAt: time,
                     kind: pick(ServerMessage.Complete.Kind.allCases), digest: maybe { $0.id() },
                     figures: maybe { $0.many(upTo: 3) { $0.value() } }))
-        case 6:
+        case .subscriptionError:
             return .subscriptionError(
                 .init(
                     session: session, subscription: number(), code: .invalidQuery, message: text(),
                     position: maybe { $0.number() }))
-        case 7:
+        case .rejected:
             return .rejected(.init(session: session, rejection: rejection()))
-        case 8:
+        case .error:
             return .error(
                 .init(
                     session: session, code: .overloaded, message: text(), action: pick(ErrorAction.allCases),
                     retryAfter: number()))
-        case 9: return .listMembers(session: session, subscription: number())
-        case 10:
+        case .listMembers: return .listMembers(session: session, subscription: number())
+        case .reportError:
             return .reportError(
                 .init(
                     session: session, request: number(), code: .unknownReport, message: text(),
                     position: maybe { $0.number() }))
-        case 11:
+        case .digest:
             return .digest(.init(session: session, subscription: number(), version: number(), digest: id()))
-        case 12:
+        case .login:
             return .login(
                 .init(
                     session: session, expiresAt: maybe { Timestamp(microseconds: $0.integer()) },
                     credential: maybe { WireCredentials(.session, $0.data()) }))
-        case 13:
+        case .context:
             let hidden = many(upTo: 2) {
                 ServerMessage.HiddenProperties(classIndex: $0.below(5), properties: [$0.below(3), 70])
             }
             return .context(.init(session: session, context: id(), fields: id(), hidden: hidden))
-        case 14: return .withdrawn(.init(session: session, request: number(), content: block()))
-        case 15: return .moved(.init(session: session, url: text()))
-        case 16:
+        case .withdrawn: return .withdrawn(.init(session: session, request: number(), content: block()))
+        case .moved: return .moved(.init(session: session, url: text()))
+        case .message:
             return .message(
                 .init(
                     session: session, topic: text(), userID: maybe { $0.text() },
                     sentAt: Timestamp(microseconds: integer()), payload: data()))
-        case 17:
+        case .places:
             return .places(
                 .init(
                     session: session, subscriptions: many(upTo: 3) { $0.number() },
                     rows: many(upTo: 3) { samples in
                         ServerMessage.Place(ObjectRef(samples.below(5), samples.key()), samples.maybe { $0.text() })
                     }))
-        default: return .report(session: session, request: number(), json: data())
+        case .report: return .report(session: session, request: number(), json: data())
         }
     }
 }

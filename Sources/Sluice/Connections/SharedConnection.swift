@@ -225,7 +225,9 @@ package final class SharedConnection: MessageConnectionDelegate {
             }
             // What cannot be read is for everybody to complain of, as is what concerns the connection. Who has no place
             // yet gets the greeting with it.
-            let session = Frame.first(of: frame).flatMap { $0.type == Self.errorType ? nil : $0.session } ?? 0
+            // A frame of errors may concern several sessions.
+            let first = Frame.first(of: frame).flatMap { $0.type == ServerMessage.Code.error.rawValue ? nil : $0 }
+            let session = first?.session ?? 0
             let receivers = state.members.filter { _, member in
                 member.number.map { session == 0 || $0 == session } ?? false
             }.map(\.key)
@@ -239,9 +241,6 @@ package final class SharedConnection: MessageConnectionDelegate {
         }
         for notify in notifiers { notify(.received(frame)) }
     }
-
-    /// A frame of errors may concern several sessions.
-    private static let errorType: UInt8 = 0x89
 
     private static func greeting(in frame: [UInt8]) -> ServerMessage.HelloReply? {
         let messages = (try? Frame.decode(frame, as: ServerMessage.self)) ?? []

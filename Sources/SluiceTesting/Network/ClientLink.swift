@@ -194,7 +194,9 @@ final class ClientLink: Sendable {
 
     /// Counts a frame from the server.
     func note(_ frame: [UInt8]) {
-        let messages = (Frame.outline(of: frame) ?? []).map { (ServerMessageKind(type: $0.type), $0.byteCount) }
+        let messages = (Frame.outline(of: frame) ?? []).map {
+            (ServerMessageKind(ServerMessage.Code(rawValue: $0.type)), $0.byteCount)
+        }
         state.withLock { $0.tally.note(frameOf: frame.count, messages) }
     }
 

@@ -25,22 +25,24 @@ public enum ServerMessageKind: String, Sendable, Hashable, CaseIterable, CustomS
 
     public var description: String { rawValue }
 
-    init(_ message: ServerMessage) { self.init(type: message.type) }
+    init(_ message: ServerMessage) { self.init(message.code) }
 
-    /// - Parameter type: the code of a message's type.
-    init(type: UInt8) {
+    /// - Parameter code: the code of a message's type; nil if there is none of it.
+    init(_ code: ServerMessage.Code?) {
         self =
-            switch type {
-            case ServerMessage.Code.hello: .hello
-            case ServerMessage.Code.opened: .session
-            case ServerMessage.Code.schema: .schema
-            case ServerMessage.Code.page: .page
-            case ServerMessage.Code.complete: .complete
-            case ServerMessage.Code.commit: .commit
-            case ServerMessage.Code.rejected: .rejection
-            case ServerMessage.Code.subscriptionError: .subscriptionError
-            case ServerMessage.Code.error: .error
-            default: .other
+            switch code {
+            case .hello: .hello
+            case .opened: .session
+            case .schema: .schema
+            case .page: .page
+            case .complete: .complete
+            case .commit: .commit
+            case .rejected: .rejection
+            case .subscriptionError: .subscriptionError
+            case .error: .error
+            case .report, .listMembers, .reportError, .withdrawn, .moved, .message, .digest, .login, .context, .places,
+                nil:
+                .other
             }
     }
 }

@@ -1,50 +1,53 @@
 internal import SluiceModel
 
 extension ClientMessage: WireMessage {
-    enum Code {
-        static let hello: UInt8 = 0x01
-        static let open: UInt8 = 0x02
-        static let authenticate: UInt8 = 0x03
-        static let subscribe: UInt8 = 0x04
-        static let unsubscribe: UInt8 = 0x05
-        static let upload: UInt8 = 0x06
-        static let credit: UInt8 = 0x07
-        static let reportRequest: UInt8 = 0x08
-        static let close: UInt8 = 0x09
-        static let declare: UInt8 = 0x0A
-        static let members: UInt8 = 0x0B
-        static let remove: UInt8 = 0x0C
-        static let cached: UInt8 = 0x0D
-        static let deploy: UInt8 = 0x0E
-        static let variables: UInt8 = 0x0F
-        static let listen: UInt8 = 0x10
-        static let message: UInt8 = 0x11
-        static let job: UInt8 = 0x12
-        /// Of messages that do not travel, so that no frame has it.
-        static let none: UInt8 = 0
+    /// The codes of the types, as PROTOCOL.md lists them.
+    package enum Code: UInt8, CaseIterable, Sendable {
+        case hello = 0x01
+        case open = 0x02
+        case authenticate = 0x03
+        case subscribe = 0x04
+        case unsubscribe = 0x05
+        case upload = 0x06
+        case credit = 0x07
+        case reportRequest = 0x08
+        case close = 0x09
+        case declare = 0x0A
+        case members = 0x0B
+        case remove = 0x0C
+        case cached = 0x0D
+        case deploy = 0x0E
+        case variables = 0x0F
+        case listen = 0x10
+        case message = 0x11
+        case job = 0x12
     }
 
-    package var type: UInt8 {
+    /// The code of the type; 0, which no frame has, for a message that does not travel.
+    package var type: UInt8 { code?.rawValue ?? 0 }
+
+    /// The code of the type; nil for a message that does not travel.
+    package var code: Code? {
         switch self {
-        case .hello: Code.hello
-        case .open: Code.open
-        case .authenticate: Code.authenticate
-        case .subscribe: Code.subscribe
-        case .unsubscribe: Code.unsubscribe
-        case .upload: Code.upload
-        case .credit: Code.credit
-        case .reportRequest: Code.reportRequest
-        case .close: Code.close
-        case .declare: Code.declare
-        case .members: Code.members
-        case .remove: Code.remove
-        case .cached: Code.cached
-        case .deploy: Code.deploy
-        case .variables: Code.variables
-        case .listen: Code.listen
-        case .message: Code.message
-        case .job: Code.job
-        case .write: Code.none
+        case .hello: .hello
+        case .open: .open
+        case .authenticate: .authenticate
+        case .subscribe: .subscribe
+        case .unsubscribe: .unsubscribe
+        case .upload: .upload
+        case .credit: .credit
+        case .reportRequest: .reportRequest
+        case .close: .close
+        case .declare: .declare
+        case .members: .members
+        case .remove: .remove
+        case .cached: .cached
+        case .deploy: .deploy
+        case .variables: .variables
+        case .listen: .listen
+        case .message: .message
+        case .job: .job
+        case .write: nil
         }
     }
 
@@ -116,60 +119,60 @@ extension ClientMessage: WireMessage {
     package static func decode(
         type: UInt8, session: UInt64, from reader: inout ByteReader
     ) throws(WireError) -> ClientMessage? {
-        switch type {
-        case Code.hello: .hello(try Hello(from: &reader))
-        case Code.open: .open(try Open(session: session, from: &reader))
-        case Code.authenticate:
+        guard let code = Code(rawValue: type) else { return nil }
+        return switch code {
+        case .hello: .hello(try Hello(from: &reader))
+        case .open: .open(try Open(session: session, from: &reader))
+        case .authenticate:
             .authenticate(
                 session: session,
                 credentials: try reader.array(minimumSize: 2) { reader throws(WireError) in
                     try WireCredentials(from: &reader)
                 })
-        case Code.subscribe: .subscribe(try Subscribe(session: session, from: &reader))
-        case Code.unsubscribe: .unsubscribe(session: session, subscription: try reader.varint())
-        case Code.upload:
+        case .subscribe: .subscribe(try Subscribe(session: session, from: &reader))
+        case .unsubscribe: .unsubscribe(session: session, subscription: try reader.varint())
+        case .upload:
             .upload(session: session, changesets: try Changeset.upload(from: &reader))
-        case Code.credit: .credit(session: session, pages: try reader.varint())
-        case Code.reportRequest:
+        case .credit: .credit(session: session, pages: try reader.varint())
+        case .reportRequest:
             .reportRequest(
                 ReportRequest(
                     session: session, request: try reader.varint(), topic: ReportTopic(rawValue: try reader.varint()),
                     argument: try reader.string()))
-        case Code.close: .close(session: session)
-        case Code.declare: .declare(session: session, schema: try Schema(from: &reader))
-        case Code.members:
+        case .close: .close(session: session)
+        case .declare: .declare(session: session, schema: try Schema(from: &reader))
+        case .members:
             .members(
                 Members(
                     session: session, subscription: try reader.varint(), isContinued: try reader.bool(),
                     content: try ObjectBlock(from: &reader)))
-        case Code.variables: .variables(session: session, values: try ValueMap(from: &reader))
-        case Code.remove:
+        case .variables: .variables(session: session, values: try ValueMap(from: &reader))
+        case .remove:
             .remove(
                 Removal(
                     session: session, request: try reader.varint(), className: try reader.string(),
                     property: try reader.optional { reader throws(WireError) in try reader.string() }))
-        case Code.cached:
+        case .cached:
             .cached(
                 KeptObjects(
                     session: session, request: try reader.varint(), content: try ObjectBlock(from: &reader)))
-        case Code.deploy:
+        case .deploy:
             .deploy(
                 Deployment(
                     session: session, request: try reader.varint(), isTrial: try reader.bool(),
                     file: try reader.data()))
-        case Code.job:
+        case .job:
             .job(JobCall(session: session, request: try reader.varint(), question: try JobCall.Question(from: &reader)))
-        case Code.listen:
+        case .listen:
             .listen(
                 Listen(
                     session: session, request: try reader.varint(),
                     topics: try reader.array(minimumSize: 1) { reader throws(WireError) in try reader.string() }))
-        case Code.message:
+        case .message:
             .message(
                 Message(
                     session: session, request: try reader.varint(), topic: try reader.string(),
                     payload: try reader.data()))
-        default: nil
         }
     }
 }

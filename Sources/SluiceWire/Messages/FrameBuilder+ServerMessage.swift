@@ -5,7 +5,7 @@ extension FrameBuilder {
         figures: [ServerMessage.SubscriptionFigures] = []
     ) {
         append(blocks.lazy.map { $0.block }) {
-            $0.byte(ServerMessage.Code.commit)
+            $0.byte(ServerMessage.Code.commit.rawValue)
             $0.varint(header.session)
             header.encodeFields(into: &$0, withFigures: !figures.isEmpty)
             $0.array(blocks) {
@@ -22,7 +22,7 @@ extension FrameBuilder {
         kind: ServerMessage.Complete.Kind = .bootstrap, content: SharedBlock
     ) {
         append(CollectionOfOne(content)) {
-            $0.byte(ServerMessage.Code.page)
+            $0.byte(ServerMessage.Code.page.rawValue)
             $0.varint(session)
             $0.array(subscriptions) { $0.varint($1) }
             $0.varint(version)

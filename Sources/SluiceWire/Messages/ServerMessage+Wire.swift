@@ -2,50 +2,52 @@ internal import SluiceModel
 
 extension ServerMessage: WireMessage {
     /// The codes of the types, as PROTOCOL.md lists them.
-    package enum Code {
-        package static let hello: UInt8 = 0x81
-        package static let opened: UInt8 = 0x82
-        package static let schema: UInt8 = 0x83
-        package static let page: UInt8 = 0x84
-        package static let commit: UInt8 = 0x85
-        package static let complete: UInt8 = 0x86
-        package static let subscriptionError: UInt8 = 0x87
-        package static let rejected: UInt8 = 0x88
-        package static let error: UInt8 = 0x89
-        package static let report: UInt8 = 0x8A
-        package static let listMembers: UInt8 = 0x8B
-        package static let reportError: UInt8 = 0x8C
-        package static let withdrawn: UInt8 = 0x8D
-        package static let moved: UInt8 = 0x8E
-        package static let message: UInt8 = 0x8F
+    package enum Code: UInt8, CaseIterable, Sendable {
+        case hello = 0x81
+        case opened = 0x82
+        case schema = 0x83
+        case page = 0x84
+        case commit = 0x85
+        case complete = 0x86
+        case subscriptionError = 0x87
+        case rejected = 0x88
+        case error = 0x89
+        case report = 0x8A
+        case listMembers = 0x8B
+        case reportError = 0x8C
+        case withdrawn = 0x8D
+        case moved = 0x8E
+        case message = 0x8F
         /// With the bit that lets a client skip it.
-        package static let digest: UInt8 = 0xCD
-        package static let login: UInt8 = 0xCE
-        package static let context: UInt8 = 0xCF
-        package static let places: UInt8 = 0xD0
+        case digest = 0xCD
+        case login = 0xCE
+        case context = 0xCF
+        case places = 0xD0
     }
 
-    package var type: UInt8 {
+    package var type: UInt8 { code.rawValue }
+
+    package var code: Code {
         switch self {
-        case .hello: Code.hello
-        case .opened: Code.opened
-        case .schema: Code.schema
-        case .page: Code.page
-        case .commit: Code.commit
-        case .complete: Code.complete
-        case .subscriptionError: Code.subscriptionError
-        case .rejected: Code.rejected
-        case .error: Code.error
-        case .report: Code.report
-        case .listMembers: Code.listMembers
-        case .reportError: Code.reportError
-        case .digest: Code.digest
-        case .login: Code.login
-        case .context: Code.context
-        case .withdrawn: Code.withdrawn
-        case .moved: Code.moved
-        case .message: Code.message
-        case .places: Code.places
+        case .hello: .hello
+        case .opened: .opened
+        case .schema: .schema
+        case .page: .page
+        case .commit: .commit
+        case .complete: .complete
+        case .subscriptionError: .subscriptionError
+        case .rejected: .rejected
+        case .error: .error
+        case .report: .report
+        case .listMembers: .listMembers
+        case .reportError: .reportError
+        case .digest: .digest
+        case .login: .login
+        case .context: .context
+        case .withdrawn: .withdrawn
+        case .moved: .moved
+        case .message: .message
+        case .places: .places
         }
     }
 
@@ -119,13 +121,14 @@ extension ServerMessage: WireMessage {
     package static func decode(
         type: UInt8, session: UInt64, from reader: inout ByteReader
     ) throws(WireError) -> ServerMessage? {
-        switch type {
-        case Code.hello: .hello(try HelloReply(from: &reader))
-        case Code.opened: .opened(try Opened(session: session, from: &reader))
-        case Code.schema: .schema(session: session, schema: try Schema(from: &reader))
-        case Code.page: .page(try Page(session: session, from: &reader))
-        case Code.commit: .commit(try Commit(session: session, from: &reader))
-        case Code.places:
+        guard let code = Code(rawValue: type) else { return nil }
+        return switch code {
+        case .hello: .hello(try HelloReply(from: &reader))
+        case .opened: .opened(try Opened(session: session, from: &reader))
+        case .schema: .schema(session: session, schema: try Schema(from: &reader))
+        case .page: .page(try Page(session: session, from: &reader))
+        case .commit: .commit(try Commit(session: session, from: &reader))
+        case .places:
             .places(
                 Places(
                     session: session,
@@ -137,19 +140,19 @@ extension ServerMessage: WireMessage {
                             try ObjectRef(from: &reader),
                             try reader.optional { reader throws(WireError) in try reader.string() })
                     }))
-        case Code.complete: .complete(try Complete(session: session, from: &reader))
-        case Code.subscriptionError: .subscriptionError(try SubscriptionError(session: session, from: &reader))
-        case Code.rejected: .rejected(Rejected(session: session, rejection: try Rejection(from: &reader)))
-        case Code.error: .error(try Failure(session: session, from: &reader))
-        case Code.report: .report(session: session, request: try reader.varint(), json: try reader.data())
-        case Code.listMembers: .listMembers(session: session, subscription: try reader.varint())
-        case Code.reportError: .reportError(try ReportError(session: session, from: &reader))
-        case Code.digest:
+        case .complete: .complete(try Complete(session: session, from: &reader))
+        case .subscriptionError: .subscriptionError(try SubscriptionError(session: session, from: &reader))
+        case .rejected: .rejected(Rejected(session: session, rejection: try Rejection(from: &reader)))
+        case .error: .error(try Failure(session: session, from: &reader))
+        case .report: .report(session: session, request: try reader.varint(), json: try reader.data())
+        case .listMembers: .listMembers(session: session, subscription: try reader.varint())
+        case .reportError: .reportError(try ReportError(session: session, from: &reader))
+        case .digest:
             .digest(
                 DigestCheck(
                     session: session, subscription: try reader.varint(), version: try reader.varint(),
                     digest: try ObjectID(from: &reader)))
-        case Code.login:
+        case .login:
             .login(
                 Login(
                     session: session,
@@ -157,25 +160,24 @@ extension ServerMessage: WireMessage {
                         Timestamp(microseconds: try reader.zigzag())
                     },
                     credential: try reader.optional { reader throws(WireError) in try WireCredentials(from: &reader) }))
-        case Code.context:
+        case .context:
             .context(
                 Context(
                     session: session, context: try ObjectID(from: &reader), fields: try ObjectID(from: &reader),
                     hidden: try reader.array(minimumSize: 2) { reader throws(WireError) in
                         try HiddenProperties(from: &reader)
                     }))
-        case Code.withdrawn:
+        case .withdrawn:
             .withdrawn(
                 KeptObjects(
                     session: session, request: try reader.varint(), content: try ObjectBlock(from: &reader)))
-        case Code.moved: .moved(Moved(session: session, url: try reader.string()))
-        case Code.message:
+        case .moved: .moved(Moved(session: session, url: try reader.string()))
+        case .message:
             .message(
                 Message(
                     session: session, topic: try reader.string(),
                     userID: try reader.optional { reader throws(WireError) in try reader.string() },
                     sentAt: Timestamp(microseconds: try reader.zigzag()), payload: try reader.data()))
-        default: nil
         }
     }
 }

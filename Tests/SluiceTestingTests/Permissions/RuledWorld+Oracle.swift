@@ -12,7 +12,10 @@ extension RuledWorld {
             switch message {
             case .page(let page): [page.content]
             case .commit(let commit): commit.blocks.map(\.content)
-            default: []
+            // They bring no objects of a view. A new message decides here whether it does.
+            case .hello, .opened, .schema, .complete, .listMembers, .digest, .login, .context, .withdrawn, .places,
+                .subscriptionError, .rejected, .error, .moved, .message, .report, .reportError:
+                []
             }
         if case .withdrawn(let withdrawn) = message {
             for group in withdrawn.content.groups {
