@@ -51,6 +51,9 @@ struct SocketChannel: ~Copyable {
     /// Whether a read that returns fewer bytes than there is room for means that the socket is empty.
     var shortReadMeansEmpty: Bool { tls == nil }
 
+    /// Whether any thread may write to it: OpenSSL raises SIGPIPE, which is blocked on the threads of event loops alone.
+    var canBeWrittenAnywhere: Bool { tls == nil }
+
     /// Whether OpenSSL holds bytes that epoll does not report.
     var hasHiddenInput: Bool { tls?.hasPendingInput ?? false }
 

@@ -4,20 +4,52 @@ extension WebSocketConnection {
         var batch = orders.takeBatch(
             takesMessages: machine.isOpen || machine.isAnswering, leaving: Swift.exchange(&emptiedMessages, with: []))
         guard !machine.isEnded else { return }
+        if let failure = failure.take() { return fail(failure) }
+        if owesDrainNotice {
+            owesDrainNotice = false
+            if machine.isOpen { delegate?.connectionDidDrain(self) }
+        }
         if batch.isAbortOrdered {
             return perform(machine.end(TransportError(.aborted, "the connection was aborted by its owner")))
         }
         if machine.isAnswering { return answer(batch) }
-        for message in batch.messages { sendQueue.append(message, as: role) }
-        if batch.messages.capacity <= Self.emptiedMessageCapacity {
-            batch.messages.removeAll(keepingCapacity: true)
-            emptiedMessages = batch.messages
-        }
+        queue(&batch)
         let closing = batch.close.flatMap { machine.close($0.code, reason: $0.reason) }
         perform(closing)
         let isPauseNew = machine.isOpen && machine.isPaused != orders.isPaused
         if isPauseNew { keepAlive?.didReceive() }
         if isPauseNew || closing != nil || channel?.hasHiddenInput == true { receive() } else { write() }
+    }
+
+    /// Queues the messages of a batch, and keeps their memory for those that follow.
+    private func queue(_ batch: inout OwnerOrders.Batch) {
+        for message in batch.messages { sendQueue.append(message, as: role) }
+        guard batch.messages.capacity <= Self.emptiedMessageCapacity else { return }
+        batch.messages.removeAll(keepingCapacity: true)
+        emptiedMessages = batch.messages
+    }
+
+    /// Sends the owner's messages, on any thread that owns the loop. What else there is to do, the owner's calls and the
+    /// end of the connection among it, is left to ``carryOutOrders()``.
+    ///
+    /// - Returns: whether nothing is left to be done.
+    func sendMessages() -> Bool {
+        guard machine.isOpen, machine.isPaused == orders.isPaused, failure == nil, owedPong == nil, sendQueue.isEmpty,
+            channel?.canBeWrittenAnywhere == true, channel?.isWriteBlocked == false
+        else { return false }
+        var batch = orders.takeBatch(takesMessages: true, leaving: Swift.exchange(&emptiedMessages, with: []))
+        queue(&batch)
+        guard !batch.isAbortOrdered, batch.close == nil else { return false }
+        do throws(TransportError) {
+            let written = try channel?.write(&sendQueue) ?? 0
+            writtenByteCount += written
+            if written > 0 {
+                keepAlive?.didWrite(isQueueEmpty: sendQueue.isEmpty)
+                owesDrainNotice = orders.didWrite(written)
+            }
+        } catch { failure = error }
+        channel?.watch(reads: machine.wantsBytes)
+        return failure == nil && !owesDrainNotice
     }
 
     /// Sends what has come of the answer to a request.

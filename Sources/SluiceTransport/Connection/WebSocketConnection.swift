@@ -4,7 +4,8 @@ import Synchronization
 /// One WebSocket connection over a socket, of a server or of a client.
 ///
 /// It drives a ``ConnectionMachine``, whose header documents the life of a connection: it reads and writes the socket,
-/// carries out the machine's actions and keeps the timers. Everything but `orders` stays on the loop's thread.
+/// carries out the machine's actions and keeps the timers. Everything but `orders` is used by the owner of the loop alone:
+/// its thread, or one that has borrowed the loop to send a message.
 final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Sendable {
     let id: ConnectionID
     let peerDescription: String
@@ -36,6 +37,10 @@ final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Send
     var keepAlive: KeepAliveTimer?
     var deadline: Deadline?
     var writtenByteCount = 0
+    /// Why a write failed that another thread tried, until the loop ends the connection.
+    var failure: TransportError?
+    /// Whether the owner is to be told that the queue has fallen to the low-water mark.
+    var owesDrainNotice = false
 
     /// A running time limit.
     struct Deadline {
@@ -72,6 +77,8 @@ final class WebSocketConnection: PollHandler, MessageConnection, @unchecked Send
     override func ready(_ readiness: PollEvents) { serve(readiness) }
 
     override func flush() { carryOutOrders() }
+
+    override func flushWhileAsleep() -> Bool { sendMessages() }
 
     override func loopWillStop() {
         perform(machine.end(TransportError(.aborted, "the event loop ended", outlook: .passing)))

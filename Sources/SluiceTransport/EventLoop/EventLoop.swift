@@ -6,14 +6,24 @@ import Synchronization
 ///
 /// A turn: wait; serve ready descriptors; run due timers; run closures from other threads; flush the connections that
 /// have something new to send, so that all messages of a turn to one socket leave in one system call.
-package final class EventLoop: @unchecked Sendable {  // State is kept to the loop's thread, except `inbox` and atomics.
+///
+/// A thread that has something to send while the loop sleeps borrows the loop and writes by itself: to wake the loop takes
+/// longer than to write (a system call here, one there, and the time until the loop's thread runs). It gives up where it
+/// would have to wait, and a loop that was borrowed a few times since its last turn is woken, so that one thread does not
+/// do all of the writing of a fan-out.
+package final class EventLoop: @unchecked Sendable {  // State is used by the owner alone, except `inbox` and atomics.
     private struct Inbox {
         var tasks: [@Sendable () -> Void] = []
         var flushes: [PollHandler] = []
         var isAsleep = false
         var isStopping = false
         var isStopped = false
+        /// How often the loop was borrowed since its last turn.
+        var borrowCount = 0
     }
+
+    /// How often the loop is borrowed at most between two turns.
+    private static let borrowCountMax = 4
 
     private struct Slot {
         var generation: UInt32 = 0
@@ -23,6 +33,10 @@ package final class EventLoop: @unchecked Sendable {  // State is kept to the lo
     private let epoll: Int32
     private let wakeUp: Int32
     private let inbox = Mutex(Inbox())
+    /// Held by the owner of the loop's state: the loop's thread while it is awake, or another that has borrowed the loop.
+    private let ownership = Mutex(())
+    /// Whether other threads may borrow the loop. One that a test turns by hand sends when it is turned.
+    private let isLent: Bool
     private let threadID = Atomic<UInt>(0)
     private var thread: pthread_t?
 
@@ -47,6 +61,7 @@ package final class EventLoop: @unchecked Sendable {  // State is kept to the lo
         guard descriptor >= 0 else { throw .system(errno, "create an event loop") }
         epoll = descriptor
         wakeUp = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+        isLent = hasThread
         guard wakeUp >= 0 else {
             let number = errno
             Glibc.close(epoll)
@@ -89,9 +104,20 @@ package final class EventLoop: @unchecked Sendable {  // State is kept to the lo
         enqueue { $0.tasks.append(task) }
     }
 
-    /// Calls the handler's `flush()` at the end of this turn or of the next.
+    /// Has the handler flush: at once and on this thread if the loop sleeps and the handler agrees
+    /// (``PollHandler/flushWhileAsleep()``), else at the end of this turn or of the next.
     func scheduleFlush(_ handler: PollHandler) {
+        if mayBeBorrowed(), ownership.withLockIfAvailable({ _ in handler.flushWhileAsleep() }) ?? false { return }
         enqueue { $0.flushes.append(handler) }
+    }
+
+    private func mayBeBorrowed() -> Bool {
+        guard isLent else { return false }
+        return inbox.withLock { inbox in
+            guard inbox.isAsleep, inbox.borrowCount < EventLoop.borrowCountMax else { return false }
+            inbox.borrowCount += 1
+            return true
+        }
     }
 
     private func enqueue(_ body: (inout sending Inbox) -> Void) {
@@ -186,11 +212,13 @@ extension EventLoop {
     /// - Returns: false when the loop is to end.
     @discardableResult
     func turn(waits: Bool) -> Bool {
-        let time = waitTime()
+        let time = ownership.withLock { _ in waitTime() }
         let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), waits ? time : 0)
-        for index in 0..<Int(max(count, 0)) { dispatch(events[index]) }
-        runTimers()
-        return runInbox()
+        return ownership.withLock { _ in
+            for index in 0..<Int(max(count, 0)) { dispatch(events[index]) }
+            runTimers()
+            return runInbox()
+        }
     }
 
     private func dispatch(_ event: epoll_event) {
@@ -227,6 +255,7 @@ extension EventLoop {
     private func runInbox() -> Bool {
         let (tasks, isStopping) = inbox.withLock { inbox in
             inbox.isAsleep = false
+            inbox.borrowCount = 0
             let tasks = inbox.tasks
             inbox.tasks = []
             return (tasks, inbox.isStopping)

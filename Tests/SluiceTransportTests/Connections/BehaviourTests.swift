@@ -1,3 +1,4 @@
+import Foundation
 import SluiceModel
 import TestSupport
 import Testing
@@ -17,6 +18,30 @@ import Testing
             let messages = sizes.map { generator.bytes($0) }
             for message in messages { connection.send(SharedBuffer(message)) }
             #expect(try await client.received(messages.count) == messages)
+        }
+    }
+
+    /// Threads that send find the loop awake or asleep, and write by themselves or have it write.
+    @Test(arguments: Twin.allCases)
+    func messagesOfSeveralThreadsComeBackInTheOrderOfEach(twin: Twin) async throws {
+        try await withNetwork(try TestNetwork(twin)) { network in
+            let client = Recorder()
+            let connection = try network.connect(client)
+            try await client.opened()
+            let (threadCount, messageCount) = (4, 2_000)
+            let threads = (0..<threadCount).map { thread in
+                Thread {
+                    for number in 0..<messageCount {
+                        connection.send(SharedBuffer([UInt8(thread), UInt8(number >> 8), UInt8(number & 0xFF)]))
+                    }
+                }
+            }
+            for thread in threads { thread.start() }
+            let messages = try await client.received(threadCount * messageCount)
+            for thread in 0..<threadCount {
+                let numbers = messages.filter { $0[0] == thread }.map { Int($0[1]) << 8 | Int($0[2]) }
+                #expect(numbers == Array(0..<messageCount))
+            }
         }
     }
 

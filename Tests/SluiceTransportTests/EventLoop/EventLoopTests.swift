@@ -39,6 +39,44 @@ import Testing
         #expect(numbers.value.count == 1_000)
     }
 
+    /// Notes who has it flush.
+    private final class Flushed: PollHandler {
+        let loop: EventLoop
+        /// For each flush whether the loop was borrowed.
+        let borrowed = Observed<[Bool]>([])
+
+        init(_ loop: EventLoop) { self.loop = loop }
+
+        override func flush() { borrowed.update { [loop] in $0.append(!loop.isCurrent) } }
+
+        override func flushWhileAsleep() -> Bool {
+            flush()
+            return true
+        }
+    }
+
+    @Test func aSleepingLoopIsBorrowedAFewTimesAndThenWoken() async throws {
+        let loop = try EventLoop()
+        defer { loop.stop() }
+        let handler = Flushed(loop)
+        for count in 1...1_000 {
+            loop.scheduleFlush(handler)
+            try await handler.borrowed.wait(for: "flush \(count)") { $0.count == count }
+        }
+        let runs = handler.borrowed.value.split(separator: false).map(\.count)
+        #expect((1...4).contains(runs.max() ?? 0))
+    }
+
+    @Test func aLoopThatIsTurnedByHandIsNotBorrowed() throws {
+        let loop = try EventLoop(hasThread: false)
+        let handler = Flushed(loop)
+        loop.turn(waits: false)
+        loop.scheduleFlush(handler)
+        #expect(handler.borrowed.value.isEmpty)
+        loop.turn(waits: false)
+        #expect(handler.borrowed.value == [true])
+    }
+
     @Test func groupGivesLoopsInTurn() throws {
         let group = try EventLoopGroup(loopCount: 3)
         defer { group.stop() }
