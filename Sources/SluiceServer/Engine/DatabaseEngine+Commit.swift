@@ -1,3 +1,4 @@
+internal import SluiceExchange
 package import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
@@ -26,13 +27,43 @@ extension DatabaseEngine {
         }
     }
 
+    /// Gathers a transaction that came as JSON. One that cannot be made is rejected like any other.
+    ///
+    /// - Throws: ``SessionEnd`` when the client has broken the protocol.
+    func write(
+        _ write: ClientMessage.Write, from session: ServerSession, _ subscriber: Subscriber, now: Timestamp
+    ) throws {
+        let (isTaken, notice) = sessions.takesUploads(of: session)
+        output.send(notice, to: session.id)
+        guard isTaken else { return }
+        var operations: [ObjectOperation] = []
+        var problem: String?
+        // What was decided before is acknowledged again, whatever it is.
+        if !session.hasReceived(write.sequence) {
+            do {
+                operations = try writes.operations(of: write, as: subscriber.access, now: now) { commit(now: now) }
+            } catch let error as WriteRequestError {
+                problem = error.message
+            }
+        }
+        guard sessions[session.id] === session else { return }
+        let changeset = Changeset(
+            sequence: write.sequence, baseVersion: database.storage.version,
+            timestamp: HybridTimestamp(microseconds: now.microseconds), operations: operations)
+        var upload = try session.receive(changeset, now: now)
+        if let problem { upload.problem = .init(code: .invalidOperation, message: problem) }
+        committer.add(upload)
+        writes.noteGathered(operations)
+        if committer.isFull || permissions.concerns(changeset) { commit(now: now) }
+    }
+
     /// Commits the uploads gathered so far, and sends the result to all sessions concerned.
     ///
     /// - Parameter isPressing: whether what nobody waits for is committed, too.
     @discardableResult
     func commit(now: Timestamp, isPressing: Bool = false) -> Committer.Outcome? {
         let outcome = committer.commit(now: now, isPressing: isPressing, following: publishFollowed)
-        uncommittedWrites = UncommittedWrites()
+        writes.forgetGathered()
         report(outcome)
         return outcome
     }
@@ -83,7 +114,7 @@ extension DatabaseEngine {
         for (kind, count) in counts {
             let classes = database.storage.schema.classes
             let className = kind.classIndex.flatMap { classes.indices.contains($0) ? classes[$0].name : nil }
-            note(
+            audit.note(
                 .writesRejected(code: kind.code.rawValue, className: className, keyCount: count), in: kind.session,
                 user: sessions[kind.session]?.user.id, .refused, because: "the server rejected the transaction")
         }
@@ -121,7 +152,7 @@ extension DatabaseEngine {
             if let stale = sessions.session(ofClient: client) { end(stale, Self.hasOpenedAnother) }
         }
         publish(acknowledgingOwn(group))
-        if group.changesRules { hold(storedRules()) }
+        if group.changesRules { hold(rules.latest()) }
         if group.beginsEpoch { endSessionsOfEpoch() }
         if group.isComparison { noteComparison() }
     }

@@ -12,7 +12,7 @@ extension DatabaseEngine {
         let former = try database.storage.rulesVersion
         func fail(_ code: ErrorCode, _ message: String) {
             if !deployment.isTrial {
-                note(
+                audit.note(
                     .rulesDeployed(version: former, former: former), in: session.id, user: session.user.id, .refused,
                     because: code == .invalidRules ? "the file is not well formed" : message)
             }
@@ -36,7 +36,7 @@ extension DatabaseEngine {
             let stored: (version: Int, isNew: Bool) =
                 deployment.isTrial
                 ? (try database.storage.rulesVersion, false)
-                : try store(file, from: origin(.client, at: now, userID: session.user.id))
+                : try rules.store(file, from: rules.origin(.client, at: now, userID: session.user.id))
             let report = JSONText.object([
                 ("version", .number(UInt64(stored.version))), ("isNew", .bool(stored.isNew)),
                 ("changes", .array(formerFile.differences(to: file).map(\.json))),
@@ -50,7 +50,7 @@ extension DatabaseEngine {
                 ], to: session.id)
             // Sessions that are moved, or end, are told after the answer.
             if stored.isNew {
-                note(
+                audit.note(
                     .rulesDeployed(version: stored.version, former: stored.version - 1), in: session.id,
                     user: session.user.id)
                 hold(AccessRules(file))

@@ -16,8 +16,8 @@ internal import SluiceWire
 /// - ``SubscriptionLifecycle``: the way of a subscription from its request to its last page, with
 ///   ``SubscriptionScheduler``, ``Resumer`` and ``PageSender``. ``ContextSwitch`` leads it on when its reader's rights
 ///   change.
-/// - ``ViewDigests``, ``Housekeeping``, ``Reports``, ``JobAnswers``, ``MessageExchange``, ``KeptObjectNotices``: what happens
-///   beside that.
+/// - ``ViewDigests``, ``Housekeeping``, ``Reports``, ``JobAnswers``, ``MessageExchange``, ``KeptObjectNotices``,
+///   ``StoredRules``, ``JSONWrites``: what happens beside that.
 ///
 /// This file has events and sessions; what a commit does is in `DatabaseEngine+Commit`.
 package final class DatabaseEngine {
@@ -35,27 +35,23 @@ package final class DatabaseEngine {
     let observers = InProcessObservers()
     let jobs: JobAnswers
     let messages: MessageExchange
+    let writes: JSONWrites
     /// Counts what has changed rights other than by a commit: rules, logins, values of `$client`.
     var rightsNumber: UInt64 = 0
     private let random: () -> UInt64
-    /// The name of this server process; nil for none.
-    let workerID: String?
     /// Called before the file is closed, with where it stands in its journal, if it could be written.
     package var onClose: (JournalHead) -> Void = { _ in }
     /// Called with the position at which servers compare their replicas, and with the state there.
     package var onComparison: (_ position: UInt64, PendingDigest) -> Void = { _, _ in }
-    /// The rules that the server was started with; nil if it was started without.
-    var configuredRules: RulesFile?
-    var output = TurnOutput()
+    let rules: StoredRules
     /// What the audit log has not been told.
-    private var auditNotes: [AuditNote] = []
+    let audit = AuditNotes()
+    var output = TurnOutput()
     /// The sessions that are to be opened together, in order.
     var arrivals: [IncomingSession] = []
     /// Whether the journal may have more than was applied.
     var isBehind = false
     var encodedBlockCount: UInt64 = 0
-    /// What of the gathered uploads came as JSON.
-    var uncommittedWrites = UncommittedWrites()
     var sentDigestCount: UInt64 = 0
 
     /// - Parameters:
@@ -72,10 +68,9 @@ package final class DatabaseEngine {
         random: @escaping () -> UInt64
     ) {
         self.random = random
-        self.workerID = workerID
-        configuredRules = rules?.file
         database = Database(
             name: name, storage: storage, journal: journal, limits: limits, log: log)
+        self.rules = StoredRules(database, audit, workerID: workerID, ofServer: rules?.file)
         permissions = Permissions(database, contexts: readContext, rules: rules)
         budget = WorkBudget(database)
         sessions = Sessions(database, random: random)
@@ -86,6 +81,7 @@ package final class DatabaseEngine {
         kept = KeptObjectNotices(database, sessions, subscriptions)
         jobs = JobAnswers(database, budget, subscriptions)
         messages = MessageExchange(database, permissions, subscriptions)
+        writes = JSONWrites(database, committer, random: random)
         housekeeping = Housekeeping(database)
         lifecycle = SubscriptionLifecycle(
             database, budget, permissions, subscriptions, hub, digests, housekeeping.indexes)
@@ -94,9 +90,6 @@ package final class DatabaseEngine {
         database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
         database.catchUp = { [unowned self] in try committer.catchUp(publishFollowed) }
     }
-
-    /// A random number.
-    func drawRandom() -> UInt64 { random() }
 
     // MARK: Events
 
@@ -185,19 +178,7 @@ package final class DatabaseEngine {
     package func takeMessages() -> [[UInt8]] { messages.takeUnrelayed() }
 
     /// Returns what is for the audit log since the last call.
-    package func takeAuditNotes() -> [AuditNote] {
-        defer { auditNotes = [] }
-        return auditNotes
-    }
-
-    /// Notes something for the audit log.
-    func note(
-        _ action: AuditEvent.Action, in session: SessionID?, user: String?, _ outcome: AuditEvent.Outcome = .done,
-        because reason: String? = nil
-    ) {
-        auditNotes.append(
-            AuditNote(action: action, session: session, user: user, outcome: outcome, reason: reason))
-    }
+    package func takeAuditNotes() -> [AuditNote] { audit.take() }
 
     private func receive(_ messages: [ClientMessage], from id: SessionID, now: Timestamp) {
         var resumed = Resumption(byteCountLeft: database.limits.frameByteCount)
@@ -330,7 +311,7 @@ package final class DatabaseEngine {
     /// - Parameter asker: who does, as the audit log names somebody; nil if that is not known.
     func endSessions(because reason: SessionEnd, by asker: String?) -> [DatabaseAction] {
         for id in sessions.ids {
-            note(
+            audit.note(
                 .sessionEnded(.administrator, by: asker), in: id, user: sessions[id]?.user.id, because: reason.message)
         }
         endAll(reason)

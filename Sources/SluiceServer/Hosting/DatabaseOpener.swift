@@ -97,7 +97,7 @@ struct DatabaseOpener: Sendable {
                 log?(.info, "a database was made", [("database", name), ("file", DatabaseFileName.of(name))])
                 // The rules have held from the start; the file keeps them from now on.
                 if journal == nil, let rules = self.terms.values.rules, try file.rulesVersion == 0 {
-                    let origin = engine.origin(.file, at: now())
+                    let origin = engine.rules.origin(.file, at: now())
                     try file.transaction { try file.setRules(rules, heeded: true, from: origin) }
                     engine.note(.rulesDeployed(version: 1, former: 0), in: nil, user: User.serverID)
                 }

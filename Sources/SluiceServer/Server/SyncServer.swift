@@ -15,133 +15,28 @@ public final class SyncServer: Sendable {
         case stopped
     }
 
-    private let configuration: ServerConfiguration
-    let databases: DatabaseDirectory
-    /// Which databases clients may open.
-    let gate: DatabaseGate
-    private let connections = OpenConnections()
-    private let ledger: QuotaLedger
-    private let logins: LoginChecks
-    /// What is told to whoever keeps the audit log; nil if nobody does.
-    let audit: AuditTrail?
-    /// Gives duties to tasks of this process.
-    package let duties: DutyDesk
-    private let door: WebSocketDoor
-    private let origins: WebOrigins
-    private let readiness: Readiness
-    private let exposition: Exposition
-    /// Makes backups and archives journals; nil if the configuration asks for neither.
-    private let backups: BackupService?
-    /// The users; nil in development.
-    private let directory: UserDirectory?
+    private let parts: ServerParts
     private let listening = Mutex(Listening.no)
-    private let limits: DatabaseLimits
-    /// The rules that the server has now; nil for none of its own.
-    private let rules: Mutex<RulesFile?>
-    /// The validators and resolvers.
-    let policies = WritePolicies()
     /// How many handles on databases this process has made.
     private let handleCount = Atomic<UInt64>(0)
+
+    private var configuration: ServerConfiguration { parts.configuration }
+    var databases: DatabaseDirectory { parts.databases }
+    /// Which databases clients may open.
+    var gate: DatabaseGate { parts.gate }
+    /// What is told to whoever keeps the audit log; nil if nobody does.
+    var audit: AuditTrail? { parts.audit }
+    /// Gives duties to tasks of this process.
+    package var duties: DutyDesk { parts.duties }
+    /// The validators and resolvers.
+    var policies: WritePolicies { parts.policies }
 
     /// Prepares a server; ``start()`` makes it listen.
     ///
     /// - Throws: ``ServerError`` when the configuration is invalid, when the data folder cannot be created or written,
     ///   or when another server uses the folder.
     public init(_ configuration: ServerConfiguration) throws {
-        try LoginSetup.check(configuration)
-        var configuration = configuration
-        if let journals = configuration.journals {
-            let now = configuration.now
-            configuration.now = { Timestamp(microseconds: now().microseconds + journals.clockOffset) }
-        }
-        let meter = ServerMeter()
-        configuration.metrics = configuration.metrics.map { ServerMetricsGroup([meter, $0]) } ?? meter
-        let showsDashboard = configuration.isDevelopment || configuration.servesDashboard
-        let ring = LogRing(now: configuration.now)
-        if showsDashboard { configuration.log = ring.keeping(configuration.log) }
-        self.configuration = configuration
-        var limits = DatabaseLimits()
-        limits.apply(configuration.quotas)
-        self.limits = limits
-        let rules = try LoginSetup.rules(configuration)
-        self.rules = Mutex(rules)
-        let opener = DatabaseOpener(
-            folder: configuration.dataFolder, workerID: configuration.workerID, limits: limits,
-            random: configuration.random, now: configuration.now, log: configuration.log?.about(.database),
-            rules: rules, policies: policies, metrics: configuration.metrics,
-            databaseCountMax: configuration.quotas.databaseCountMax, journals: configuration.journals,
-            replicas: configuration.replicas)
-        duties = DutyDesk(
-            configuration.journals?.duties ?? LocalDuties(now: configuration.now()),
-            log: configuration.log?.about(.database), schedule: configuration.schedule)
-        let log = configuration.log?.about(.network)
-        ledger = QuotaLedger(configuration.quotas)
-        let gate = try DatabaseGate(
-            configuration.dataFolder, log: configuration.log?.about(.database),
-            isOfNode: configuration.journals != nil,
-            // Names may be secrets, and who may store rules everywhere runs the server.
-            tellsNames: { [isDevelopment = configuration.isDevelopment, terms = opener.terms] user in
-                isDevelopment || terms.mayStoreRules(user)
-            })
-        self.gate = gate
-        let audit = configuration.auditLog.map {
-            AuditTrail($0, now: configuration.now, schedule: configuration.schedule)
-        }
-        self.audit = audit
-        let reports = ServerReports()
-        let fanOut = FanOut(
-            connections: connections, ledger: ledger, queueByteCountMax: configuration.queueByteCountMax,
-            now: configuration.now, log: log, metrics: configuration.metrics, reports: reports)
-        databases = try DatabaseDirectory(
-            opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
-            uptime: configuration.uptime, replicas: configuration.replicas,
-            audit: { [connections] in audit?.note($1, ofDatabase: $0, connections) }, carryOut: fanOut.carryOut)
-        let methods = try configuration.isDevelopment ? nil : LoginSetup.methods(configuration)
-        let directory = methods?.directory
-        self.directory = directory
-        // The users of a cluster are not in the data folder.
-        let hasOwnUsers =
-            configuration.journals == nil && (configuration.logins.hasUsers || !configuration.logins.issuers.isEmpty)
-        let areUsersWritable: @Sendable () -> Bool = { directory?.obstacle == nil }
-        readiness = Readiness(
-            databases, journals: configuration.journals, areUsersWritable: hasOwnUsers ? areUsersWritable : nil,
-            uptime: configuration.uptime)
-        backups = try BackupService(
-            configuration.backups, archive: configuration.archive, of: configuration.dataFolder,
-            isAlone: configuration.journals == nil, isDataInPlace: { [databases] in databases.isFolderInPlace },
-            now: configuration.now, schedule: configuration.schedule, log: configuration.log?.about(.database)
-        ) { [databases] in
-            databases.openPositions.map { JournalArchive.Target(name: $0.name, position: $0.position) }
-        }
-        databases.onClose { [weak backups] in backups?.noteClosed($0) }
-        exposition = Exposition(
-            databases, connections, readiness, meter, folder: configuration.dataFolder, audit: audit,
-            backups: { [backups] in backups?.reading ?? BackupService.Reading() })
-        let login: any Login =
-            if let methods {
-                AccessLogin(
-                    Authenticator(methods, now: configuration.now, log: configuration.log?.about(.login)),
-                    mayExtendSchema: configuration.allowsEverything)
-            } else { DevelopmentLogin() }
-        logins = LoginChecks(
-            login, of: LoginChecks.Subjects(connections), now: configuration.now,
-            log: configuration.log?.about(.login), metrics: configuration.metrics, audit: audit)
-        origins = WebOrigins(
-            host: configuration.host, usesTLS: configuration.certificate != nil || configuration.isBehindTLSProxy,
-            allowed: configuration.allowedOrigins)
-        door = WebSocketDoor(
-            connections, logins, ledger, SessionRouter(databases), login: login, limits: limits.server,
-            isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now, log: log,
-            metrics: configuration.metrics, audit: audit, gate: gate, origins: origins)
-        reports.begin(
-            .init(
-                sessions: SessionSurvey(connections: connections, databases: databases, now: configuration.now),
-                names: { [databases, folder = configuration.dataFolder] in
-                    folder.map { DataFolder.databaseNames($0).filter(DatabaseName.isValid) }
-                        ?? databases.workers.map(\.name).sorted()
-                },
-                health: { [readiness] in readiness.health }, metrics: { [exposition] in await exposition.families() },
-                log: ring, tellsAll: configuration.isDevelopment, now: configuration.now))
+        parts = try ServerParts(configuration)
         if let server = configuration.handsOverTo { try handOver(to: server) }
     }
 
@@ -170,27 +65,28 @@ public final class SyncServer: Sendable {
             }
             databases.startSweeping()
             databases.startWatchingFiles()
-            backups?.begin()
+            parts.backups?.begin()
             gate.watch { [weak self] in self?.heedRestriction(of: nil) }
-            if let directory {
-                logins.startWatching()
+            if let directory = parts.directory {
+                parts.logins.startWatching()
                 // What other processes change, such as the claims of a user, holds for open sessions too.
-                directory.watch { [logins] in logins.checkAll() }
+                directory.watch { [logins = parts.logins] in logins.checkAll() }
             }
             do {
                 if let network = configuration.loopback {
-                    try network.listen(configuration.host, hooks: door.hooks)
+                    try network.listen(configuration.host, hooks: parts.door.hooks)
                     listening = .loopback(network)
-                    readiness.noteStart()
+                    parts.readiness.noteStart()
                     noteStart(at: "\(configuration.host) in memory", tls: false)
                     return 0
                 }
                 let listeners = try ServerListeners(
-                    configuration, hooks: hooks, metrics: { [exposition] in await exposition.text() },
+                    configuration, hooks: hooks,
+                    metrics: { [exposition = parts.exposition] in await exposition.text() },
                     admin: configuration.administration.map(adminPages),
-                    isFolderInPlace: { [databases] in databases.isFolderInPlace })
+                    isFolderInPlace: { [databases = parts.databases] in databases.isFolderInPlace })
                 listening = .sockets(listeners)
-                readiness.noteStart()
+                parts.readiness.noteStart()
                 let port = listeners.stores.port
                 noteStart(at: "\(configuration.host) port \(port)", tls: configuration.certificate != nil)
                 if let address = configuration.metricsListen, let port = listeners.metrics?.port {
@@ -208,21 +104,25 @@ public final class SyncServer: Sendable {
     /// What the server does with connections, and with other requests.
     private var hooks: ServerHooks {
         var routes = WebRoutes()
-        HealthPages(health: { [readiness] in readiness.health }).add(to: &routes)
-        DatabasePages(door: door, origins: origins, limits: limits.server).add(to: &routes)
-        StaticPages(origins: origins, servesDashboard: configuration.isDevelopment || configuration.servesDashboard)
-            .add(to: &routes)
-        var hooks = door.hooks
+        HealthPages(health: { [readiness = parts.readiness] in readiness.health }).add(to: &routes)
+        DatabasePages(door: parts.door, origins: parts.origins, limits: parts.limits.server).add(to: &routes)
+        StaticPages(
+            origins: parts.origins,
+            servesDashboard: configuration.isDevelopment || configuration.servesDashboard
+        )
+        .add(to: &routes)
+        var hooks = parts.door.hooks
         hooks.route = { [routes] request in routes.route(request) }
         return hooks
     }
 
     private func adminPages(_ administration: Administration) -> AdminPages {
-        let survey = SessionSurvey(connections: connections, databases: databases, now: configuration.now)
+        let survey = SessionSurvey(connections: parts.connections, databases: databases, now: configuration.now)
         return AdminPages(
             administration: administration, sessions: { await survey.sessions() },
             endSession: { survey.end($0, by: $1) },
-            top: { [databases] in await databases.top() }, databases: { [databases] in databases.states },
+            top: { [databases = parts.databases] in await databases.top() },
+            databases: { [databases = parts.databases] in databases.states },
             drain: { [weak self] in self?.drain() })
     }
 
@@ -271,7 +171,7 @@ public final class SyncServer: Sendable {
             return listening
         }
         if !isKilled { await handOverToOthers(from: was) }
-        readiness.noteStop()
+        parts.readiness.noteStop()
         switch was {
         case .no, .stopped: break
         case .loopback(let network):
@@ -280,11 +180,11 @@ public final class SyncServer: Sendable {
             await network.flush()
         case .sockets(let listeners): await listeners.stop()
         }
-        logins.stopWatching()
+        parts.logins.stopWatching()
         duties.stop()
-        await backups?.stop()
-        databases.stop(isKilled: isKilled) { backups?.finish(databases.workers.map(\.name), isKilled: isKilled) }
-        directory?.close()
+        await parts.backups?.stop()
+        databases.stop(isKilled: isKilled) { parts.backups?.finish(databases.workers.map(\.name), isKilled: isKilled) }
+        parts.directory?.close()
         await audit?.finish()
         gate.stop()
         switch was {
@@ -301,7 +201,7 @@ public final class SyncServer: Sendable {
         case .loopback, .sockets: break
         }
         guard let journals = configuration.journals else { return }
-        readiness.noteDraining()
+        parts.readiness.noteDraining()
         let url = await withCheckedContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(returning: journals.leave()) }
         }
@@ -352,10 +252,10 @@ public final class SyncServer: Sendable {
         try LoginSetup.check(configuration.quotas)
         let rules = try LoginSetup.rules(configuration)
         if let certificate = configuration.certificate { try show(certificate) }
-        ledger.quotas = configuration.quotas
-        origins.allow(configuration.allowedOrigins)
-        databases.change(rules == self.rules.withLock { $0 } ? nil : rules, configuration.quotas)
-        if let rules { self.rules.withLock { $0 = rules } }
+        parts.ledger.quotas = configuration.quotas
+        parts.origins.allow(configuration.allowedOrigins)
+        databases.change(rules == parts.rules.withLock { $0 } ? nil : rules, configuration.quotas)
+        if let rules { parts.rules.withLock { $0 = rules } }
     }
 
     /// Hands every session over to another server, and every one that stores ask to open from now on: their stores
@@ -370,8 +270,8 @@ public final class SyncServer: Sendable {
     /// - Throws: ``ServerError`` when the URL is malformed or names a database.
     public func handOver(to url: String?) throws {
         guard let url else {
-            readiness.noteHandOver(false)
-            return door.handOver(to: nil)
+            parts.readiness.noteHandOver(false)
+            return parts.door.handOver(to: nil)
         }
         let endpoint: Endpoint
         do { endpoint = try Endpoint(url) } catch {
@@ -382,8 +282,8 @@ public final class SyncServer: Sendable {
                 .invalidConfiguration, "sessions are handed over to a server, for all databases: '\(url)' has a path")
         }
         // One that was started to send stores on does its work.
-        readiness.noteHandOver(url != configuration.handsOverTo)
-        door.handOver(to: "\(endpoint.usesTLS ? "wss" : "ws")://\(endpoint.authority)")
+        parts.readiness.noteHandOver(url != configuration.handsOverTo)
+        parts.door.handOver(to: "\(endpoint.usesTLS ? "wss" : "ws")://\(endpoint.authority)")
     }
 
     /// Ends all sessions of a user at once, those at other nodes of a cluster within a second, and refuses the session
@@ -419,22 +319,22 @@ public final class SyncServer: Sendable {
 
     /// Changes the users, and brings the open sessions to what has become of them.
     func change(_ body: (UserDirectory) throws -> Void) throws {
-        guard let directory else {
+        guard let directory = parts.directory else {
             throw ServerError(.invalidConfiguration, "a development server knows no users, so it can change none")
         }
         do { try body(directory) } catch {
             let code: ServerError.Code = configuration.journals == nil ? .dataFolder : .database
             throw ServerError(code, "the users cannot be changed: \(error)", cause: error)
         }
-        logins.checkAll()
+        parts.logins.checkAll()
     }
 
     /// How the server is, as `/health/ready` says it. It waits for nothing.
-    package var health: ServerHealth { readiness.health }
+    package var health: ServerHealth { parts.readiness.health }
 
     /// What the server has counted so far and what there is, in Prometheus' text format: what `GET /metrics` answers where
     /// ``ServerConfiguration/metricsListen`` has it answered. It waits up to a second for databases that are busy.
-    public func metricsText() async -> String { await exposition.text() }
+    public func metricsText() async -> String { await parts.exposition.text() }
 
     /// The port at which metrics are answered; nil for none.
     public var metricsPort: UInt16? {
@@ -444,7 +344,7 @@ public final class SyncServer: Sendable {
     /// Has `/health/ready` answer 503 from now on, so that a balancer sends no further stores. Those that are here, and
     /// those that still come, are served until ``stop()``.
     public func drain() {
-        readiness.noteDraining()
+        parts.readiness.noteDraining()
         configuration.log?.about(.network)(.info, "draining")
     }
 
@@ -459,7 +359,8 @@ public final class SyncServer: Sendable {
         }
         if case .stopped = listening.withLock({ $0 }) { throw ServerError(.stopped, "the server was stopped") }
         return DatabaseAccess(
-            databases.keptWorker(name), limits: limits, handle: handleCount.wrappingAdd(1, ordering: .relaxed).newValue)
+            databases.keptWorker(name), limits: parts.limits,
+            handle: handleCount.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 
     /// Closes the databases that have been unused for a while. This otherwise happens every 15 seconds.
@@ -477,16 +378,16 @@ public final class SyncServer: Sendable {
     ///
     /// - Returns: whether they have nothing more to do.
     package func isQuiet() async -> Bool {
-        await logins.flush()
-        await backups?.flush()
+        await parts.logins.flush()
+        await parts.backups?.flush()
         return await databases.isQuiet() && duties.isQuiet
     }
 
     /// Ends the sessions whose proofs are over, as happens every quarter of a second.
-    package func expireSessions() { logins.expire() }
+    package func expireSessions() { parts.logins.expire() }
 
     /// How many connections and sessions count to users and addresses: none when everybody has left.
-    package var heldCounts: (connections: Int, sessions: Int) { ledger.heldCounts }
+    package var heldCounts: (connections: Int, sessions: Int) { parts.ledger.heldCounts }
 
     /// Waits until every event loop has done what it had to do.
     package func beat() async {
@@ -494,5 +395,5 @@ public final class SyncServer: Sendable {
     }
 
     /// The number of open connections.
-    public var connectionCount: Int { connections.count }
+    public var connectionCount: Int { parts.connections.count }
 }

@@ -6,7 +6,8 @@ internal import SluiceViews
 /// Decides which subscription is started next, and which query runs beside the writer.
 ///
 /// A subscription is tried within its user's share of a turn. A query that needs more is prepared beside the writer, one
-/// query of a database at a time; of the users that wait, the one for whom least was done there comes first.
+/// query of a database at a time; of the users that wait, the one for whom least was done there comes first. In both
+/// queues users take turns, however many sessions each has and however many subscriptions it requests.
 final class SubscriptionScheduler {
     /// The work that is being done beside the writer.
     private struct Preparing {
@@ -16,7 +17,10 @@ final class SubscriptionScheduler {
 
     private let database: Database
     private let budget: WorkBudget
-    private var queue = StartQueue()
+    /// The subscriptions that wait to be tried.
+    private var starts = FairQueue<SubscriptionStart>()
+    /// The work that needs more than a turn.
+    private var costly = FairQueue<CostlyWork>()
     private var preparing: Preparing?
     /// Whose turn it is beside the writer.
     private var besideClock = FairClock()
@@ -29,32 +33,34 @@ final class SubscriptionScheduler {
     }
 
     /// Whether a subscription waits to be tried.
-    var hasStarts: Bool { queue.hasStarts(where: mayStart) }
+    var hasStarts: Bool { starts.hasNext { mayStart($0.subscriber) } }
 
     /// Whether work is being done beside the writer.
     var isPreparing: Bool { preparing != nil }
 
     /// Whether there is work to do beside the writer, and no such work is running.
-    var hasCostlyWork: Bool { preparing == nil && queue.hasCostly(where: hasRoom) }
+    var hasCostlyWork: Bool { preparing == nil && costly.hasNext { hasRoom($0.subscriber) } }
 
     /// Whether a subscription waits to be tried, now or once its session has room.
-    var isAwaited: Bool { queue.hasStarts }
+    var isAwaited: Bool { !starts.isEmpty }
 
     /// How many of a session's subscriptions have not started yet.
     func waitingCount(of session: SessionID) -> Int {
-        queue.startCount(of: session) + (preparing?.work.session == session ? 1 : 0)
+        starts.elements(of: session).count + costly.elements(of: session).count(where: \.isStart)
+            + (preparing?.work.session == session ? 1 : 0)
     }
 
     /// How many subscriptions of all sessions of a holder have not started yet.
     func waitingCount(of holder: Holder) -> Int {
-        queue.startCount(of: holder) + (preparing?.work.subscriber.holder == holder ? 1 : 0)
+        starts.elements(of: holder).count + costly.elements(of: holder).count(where: \.isStart)
+            + (preparing?.work.subscriber.holder == holder ? 1 : 0)
     }
 
     // MARK: Waiting
 
     /// Whether a new subscription of a session has to wait: because others do, or because so many are not complete.
     func mustWait(_ subscriber: Subscriber) -> Bool {
-        queue.hasStarts(of: subscriber.session) || !mayStart(subscriber)
+        !starts.elements(of: subscriber.session).isEmpty || !mayStart(subscriber)
     }
 
     /// Whether one more subscription of a session may be started. All that are started and not complete are looked at
@@ -63,25 +69,29 @@ final class SubscriptionScheduler {
         subscriber.incompleteCount < database.limits.incompleteCountMax
     }
 
-    func append(_ start: SubscriptionStart) { queue.append(start) }
+    func append(_ start: SubscriptionStart) { starts.append(start, of: start.session, start.subscriber.holder) }
 
-    func append(_ work: CostlyWork) { queue.append(work) }
+    func append(_ work: CostlyWork) { costly.append(work, of: work.session, work.subscriber.holder) }
 
     /// Removes and returns the next subscription to be tried in this turn; nil if the turn has no steps left for any.
     func nextStart() -> SubscriptionStart? {
         guard budget.stepCountLeft > 0 else { return nil }
-        return queue.nextStart(by: &budget.clock) { budget.allowance(of: $0.holder) > 0 && mayStart($0) }
+        return starts.next(by: &budget.clock) {
+            budget.allowance(of: $0.subscriber.holder) > 0 && mayStart($0.subscriber)
+        }
     }
 
     /// Removes what waits for a session, and cancels what is being done for it.
     func removeAll(of session: SessionID) {
-        queue.removeAll(of: session)
+        starts.removeAll(of: session) { _ in true }
+        costly.removeAll(of: session) { _ in true }
         if preparing?.work.session == session { preparing?.preparation.cancel() }
     }
 
     /// Removes what waits for one subscription, and cancels what is being done for it.
     func remove(_ subscription: UInt64, of session: SessionID) {
-        queue.remove(subscription, of: session)
+        starts.removeAll(of: session) { $0.request.subscription == subscription }
+        costly.removeAll(of: session) { $0.subscription == subscription }
         guard let preparing, preparing.work.session == session, preparing.work.subscription == subscription else {
             return
         }
@@ -89,7 +99,15 @@ final class SubscriptionScheduler {
     }
 
     /// Binds the queries to a schema that has grown.
-    func rebind() throws { try queue.rebind(to: database.storage.schema) }
+    func rebind() throws {
+        let schema = database.storage.schema
+        try starts.forEach { $0.query = try $0.query.rebound(to: schema) }
+        try costly.forEach { work in
+            guard case .view(var start) = work else { return }
+            start.query = try start.query.rebound(to: schema)
+            work = .view(start)
+        }
+    }
 
     // MARK: Beside the writer
 
@@ -102,8 +120,8 @@ final class SubscriptionScheduler {
     /// Removes and returns the next piece of costly work; nil while there is none, or one is being done.
     func nextCostly() -> CostlyWork? {
         guard preparing == nil else { return nil }
-        if queue.hasCostly { besideClock.forgetEven() } else { besideClock.rest() }
-        return queue.nextCostly(by: &besideClock, where: hasRoom)
+        if costly.isEmpty { besideClock.rest() } else { besideClock.forgetEven() }
+        return costly.next(by: &besideClock) { hasRoom($0.subscriber) }
     }
 
     /// Hands work out, to be done beside the writer.
