@@ -99,7 +99,7 @@ struct DatabaseOpener: Sendable {
                 if journal == nil, let rules = self.terms.values.rules, try file.rulesVersion == 0 {
                     let origin = engine.rules.origin(.file, at: now())
                     try file.transaction { try file.setRules(rules, heeded: true, from: origin) }
-                    engine.note(.rulesDeployed(version: 1, former: 0), in: nil, user: User.serverID)
+                    engine.audit.note(.rulesDeployed(version: 1, former: 0), user: User.serverID)
                 }
                 return file
             }

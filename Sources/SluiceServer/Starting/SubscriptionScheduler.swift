@@ -2,6 +2,7 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
+internal import SluiceWire
 
 /// Decides which subscription is started next, and which query runs beside the writer.
 ///
