@@ -8,6 +8,10 @@ package enum CommandLineTool {
         Signals.ignoreBrokenPipes()
         do throws(CommandError) {
             let words = try arguments()
+            if words == [ProgramGuard.argument] {
+                ProgramGuard.serve()
+                return 0
+            }
             return await Program.sluice.run(words)
         } catch {
             Diagnostics.report(error.message)

@@ -137,8 +137,74 @@ import Testing
                 // A program that does not heed SIGTERM is killed in the end.
                 first.signal(SIGTERM)
                 #expect(try await first.finish().code == 0)
+                // One that has ended in order has left the name, also where it was told to end.
+                try FileManager.default.removeItem(atPath: folder + "/begun")
+                let ended = try ChildProcess(
+                    Tool.path,
+                    words + ["--once", "--", "sh", "-c", "echo > \(folder)/begun; sleep 600"])
+                try await wait(for: "the third") { FileManager.default.fileExists(atPath: folder + "/begun") }
+                ended.signal(SIGTERM)
+                #expect(try await ended.finish().code == 0)
+                let next = try await Tool.run(words + ["--once", "--", "true"])
+                #expect(next.code == 0, "\(next.diagnostics)")
             }
         }
+    }
+
+    @Test func `a batch of changes that its program puts off with 75 comes again under its name`() async throws {
+        try await withFolder { folder in
+            try await withServer { server in
+                let url = server.url()
+                try await prepare(url, count: 3)
+                let script =
+                    "echo $SLUICE_BATCH >> \(folder)/batches; cat >> \(folder)/lines; "
+                    + "[ $(wc -l < \(folder)/batches) -ge 3 ] || exit 75"
+                // With one attempt a failure would put the objects aside.
+                let exit = try await Tool.run(
+                    "run", url, "Mail WHERE isSent == false", "--name=copies", "--changes", "--once", "--attempts=1",
+                    "--", "sh", "-c", script)
+                #expect(exit.code == 0 && exit.diagnostics.contains("3 objects are done"), "\(exit.diagnostics)")
+                #expect(exit.diagnostics.components(separatedBy: "put it off with exit code 75").count == 3)
+                func lines(_ name: String) throws -> [String] {
+                    try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8).split(separator: "\n").map(
+                        String.init)
+                }
+                let batches = try lines("batches")
+                #expect(batches.count == 3 && Set(batches).count == 1, "\(batches)")
+                let given = try lines("lines")
+                #expect(given.count == 9 && Set(given).count == 3, "\(given)")
+                #expect(try await Tool.run("consumers", url, "--dead=copies", "--format=jsonl").lines.isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: [[], ["--changes"]]) func `a program ends with what it has started when its command is killed`(
+        options: [String]
+    ) async throws {
+        try await withFolder { folder in
+            try await withServer { server in
+                let url = server.url()
+                try await prepare(url, count: 1)
+                let script = "sleep 600 & echo $$ $! > \(folder)/draft; mv \(folder)/draft \(folder)/ids; wait"
+                let command = try ChildProcess(
+                    Tool.path,
+                    ["run", url, "Mail WHERE isSent == false", "--name=mail"] + options + ["--", "sh", "-c", script])
+                try await wait(for: "the program") { FileManager.default.fileExists(atPath: folder + "/ids") }
+                let ids = try String(contentsOfFile: folder + "/ids", encoding: .utf8).split(
+                    whereSeparator: \.isWhitespace)
+                #expect(ids.count == 2 && ids.allSatisfy { isRunning($0) })
+                command.signal(SIGKILL)
+                _ = try await command.finish()
+                try await wait(for: "the end of the program") { !ids.contains { isRunning($0) } }
+            }
+        }
+    }
+
+    /// Whether there is a process that has not ended.
+    private func isRunning(_ id: Substring) -> Bool {
+        guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8) else { return false }
+        // Behind the name, which is in parentheses, comes the state.
+        return text.split(separator: ")").last?.drop { $0 == " " }.first.map { !"ZX".contains($0) } ?? false
     }
 
     @Test func changesAreHandledOnceAndTheNextRunHandlesWhatHasChangedSince() async throws {

@@ -23,6 +23,10 @@ final class JobGates: @unchecked Sendable {
 
     private(set) var gates: [Gate] = []
     private(set) var isKilled = false
+    /// Whether the job has ended.
+    var hasEnded = false
+    /// Whether something that it wrote was refused, or an answer was lost.
+    var isTroubled = false
     /// What everything throws that a killed job asks.
     private let killed: any Error
 

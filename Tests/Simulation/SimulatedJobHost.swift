@@ -149,15 +149,27 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
 
     func version() async throws -> UInt64 { try await perform("version") { node, _ in node.storage.version } }
 
+    /// Lets the job write something, or not.
+    private func change<Result: Sendable>(
+        _ label: String, _ writes: [JobWrite], _ body: @escaping (SimulatedNode, Timestamp) throws -> Result
+    ) async throws -> Result {
+        try await gates.pass(label) { [self] in
+            try simulation.watchJob(writes, by: gates)
+            return try simulation.jobs.trouble.write(for: gates) {
+                try simulation.performJob(on: node) { try body($0, $1) }
+            }
+        }
+    }
+
     func apply(_ writes: [JobWrite]) async throws -> [Bool] {
-        try await perform("apply") { node, now in try node.engine.applyJobs(writes, as: nil, now: now) }
+        try await change("apply", writes) { node, now in try node.engine.applyJobs(writes, as: nil, now: now) }
     }
 
     func write<Result: Sendable>(
         _ writes: [JobWrite], _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         do {
-            return try await perform("write") { node, now in
+            return try await change("write", writes) { node, now in
                 try node.engine.write(by: 2, now: now) { objects, time in
                     let writer = LocalWriter(
                         PendingObjects(objects), schema: objects.schema, limits: .standard, isRecording: true

@@ -33,6 +33,7 @@ final class SimulatedJobLine: JobLine, @unchecked Sendable {
 
     func ask(_ question: ClientMessage.JobCall.Question) async throws -> (bytes: [UInt8], schema: Schema) {
         try await gates.wait(Self.label(of: question)) { [self] reply in
+            if case .apply(let writes) = question { try? simulation.watchJob(writes, by: gates) }
             simulation.perform(on: client) {
                 _ = client.engine.ask(question) { result in reply(result.mapError { $0 as any Error }) }
             }
@@ -47,6 +48,7 @@ final class SimulatedJobLine: JobLine, @unchecked Sendable {
         _ jobs: [JobWrite], _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         try await gates.wait("write") { [self] (reply: @escaping (Swift.Result<Result, any Error>) -> Void) in
+            try? simulation.watchJob(jobs, by: gates)
             simulation.perform(on: client) {
                 do {
                     var made: (result: Result, receipt: WriteReceipt)?

@@ -52,14 +52,24 @@ final class SimulatedJobs {
     let executor = SimulatedExecutor()
     let bells = JobBells()
     let specs: [Spec]
+    let trouble: JobTrouble
     private(set) var runs: [Run] = []
     /// The number of the last body that was run, so that each effect has a name of its own.
     private var lastNumber = 0
     /// What went wrong while a job was doing something.
     var failure: (any Error)?
-    private(set) var counts = JobCounts()
+    private var noted = JobCounts()
 
-    init(_ specs: [Spec]) { self.specs = specs }
+    init(_ specs: [Spec], _ plan: SimulationPlan) {
+        self.specs = specs
+        trouble = JobTrouble(plan)
+    }
+
+    var counts: JobCounts {
+        var counts = noted
+        (counts.lostAnswers, counts.refusals) = (trouble.lostAnswerCount, trouble.refusalCount)
+        return counts
+    }
 
     /// How many runs of a job there may be at a time.
     private static let runCountMax = 3
@@ -81,7 +91,7 @@ final class SimulatedJobs {
         }
         let run = Run(spec, on: place, gates, isOnce: isOnce)
         runs.append(run)
-        counts.runs += 1
+        noted.runs += 1
         let body = work(of: run, host, simulation)
         let handle = RunHandle(run: run, jobs: self)
         run.task = Task(executorPreference: executor) {
@@ -101,9 +111,10 @@ final class SimulatedJobs {
 
         func end(_ outcome: Result<Void, any Error>) {
             run.outcome = outcome
+            run.gates.hasEnded = true
             jobs.runs.removeAll { $0 === run }
             if case .failure(let error as JobError) = outcome, error.code == .superseded {
-                jobs.counts.takeovers += 1
+                jobs.noted.takeovers += 1
             }
         }
     }
@@ -111,7 +122,7 @@ final class SimulatedJobs {
     /// Kills the runs of a place, or one run.
     func kill(_ isKilled: (Run) -> Bool) {
         for run in runs where isKilled(run) {
-            counts.kills += 1
+            noted.kills += 1
             run.gates.kill()
             run.task?.cancel()
         }
@@ -126,8 +137,8 @@ final class SimulatedJobs {
         let gates = runs.flatMap { run in run.gates.openable(at: now).map { (run, $0) } }
         guard !gates.isEmpty else { return false }
         let (run, gate) = generator.pick(gates)
-        counts.steps += 1
-        counts.labels[gate.label, default: 0] += 1
+        noted.steps += 1
+        noted.labels[gate.label, default: 0] += 1
         run.gates.open(gate)
         executor.drain()
         if let failure { throw failure }
@@ -160,7 +171,7 @@ final class SimulatedJobs {
         case .queue:
             var options = WorkQueue<JobRow>.Options()
             options.attempts = 2
-            options.lease = .milliseconds(60)
+            options.lease = .microseconds(simulation.plan.options.jobLease)
             options.backoff = .exponential(.zero, max: .zero)
             let text =
                 simulation.plan.options.readsTime ? "Task WHERE done == 0 AND due <= $now" : "Task WHERE done == 0"
@@ -185,8 +196,8 @@ final class SimulatedJobs {
         return lastNumber
     }
 
-    func noteParked() { counts.poisoned += 1 }
-    func noteReset() { counts.resets += 1 }
+    func noteParked() { noted.poisoned += 1 }
+    func noteReset() { noted.resets += 1 }
 }
 
 /// What jobs have met.
@@ -198,6 +209,9 @@ package struct JobCounts: Sendable {
     package var resets = 0
     /// How many bodies have met poison.
     package var poisoned = 0
+    /// How many writes were stored whose answers were lost, and how many were not.
+    package var lostAnswers = 0
+    package var refusals = 0
     /// How often jobs have stood at each kind of await.
     package var labels: [String: Int] = [:]
 
@@ -210,6 +224,8 @@ package struct JobCounts: Sendable {
         left.takeovers += right.takeovers
         left.resets += right.resets
         left.poisoned += right.poisoned
+        left.lostAnswers += right.lostAnswers
+        left.refusals += right.refusals
         left.labels.merge(right.labels, uniquingKeysWith: +)
     }
 }

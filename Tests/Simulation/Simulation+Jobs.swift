@@ -92,6 +92,14 @@ extension Simulation {
         }
     }
 
+    /// Looks at what a job is about to write.
+    func watchJob(_ writes: [JobWrite], by gates: JobGates) throws {
+        do { try jobs.trouble.watch(writes, by: gates) } catch {
+            jobs.failure = jobs.failure ?? error
+            throw error
+        }
+    }
+
     /// Lets a job do something in the process of a client.
     func perform(on client: SimulatedClient, _ body: () -> Void) {
         do {
@@ -142,7 +150,7 @@ extension Simulation {
                 if case .failure(let error)? = run.outcome { throw SimulationFailure("\(spec.name) ended: \(error)") }
                 guard case .queue = spec.kind, attemptCount < 3 else { break }
                 // Leases end.
-                pass(microseconds: 100_000)
+                pass(microseconds: plan.options.jobLease + 40_000)
                 attemptCount += 1
             }
         }

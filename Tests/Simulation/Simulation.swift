@@ -54,7 +54,7 @@ package final class Simulation {
         conditions = (0..<options.clientCount).map { index in
             index < options.clientCount - options.limitedClientCount ? [] : SimulationWorld.conditions(&rules)
         }
-        jobs = SimulatedJobs(try Self.specs(plan, queries: queryTexts))
+        jobs = SimulatedJobs(try Self.specs(plan, queries: queryTexts), plan)
         if options.usesFiles {
             let folder = "/dev/shm/sluice-simulation-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

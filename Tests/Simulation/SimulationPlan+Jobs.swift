@@ -7,6 +7,15 @@ extension SimulationPlan {
     /// keep their meaning.
     static func hasJobs(_ seed: UInt64) -> Bool { seed >= 11_000_000 && seed % 11 == 4 }
 
+    /// Sets what goes wrong with them: of seeds from 12,000,000 on answers are lost, and in half of those that have no
+    /// dates leases outlive everything.
+    static func trouble(_ options: inout SimulationOptions, seed: UInt64) {
+        options.hasJobs = true
+        guard seed >= 12_000_000 else { return }
+        options.losesJobAnswers = true
+        if seed / 11 % 2 == 0, !options.readsTime { options.jobLease = SimulationOptions.longJobLease }
+    }
+
     /// Adds them at random places.
     static func insertJobs(into actions: inout [SimulationAction], seed: UInt64) {
         var generator = SeededGenerator(seed: seed ^ 0x10B)

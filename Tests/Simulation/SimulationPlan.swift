@@ -159,6 +159,10 @@ package struct SimulationOptions: Sendable {
     package var readsTime = false
     /// Whether consumers, the workers of a queue and a schedule run.
     package var hasJobs = false
+    /// Whether what they write is refused now and then, or stored although the answer is lost.
+    package var losesJobAnswers = false
+    /// The lease of the queue's workers, in microseconds.
+    package var jobLease: Int64 = 60_000
     /// How many processes the server is, which share a journal.
     package var nodeCount = 1
     /// Whether the server's file is copied, and the copy put back.
@@ -169,6 +173,9 @@ package struct SimulationOptions: Sendable {
     package var tokenLifetime: Int64?
 
     package init() {}
+
+    /// A lease that no process outlives.
+    static let longJobLease: Int64 = 86_400_000_000
 
     /// Whether the server may lose what it has acknowledged.
     var losesHistory: Bool { putsBackupsBack || forksJournal }
@@ -364,7 +371,7 @@ package struct SimulationPlan: Sendable {
             }
         }
         if Self.hasJobs(seed), !isRuled {
-            options.hasJobs = true
+            Self.trouble(&options, seed: seed)
             self.options = options
             Self.insertJobs(into: &actions, seed: seed)
         }
@@ -372,28 +379,5 @@ package struct SimulationPlan: Sendable {
             Self.insertInterruptions(into: &actions, seed: seed, options, writerCount: writerCount)
         }
         self.actions = actions
-    }
-}
-
-/// What went wrong in a simulation, and how to reproduce it.
-package struct SimulationFailure: Error, CustomStringConvertible {
-    package let message: String
-    package internal(set) var seed: UInt64 = 0
-    package internal(set) var actionCount = 0
-    /// The last actions and their steps.
-    package internal(set) var trace: [String] = []
-
-    init(_ message: String) { self.message = message }
-
-    /// The failure that a simulation ended with, or why it could not start.
-    package init(_ error: any Error) {
-        self = error as? SimulationFailure ?? SimulationFailure("the simulation could not start: \(error)")
-    }
-
-    package var description: String {
-        """
-        seed \(seed), \(actionCount) actions: \(message)
-        \(trace.joined(separator: "\n"))
-        """
     }
 }

@@ -2,15 +2,14 @@ import Sluice
 import SluiceModel
 import SluiceQuery
 
-/// A host of jobs that calls a test before it uses the database, and after it has read rows of a queue or has changed
-/// records.
+/// A host of jobs that calls a test before it uses the database, and after it has read rows of a queue or has written.
 struct InterceptedHost: JobHost {
     enum Use {
         case reading
         case writing
         /// Rows of a queue were read, and are claimed next.
         case hasReadRows(QueueRows)
-        /// Changes of records were made.
+        /// Changes of records were made, also with a transaction.
         case hasWritten([JobWrite])
     }
 
@@ -93,7 +92,9 @@ struct InterceptedHost: JobHost {
         _ writes: [JobWrite], _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
         try await intercept(.writing)
-        return try await base.write(writes, body)
+        let result = try await base.write(writes, body)
+        try await intercept(.hasWritten(writes))
+        return result
     }
 
     func binding(of element: any ResultElement.Type, classIndex: Int, schema: Schema) throws -> ElementBinding {

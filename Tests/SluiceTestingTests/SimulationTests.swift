@@ -184,6 +184,7 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         for seed in SimulatedSeeds.withJobs { counts += await SimulatedSeeds.outcome(of: seed).jobs }
         #expect(counts.runs >= 60 && counts.kills >= 30 && counts.steps >= 1_500, "\(counts)")
         #expect(counts.takeovers >= 1 && counts.resets >= 3 && counts.poisoned >= 5, "\(counts)")
+        #expect(counts.lostAnswers >= 5 && counts.refusals >= 3, "\(counts)")
         for label in ["record", "apply", "chunk", "page", "write", "rows", "queue", "body", "work", "handled", "sleep"]
         {
             #expect(counts.labels[label, default: 0] >= 1, "\(label) in \(counts)")

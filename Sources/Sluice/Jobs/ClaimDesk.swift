@@ -3,7 +3,7 @@ internal import SluiceQuery
 internal import SluiceWire
 internal import Synchronization
 
-/// Claims rows of a queue for the workers of one run, extends their leases, and ends claims.
+/// Claims rows of a queue for the workers of one run, extends their leases, and ends the claims of those that are done.
 ///
 /// Every change of a claim says what the claim must be, and a new one which version the row must have. So of two that
 /// claim a row one has it, and a worker whose lease has ended writes nothing.
@@ -17,96 +17,39 @@ final class ClaimDesk: Sendable {
     /// Says what is known of a row.
     typealias Judge = @Sendable (Row, Int, Schema) throws -> Judgement
 
-    /// A claimed row.
-    struct Claimed: Sendable {
-        let row: Row
-        let classIndex: Int
-        let schema: Schema
-        let epochs: [Epoch]
-        let key: JobRecord.Key
-        let claim: QueueClaim
-        /// Whether it is worked at alone: it may be what ends the processes that work at it.
-        let isAlone: Bool
-        /// By what the row's partition is held; nil if it has none.
-        let partition: PartitionHold?
-        var attempt: Int { Int(clamping: claim.attemptCount) }
-
-        /// The changes that end what is held beside the claim.
-        var releases: [JobWrite] { partition.map { [$0.release] } ?? [] }
-        var identity: Identity { Identity(className: schema[classIndex].name, key: row.key) }
-    }
-
-    /// The record by which a claimed row's partition is held.
-    struct PartitionHold: Sendable {
-        let key: JobRecord.Key
-        let value: [UInt8]
-
-        init(_ queue: String, _ partition: String, by holder: UInt64) {
-            key = QueueClaim.partitionKey(queue, partition)
-            value = QueueClaim(holder: holder, attemptCount: 0, partition: partition).wireBytes()
-        }
-
-        /// Takes it.
-        ///
-        /// - Parameter former: the record of one whose lease has ended; nil if there is none.
-        func taking(for lease: Duration, from former: JobRecord?) -> JobWrite {
-            JobWrite(key, .set(.after(lease), value: value), if: former.map { .value($0.value) } ?? .absent)
-        }
-
-        var release: JobWrite { JobWrite(key, .remove, if: .value(value)) }
-    }
-
-    /// What a row has led to could not be written, or nobody knows whether it was: the row is not to blame.
-    private struct Unwritten: Error, CustomStringConvertible {
-        let cause: any Error
-        var description: String { "\(cause)" }
-    }
-
     /// A row whose worker's process has ended each time that it was tried.
     private struct Fatal: Error, CustomStringConvertible {
         let description = "its worker ended while it ran, each time or the last one"
     }
 
+    /// A row that is free.
+    private struct Candidate {
+        let claimed: ClaimedRow
+        /// The claim of one whose lease has ended; nil if there is none.
+        let former: JobRecord?
+        /// Why another state of it was given up; nil if none was.
+        let letter: JobRecord?
+    }
+
     /// What is found of the rows that were looked at.
     private struct Finding {
-        /// Those that are free, with the claims of those whose leases have ended.
-        var free: [(claimed: Claimed, former: JobRecord?, isDead: Bool)] = []
+        var free: [Candidate] = []
         /// Those that have used their attempts, with the claims of workers that have ended, or have failed.
-        var fatal: [(claimed: Claimed, former: JobRecord, error: any Error)] = []
+        var fatal: [(claimed: ClaimedRow, former: JobRecord, error: any Error)] = []
         /// When the next one will be free; nil if none will be by the clock.
         var next: Timestamp?
     }
 
-    /// How the claim of a row ends that has failed.
-    private struct Ending: Sendable {
-        let claimed: Claimed
-        /// The claim that is left: nobody's, with the attempts that count.
-        let claim: QueueClaim
-        /// How long the row is not tried.
-        let wait: Duration
-        /// Why the row is given up; nil if it is tried again.
-        let error: (any Error)?
-    }
-
     private struct State {
-        var held: [JobRecord.Key: Claimed] = [:]
-        /// Those of which the database does not know yet, by the numbers of the claims. Without them the end of a lease would
-        /// count as the end of a process.
-        var endings: [UInt64: Ending] = [:]
+        var held: [JobRecord.Key: ClaimedRow] = [:]
         /// When a row that is not due yet will be, by the host's clock; nil if none waits.
         var next: Timestamp?
         /// Whether the database has the query.
         var isQueryKept = false
 
-        /// Forgets the claims of a row that have ended, since it is claimed anew or given up.
-        mutating func forgetEndings(of key: JobRecord.Key) {
-            guard !endings.isEmpty else { return }
-            endings = endings.filter { $0.value.claimed.key != key }
-        }
-
         /// - Returns: false if the row is not held, or by a later claim: the lease of this one has ended, another desk has
         ///   had the row, and this one has claimed it again.
-        mutating func letGo(_ claimed: Claimed) -> Bool {
+        mutating func letGo(_ claimed: ClaimedRow) -> Bool {
             guard held[claimed.key]?.claim == claimed.claim else { return false }
             held[claimed.key] = nil
             return true
@@ -117,7 +60,7 @@ final class ClaimDesk: Sendable {
     private let name: String
     private let lease: Duration
     private let attempts: Int
-    private let backoff: Backoff
+    private let endings: ClaimEndings
     private let query: JobQuery
     private let arrivals: Arrivals
     private let state = Mutex(State())
@@ -135,7 +78,7 @@ final class ClaimDesk: Sendable {
         self.name = name
         self.lease = max(lease, .milliseconds(10))
         self.attempts = max(1, attempts)
-        self.backoff = backoff
+        endings = ClaimEndings(host, name, attempts: self.attempts, backoff)
         self.query = query
         arrivals = Arrivals(host)
     }
@@ -145,8 +88,10 @@ final class ClaimDesk: Sendable {
     /// Claims rows that are due, in the order of the query.
     ///
     /// - Parameter count: at most how many.
-    func claim(_ count: Int, _ judge: Judge?) async throws -> [Claimed] {
+    func claim(_ count: Int, _ judge: Judge?) async throws -> [ClaimedRow] {
         guard count > 0, !state.withLock({ $0.held.values.contains(where: \.isAlone) }) else { return [] }
+        // What could not be told before, and may make rows due. What cannot be told now is tried again with the leases.
+        try? await endings.store()
         try await keepQuery()
         var (last, size) = (Row?.none, max(Self.rowCountMin, 2 * count))
         var earliest: Timestamp?
@@ -160,8 +105,8 @@ final class ClaimDesk: Sendable {
             earliest = [earliest, due].compactMap(\.self).min()
             state.withLock { [earliest] in $0.next = earliest }
             for row in finding.fatal {
-                try await giveUp(row.claimed, row.former, row.error)
-                state.withLock { $0.forgetEndings(of: row.claimed.key) }
+                try await endings.giveUp(row.claimed, row.former, row.error)
+                endings.forget(row.claimed.key)
             }
             let claimed = try await claim(candidates, at: found.now)
             if !claimed.isEmpty { return claimed }
@@ -216,9 +161,7 @@ final class ClaimDesk: Sendable {
             let key = DeadLetterRecord.key(
                 Identity(className: className, key: row.row.key), in: QueueClaim.space(name))
             let former = try row.claim?.decoded(as: QueueClaim.self)
-            let (mine, ending) = state.withLock { state in
-                (state.held[key]?.claim, former.flatMap { state.endings[$0.holder] })
-            }
+            let (mine, ending) = (state.withLock { $0.held[key]?.claim }, former.flatMap { endings[$0.holder] })
             // Its worker goes on in this process, and its lease could not be extended.
             if let former, former == mine { continue }
             let before = (ending?.claim ?? former)?.attemptCount ?? 0
@@ -228,7 +171,7 @@ final class ClaimDesk: Sendable {
             // Another one for each claim, so that none is taken for a later one of the same row.
             let holder = UInt64.random(in: 1 ... .max)
             let claim = QueueClaim(holder: holder, attemptCount: before + 1, partition: judgement.partition)
-            let claimed = Claimed(
+            let claimed = ClaimedRow(
                 row: row.row, classIndex: found.classIndex, schema: found.schema, epochs: found.epochs, key: key,
                 claim: claim, isAlone: isAlone,
                 partition: judgement.partition.map { PartitionHold(name, $0, by: holder) })
@@ -241,68 +184,59 @@ final class ClaimDesk: Sendable {
             // When the others are done.
             if isAlone, !(isIdle && finding.free.isEmpty) { continue }
             if let partition = judgement.partition { busy.insert(partition) }
-            finding.free.append((claimed, row.claim, row.dead != nil))
+            finding.free.append(Candidate(claimed: claimed, former: row.claim, letter: row.dead))
             if isAlone { break }
         }
         return finding
     }
 
     /// - Parameter now: the server's clock when the rows were read.
-    private func claim(
-        _ candidates: [(claimed: Claimed, former: JobRecord?, isDead: Bool)], at now: Timestamp
-    ) async throws -> [Claimed] {
+    private func claim(_ candidates: [Candidate], at now: Timestamp) async throws -> [ClaimedRow] {
         let candidates = try await takingPartitions(of: candidates, at: now)
         guard !candidates.isEmpty else { return [] }
         let until = JobWrite.Due.after(lease)
-        let writes = candidates.map { claimed, former, _ in
-            JobWrite(
+        let writes = candidates.map { candidate in
+            let claimed = candidate.claimed
+            return JobWrite(
                 claimed.key, .set(until, value: claimed.claim.wireBytes()),
-                if: former.map { .value($0.value) } ?? .absent,
+                if: candidate.former.map { .value($0.value) } ?? .absent,
                 .unchanged(claimed.identity, version: claimed.row.version))
         }
         let answers: [Bool]
         do { answers = try await host.applyAll(writes) } catch {
-            if host.meaning(ofAny: error) == .outcomeUnknown {
-                // The database may have the claims, and nobody has worked at the rows.
-                let endings = candidates.map { ending(of: $0.claimed, because: error, isCancelled: true) }
-                state.withLock { state in
-                    for ending in endings { state.endings[ending.claimed.claim.holder] = ending }
-                }
-            }
+            // The database may have the claims, or some of them.
+            endings.note(unused: candidates.map(\.claimed), because: error)
             throw error
         }
         let made = zip(candidates, answers).filter { $0.1 }.map(\.0)
+        state.withLock { state in for candidate in made { state.held[candidate.claimed.key] = candidate.claimed } }
+        for candidate in made { endings.forget(candidate.claimed.key) }
         let releases = zip(candidates, answers).filter { !$0.1 }.flatMap(\.0.claimed.releases)
-        if !releases.isEmpty { _ = try await host.applyAll(releases) }
-        state.withLock { state in
-            for candidate in made {
-                state.held[candidate.claimed.key] = candidate.claimed
-                state.forgetEndings(of: candidate.claimed.key)
-            }
-        }
-        let spaces = [QueueClaim.deadSpace(name), QueueClaim.discardedSpace(name)]
-        let dead = made.filter(\.isDead).flatMap { candidate in
-            spaces.map { JobWrite(.init(space: $0, name: candidate.claimed.key.name), .remove) }
-        }
-        if !dead.isEmpty { _ = try await host.applyAll(dead) }
+        // One that is worked at again is not dead any more.
+        let removals = made.compactMap(\.letter).map { JobWrite($0.key, .remove, if: .value($0.value)) }
+        await endings.tidy(releases + removals)
         return made.map(\.claimed)
     }
 
     /// The candidates whose partitions nobody else holds, which are held from now on. Others may have claimed a row of one
     /// since it was looked at.
-    private func takingPartitions(
-        of candidates: [(claimed: Claimed, former: JobRecord?, isDead: Bool)], at now: Timestamp
-    ) async throws -> [(claimed: Claimed, former: JobRecord?, isDead: Bool)] {
+    private func takingPartitions(of candidates: [Candidate], at now: Timestamp) async throws -> [Candidate] {
         let holds = candidates.compactMap(\.claimed.partition)
         guard !holds.isEmpty else { return candidates }
-        let made = try await host.applyAll(holds.map { $0.taking(for: lease, from: nil) })
-        var taken = Set(zip(holds, made).filter { $0.1 }.map(\.0.key))
-        for hold in holds where !taken.contains(hold.key) {
-            // Its holder may have died.
-            guard let record = try await host.record(hold.key), let due = record.due, due <= now,
-                try await host.apply([hold.taking(for: lease, from: record)]) == [true]
-            else { continue }
-            taken.insert(hold.key)
+        var taken: Set<JobRecord.Key> = []
+        do {
+            let made = try await host.applyAll(holds.map { $0.taking(for: lease, from: nil) })
+            taken = Set(zip(holds, made).filter { $0.1 }.map(\.0.key))
+            for hold in holds where !taken.contains(hold.key) {
+                // Its holder may have died.
+                guard let record = try await host.record(hold.key), let due = record.due, due <= now,
+                    try await host.apply([hold.taking(for: lease, from: record)]) == [true]
+                else { continue }
+                taken.insert(hold.key)
+            }
+        } catch {
+            await endings.tidy(holds.map(\.release))
+            throw error
         }
         return candidates.filter { $0.claimed.partition.map { taken.contains($0.key) } ?? true }
     }
@@ -333,15 +267,9 @@ final class ClaimDesk: Sendable {
     }
 
     private func extendLeases() async throws {
-        for ending in state.withLock({ Array($0.endings.values) }) { try await store(ending) }
         let held = state.withLock { Array($0.held.values) }
-        let writes = held.flatMap { claimed in
-            let value = claimed.claim.wireBytes()
-            let claim = JobWrite(claimed.key, .set(.after(lease), value: value), if: .value(value))
-            guard let hold = claimed.partition else { return [claim] }
-            return [claim, JobWrite(hold.key, .set(.after(lease), value: hold.value), if: .value(hold.value))]
-        }
-        _ = try await host.applyAll(writes)
+        _ = try await host.applyAll(held.flatMap { $0.extensions(by: lease) })
+        try await endings.store()
     }
 
     // MARK: Ending
@@ -351,7 +279,7 @@ final class ClaimDesk: Sendable {
     /// - Throws: what `completion` throws; ``JobError/Code/leaseLost`` if another worker may have one of the rows;
     ///   ``JobError/Code/notCommitted`` if one still matches.
     func complete(
-        _ rows: [Claimed], _ completion: @escaping @Sendable (borrowing WriteTransaction) throws -> Void
+        _ rows: [ClaimedRow], _ completion: @escaping @Sendable (borrowing WriteTransaction) throws -> Void
     ) async throws {
         guard let first = rows.first else { return }
         let text = try query(first.schema).canonicalText
@@ -374,68 +302,21 @@ final class ClaimDesk: Sendable {
                         + "returns must change the row so that the query no longer finds it, or delete it")
             }
         } catch  where host.meaning(ofAny: error).isOfDatabase {
-            throw Unwritten(cause: error)
+            throw ClaimEndings.Unwritten(cause: error)
         }
         state.withLock { state in for row in rows { _ = state.letGo(row) } }
     }
 
     /// Lets go of a row that has failed, until it is tried again; or for good.
-    func fail(_ claimed: Claimed, _ error: any Error) async {
-        let isHeld = state.withLock { $0.letGo(claimed) }
-        guard isHeld else { return }
-        let ending = ending(of: claimed, because: error, isCancelled: Task.isCancelled)
-        // The transaction must be written although the task was cancelled.
-        await Task.alongside { [self] in
-            do { try await store(ending) } catch {
-                host.note(
-                    .warning, "a row of a queue could not be let go, and is due when its lease ends",
-                    [("queue", name), ("error", "\(error)")])
-            }
-        }.value
+    func fail(_ claimed: ClaimedRow, _ error: any Error) async {
+        // Noted first, so that nobody finds a claim whose lease has ended and that nobody has.
+        let ending = endings.note(claimed, because: error)
+        guard state.withLock({ $0.letGo(claimed) }) else { return endings.drop(ending) }
+        await endings.tell(ending)
     }
 
-    private func ending(of claimed: Claimed, because error: any Error, isCancelled: Bool) -> Ending {
-        var claim = claimed.claim
-        claim.holder = 0
-        let isPutOff = (error as? JobError)?.code == .tryAgain || error is Unwritten
-        if isCancelled || isPutOff { claim.attemptCount -= 1 }
-        let isGivenUp = claim.attemptCount >= attempts && !isPutOff
-        let wait = isCancelled ? .zero : backoff.wait(afterFailures: claimed.attempt, chance: .random(in: 0...1))
-        return Ending(claimed: claimed, claim: claim, wait: wait, error: isGivenUp ? error : nil)
-    }
-
-    /// Has the database end a claim. Where it cannot, that is kept, and tried again with the leases.
-    private func store(_ ending: Ending) async throws {
-        let claimed = ending.claimed
-        state.withLock { $0.endings[claimed.claim.holder] = ending }
-        let held = JobRecord(claimed.key, value: claimed.claim.wireBytes())
-        if let error = ending.error {
-            try await giveUp(claimed, held, error)
-            if !claimed.releases.isEmpty { _ = try await host.apply(claimed.releases) }
-        } else {
-            let change = JobWrite.Change.set(.after(ending.wait), value: ending.claim.wireBytes())
-            _ = try await host.apply([JobWrite(claimed.key, change, if: .value(held.value))] + claimed.releases)
-        }
-        state.withLock { $0.endings[claimed.claim.holder] = nil }
-    }
-
-    /// Keeps a row among the dead ones, unless somebody else has it by now.
-    ///
-    /// - Parameter held: the claim that ends.
-    private func giveUp(_ claimed: Claimed, _ held: JobRecord, _ error: any Error) async throws {
-        let attempt = try held.decoded(as: QueueClaim.self).attemptCount
-        let letter = DeadLetterRecord(
-            error, attemptCount: Int(clamping: attempt), time: host.time, version: claimed.row.version)
-        let deadKey = JobRecord.Key(space: QueueClaim.deadSpace(name), name: claimed.key.name)
-        let writes = [
-            JobWrite(claimed.key, .remove, if: .value(held.value)),
-            JobWrite(deadKey, .set(.never, value: letter.wireBytes())),
-        ]
-        do { try await host.write(writes) { _ in } } catch is JobWriteRejection { return }
-        host.note(
-            .error, "a queue has given up a row",
-            [("queue", name), ("class", claimed.identity.className), ("error", "\(error)")])
-    }
+    /// Ends what is left when no row is claimed any more.
+    func close() async { await endings.close() }
 }
 
 extension Timestamp {

@@ -93,10 +93,24 @@ public struct Consumer<Element: ResultElement>: Sendable {
     ) async throws -> Int {
         guard let arrivals = try await beginPatiently() else { return 0 }
         let holding = Task.alongside { [reader] in await reader.holdName() }
-        defer {
-            holding.cancel()
-            arrivals.end()
+        let outcome: Result<Int, any Error>
+        do { outcome = .success(try await handle(untilDone: untilDone, arrivals, body)) } catch {
+            outcome = .failure(error)
         }
+        holding.cancel()
+        arrivals.end()
+        if case .failure(let error) = outcome, reader.host.meaning(ofAny: error).endsJob { throw error }
+        let (host, reader) = (reader.host, reader)
+        await host.finish(by: { host.time.advanced(by: JobPatience.atEnd) }) {
+            await holding.value
+            await reader.leave()
+        }
+        return try outcome.get()
+    }
+
+    private func handle(
+        untilDone: Bool, _ arrivals: Arrivals, _ body: @Sendable (ConsumerBatch<Element>) async throws -> Void
+    ) async throws -> Int {
         var retries = Retries(options.limit, attempts: options.attempts, options.backoff, reader.trial)
         var obstruction = Obstruction(options.backoff)
         var count = 0
@@ -110,10 +124,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
                 if mustRewind { try await reader.rewind() }
                 mustRewind = false
                 guard var part = try await reader.take(poison == nil ? retries.limit : 1) else {
-                    if untilDone {
-                        await reader.leave()
-                        break
-                    }
+                    if untilDone { break }
                     poison = nil
                     obstruction.noteEnd()
                     await waitForMore(arrivals)
@@ -231,7 +242,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
             error, attemptCount: options.attempts, time: host.time, version: version)
         let key = DeadLetterRecord.key(
             Identity(className: className, key: item.key), in: ConsumerState.deadSpace(name))
-        try await reader.commit(part, jobs: [JobWrite(key, .set(.never, value: letter.wireBytes()))]) { _ in }
+        try await reader.commit(part, leavingOut: [JobWrite(key, .set(.never, value: letter.wireBytes()))]) { _ in }
         host.note(
             .error, "a consumer has given up an object",
             [("consumer", name), ("class", className), ("error", letter.error)])

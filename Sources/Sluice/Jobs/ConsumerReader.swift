@@ -25,8 +25,6 @@ final class ConsumerReader: Sendable {
         var known: Int?
         /// What kept the database from being written since this was last asked; nil if nothing did.
         var obstacle: JobErrorMeaning?
-        /// What names the objects that were given up.
-        var parked: Set<[UInt8]> = []
         /// When the place was stored last.
         var placedAt: Timestamp?
     }
@@ -35,6 +33,7 @@ final class ConsumerReader: Sendable {
     let name: String
     private let query: JobQuery
     private let sizes: ChunkSizes
+    private let parked: ParkedObjects
     private let state: Mutex<State>
     /// After how many versions without anything for the consumer its checkpoint is stored all the same, so that the log
     /// need not be kept.
@@ -43,8 +42,6 @@ final class ConsumerReader: Sendable {
     static let hold = Duration.seconds(60)
     /// How often its holder is heard of, and stores how far it has read.
     static let beat = hold / 3
-    /// How many dead letters are removed together with what their objects have led to.
-    private static let letterCountMax = JobWrite.countMax - 100
     /// Whether a name whose holder is at work is left alone.
     private let isYielding: Bool
 
@@ -56,6 +53,7 @@ final class ConsumerReader: Sendable {
         self.name = name
         self.isYielding = isYielding
         self.query = query
+        parked = ParkedObjects(host, name, query)
         state = Mutex(State(stored: ConsumerState(holder: .random(in: 1 ... .max), query: "")))
     }
 
@@ -70,7 +68,7 @@ final class ConsumerReader: Sendable {
     func open() async throws {
         guard state.withLock({ !$0.isOpen }) else {
             try await rewind()
-            return try await readLetters()
+            return
         }
         try JobError.check(name: name, of: "consumer")
         let text = try await host.text(of: query)
@@ -81,7 +79,7 @@ final class ConsumerReader: Sendable {
             state.stored = opened
             state.cursor = ChunkCursor(opened.checkpoint)
         }
-        try await readLetters()
+        try await parked.read()
     }
 
     /// Takes the name, whoever has it.
@@ -91,8 +89,11 @@ final class ConsumerReader: Sendable {
         while true {
             let record = try await host.record(key)
             var opened = ConsumerState(holder: holder, query: text)
+            // It has the name already where the answer was lost.
+            var yields = isYielding
             if let record {
                 opened = try record.decoded(as: ConsumerState.self)
+                yields = isYielding && opened.holder != holder
                 guard await means(opened.query, text) else {
                     throw JobError(
                         .nameTaken,
@@ -105,9 +106,9 @@ final class ConsumerReader: Sendable {
             // What another one stores meanwhile is looked at again.
             let write = JobWrite(
                 key, .set(.after(Self.hold), value: opened.wireBytes()),
-                if: record.map { isYielding ? .overdue($0.value) : .value($0.value) } ?? .absent)
+                if: record.map { yields ? .overdue($0.value) : .value($0.value) } ?? .absent)
             if try await host.apply([write]) == [true] { return opened }
-            if isYielding, record != nil {
+            if yields, record != nil {
                 throw JobError(
                     .nameHeld,
                     "another consumer has the name '\(name)' and is at work: let it end. One that was killed has the name "
@@ -115,11 +116,6 @@ final class ConsumerReader: Sendable {
             }
             try Task.checkCancellation()
         }
-    }
-
-    private func readLetters() async throws {
-        let letters = try await host.records(ofSpace: ConsumerState.deadSpace(name))
-        state.withLock { $0.parked = Set(letters.lazy.map(\.key.name)) }
     }
 
     /// Whether a query that was stored is the same as another: a property of it may have been renamed since.
@@ -145,6 +141,8 @@ final class ConsumerReader: Sendable {
                     state.lostPlace = nil
                     state.given = 0
                 }
+                // What nobody knew of may have been that an object was given up.
+                try await parked.read()
                 return false
             }
         }
@@ -157,7 +155,7 @@ final class ConsumerReader: Sendable {
             state.lostPlace = nil
             state.given = 0
         }
-        try await readLetters()
+        try await parked.read()
         return true
     }
 
@@ -226,7 +224,7 @@ final class ConsumerReader: Sendable {
                 return state.cursor.take(chunk)
             }
             guard isOver else { continue }
-            if let retried = try await retried(at: chunk.end) {
+            if let retried = try await parked.retried(at: chunk.end, sizes.objectCountMax) {
                 state.withLock { _ = $0.cursor.take(retried) }
                 continue
             }
@@ -247,33 +245,6 @@ final class ConsumerReader: Sendable {
     private func count() async throws {
         let count = try await host.count(of: query)
         state.withLock { $0.known = max(count, $0.done) }
-    }
-
-    /// Objects that are to be handled although they were given up; nil if there are none.
-    private func retried(at place: Checkpoint) async throws -> ConsumerChunk? {
-        guard case .changes(let version, nil, nil, _) = place.place, state.withLock({ !$0.parked.isEmpty }) else {
-            return nil
-        }
-        let letters = try await host.records(ofSpace: ConsumerState.deadSpace(name))
-        state.withLock { $0.parked = Set(letters.lazy.map(\.key.name)) }
-        let keys = try letters.filter { $0.due != nil }.prefix(sizes.objectCountMax)
-            .map { try DeadLetterRecord.identity(of: $0.key.name).key }.sorted()
-        guard !keys.isEmpty else { return nil }
-        // Where the query has a limit, its results are those.
-        let results = try await host.list(query).map { Set($0) }
-        let found = try await host.rows(keys.filter { results?.contains($0) ?? true }, of: query)
-        let rows = Dictionary(found.rows.map { ($0.key, $0) }) { first, _ in first }
-        var chunk = ConsumerChunk(
-            place, schema: found.schema, classIndex: found.classIndex, version: version, until: version,
-            epoch: place.epoch)
-        chunk.items = keys.compactMap { key in
-            guard let row = rows[key] else { return .removal(key, .filter) }
-            // One that has changed since comes by itself.
-            return row.version > version ? nil : .upsert(row)
-        }
-        chunk.epochs = found.epochs
-        chunk.keepsPlace = true
-        return chunk.items.isEmpty ? nil : chunk
     }
 
     /// Whether the log was read further than the database knows, and nothing in it was for the consumer.
@@ -305,36 +276,31 @@ final class ConsumerReader: Sendable {
     /// Stores that a part was handled, with what follows from it.
     ///
     /// - Parameters:
-    ///   - jobs: what else becomes of records.
+    ///   - letters: the dead letters of objects that are left out.
     ///   - body: writes what follows.
     func commit<Result: Sendable>(
-        _ part: ChunkPart, jobs: [JobWrite] = [],
+        _ part: ChunkPart, leavingOut letters: [JobWrite] = [],
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
-        let (stored, letters) = try state.withLock { state in
+        let stored = try state.withLock { state in
             guard state.given == part.number else {
                 throw JobError(
                     .batchOver,
                     "a batch of the consumer '\(name)' was committed before, or comes again: commit each batch once, "
                         + "before the next is taken")
             }
-            let isWanted = jobs.isEmpty && !state.parked.isEmpty
-            return (state.stored, isWanted ? part.names.filter { state.parked.contains($0) } : [])
+            return state.stored
         }
         var next = stored
         next.checkpoint = part.checkpoint
         next.handledCount += UInt64(part.range.count)
         next.trial = part.trialAfterwards
         // What is handled is given up no more.
-        let space = ConsumerState.deadSpace(name)
-        let removals = letters.map { JobWrite(JobRecord.Key(space: space, name: $0), .remove) }
-        let result = try await store(next, jobs + removals.prefix(Self.letterCountMax), body)
-        if removals.count > Self.letterCountMax {
-            _ = try? await host.applyAll(Array(removals.dropFirst(Self.letterCountMax)))
-        }
+        let removal = letters.isEmpty ? parked.removal(of: part) : nil
+        let result = try await store(next, letters + (removal?.writes ?? []), body)
+        if let removal { await parked.note(removal) }
+        parked.note(letters)
         state.withLock { state in
-            state.parked.subtract(letters)
-            state.parked.formUnion(jobs.lazy.map(\.key.name))
             guard state.given == part.number else { return }
             state.given = 0
             if !part.chunk.isBehindPlace { state.done += part.range.count }

@@ -45,7 +45,7 @@ public struct Jobs: Sendable {
     /// - Returns: false if the consumer has not given it up.
     @discardableResult
     public func retryDeadLetter(_ object: Identity, ofConsumer name: String) async throws -> Bool {
-        try await settle(object, in: ConsumerState.deadSpace(name), JobWrite.retrying)
+        try await settle(object, in: ConsumerState.deadSpace(name), isRetried: true)
     }
 
     /// Forgets that a consumer has given up an object.
@@ -53,7 +53,7 @@ public struct Jobs: Sendable {
     /// - Returns: false if the consumer has not given it up.
     @discardableResult
     public func discardDeadLetter(_ object: Identity, ofConsumer name: String) async throws -> Bool {
-        try await settle(object, in: ConsumerState.deadSpace(name), JobWrite.discarding)
+        try await settle(object, in: ConsumerState.deadSpace(name), isRetried: false)
     }
 
     // MARK: Queues
@@ -103,7 +103,7 @@ public struct Jobs: Sendable {
     /// - Returns: false if the row is not dead.
     @discardableResult
     public func retryDeadRow(_ object: Identity, ofQueue name: String) async throws -> Bool {
-        try await settle(object, in: QueueClaim.deadSpace(name), JobWrite.retrying)
+        try await settle(object, in: QueueClaim.deadSpace(name), isRetried: true)
     }
 
     /// Has nobody told of a dead row of a queue any more; as ``WorkQueue/discard(_:)``.
@@ -111,9 +111,7 @@ public struct Jobs: Sendable {
     /// - Returns: false if the row is not dead, or was discarded before.
     @discardableResult
     public func discardDeadRow(_ object: Identity, ofQueue name: String) async throws -> Bool {
-        let key = DeadLetterRecord.key(object, in: QueueClaim.deadSpace(name))
-        guard let letter = try await host.record(key) else { return false }
-        return try await host.apply(JobWrite.discarding(letter)).first ?? false
+        try await settle(object, in: QueueClaim.deadSpace(name), isRetried: false)
     }
 
     // MARK: Records
@@ -129,12 +127,10 @@ public struct Jobs: Sendable {
         try await host.records(ofSpace: space).map { try DeadLetter($0) }
     }
 
-    private func settle(
-        _ object: Identity, in space: String, _ writes: (JobRecord) -> [JobWrite]
-    ) async throws -> Bool {
-        for key in DeadLetterRecord.keys(object, inSpace: space) {
+    private func settle(_ object: Identity, in space: String, isRetried: Bool) async throws -> Bool {
+        for key in DeadLetterRecord.keys(object, inSpace: space, isRetried: isRetried) {
             guard let letter = try await host.record(key) else { continue }
-            return try await host.apply(writes(letter)).first ?? false
+            return try await host.apply(JobWrite.settling(letter, isRetried: isRetried)).first ?? false
         }
         return false
     }

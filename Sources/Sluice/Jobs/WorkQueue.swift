@@ -124,7 +124,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
             }
             var (busy, isWaiting) = (0, false)
             var obstruction = Obstruction(options.backoff)
-            var claimed: [[ClaimDesk.Claimed]] = []
+            var claimed: [[ClaimedRow]] = []
             while !Task.isCancelled {
                 // As many as there are workers, also while some of them work: each claim is a transaction.
                 if claimed.isEmpty, busy < countMax {
@@ -161,12 +161,13 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
             while let event = try await group.next() { if case .finished(let count) = event { doneCount += count } }
             for row in claimed.joined() { await desk.fail(row, CancellationError()) }
         }
+        await desk.close()
         return doneCount
     }
 
     /// Rows that are worked at together: those that have failed before alone.
-    private static func batches(of claimed: [ClaimDesk.Claimed], _ count: Int) -> [[ClaimDesk.Claimed]] {
-        var batches: [[ClaimDesk.Claimed]] = []
+    private static func batches(of claimed: [ClaimedRow], _ count: Int) -> [[ClaimedRow]] {
+        var batches: [[ClaimedRow]] = []
         var isOpen = false
         for row in claimed {
             if row.attempt == 1, isOpen, let last = batches.last, last.count < count {
@@ -200,7 +201,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
 
     /// - Returns: how many rows are done: all or none.
     private func finish(
-        _ rows: [ClaimDesk.Claimed], _ desk: ClaimDesk,
+        _ rows: [ClaimedRow], _ desk: ClaimDesk,
         _ onEnd: @Sendable ([Claim], (any Error)?) async -> Void,
         _ body: @Sendable ([(element: Element, claim: Claim)]) async throws -> Completion
     ) async -> Int {

@@ -24,7 +24,7 @@ struct RunCommand: Command {
         notes: [
             "The rows that the query finds are the work: COMMAND gets them as JSON lines on its standard input, as 'sluice query' prints them. With exit code 0 they are done, and what it prints, lines of 'sluice write', is written in the same transaction; it must change the rows so that the query no longer finds them, or delete them. Exit code 75 puts the rows off without counting an attempt; every other one counts as a failure. Rows that have failed are tried again alone, after a while, and are dead after --attempts: 'sluice queues' lists them.",
             "With --changes COMMAND gets first all results and then every change, in batches: {\"upsert\":{…}} or {\"remove\":{\"key\":…,\"reason\":…}}. Each is handled once; a batch that fails is tried again, and an object that always fails is put aside: 'sluice consumers' lists them. A line {\"reset\":true} says that what came before has lost its meaning, and that all results follow.",
-            "COMMAND finds the name of the job in SLUICE_JOB, and in SLUICE_BATCH an id that is the same whenever the same batch comes again, and another one for every other. What is written is written exactly once, wherever this command, COMMAND or the server is killed; other effects happen at least once. Several commands with one name share the rows; with --changes the last one takes over, but one with --once leaves the name to one that is at work. SIGTERM and SIGINT end it in order: COMMAND gets SIGTERM, and SIGKILL ten seconds later.",
+            "COMMAND finds the name of the job in SLUICE_JOB, and in SLUICE_BATCH an id that is the same whenever the same batch comes again, and another one for every other. What is written is written exactly once, wherever this command, COMMAND or the server is killed; other effects happen at least once. Several commands with one name share the rows; with --changes the last one takes over, but one with --once leaves the name to one that is at work. SIGTERM and SIGINT end it in order: COMMAND gets SIGTERM, and SIGKILL ten seconds later, and so it does when this command is killed itself.",
             "Exit code 75 of COMMAND with --changes has the same batch come again after a while, however often.",
             "The command ends with 0 when it was told to end, or with --once when nothing is left to do; with 2 when rows have failed in a run with --once, or were put aside; with 75 when --once finds that another one has the name and is at work; with 64 when it was called wrongly, and with 1 otherwise. What fails is said on standard error, and that the connection is lost.",
         ],
@@ -72,7 +72,8 @@ struct RunCommand: Command {
         try await ConnectionReporter().observe(store)
         let results = try store.records(query.text(in: store.schema))
         let job = JobPrograms(
-            store: store, program: program, name: name, timeout: access.timeout, upkeep: StoreUpkeep(store))
+            store: store, program: program, guardian: ProgramGuard(), name: name, timeout: access.timeout,
+            upkeep: StoreUpkeep(store))
         let tally = RunTally("running \(name)")
         let work = Task {
             if isOfChanges {
@@ -195,6 +196,7 @@ private final class RunTally: Sendable {
 private struct JobPrograms: Sendable {
     let store: Store
     let program: WorkerProgram
+    let guardian: ProgramGuard
     let name: String
     let timeout: Duration
     let upkeep: StoreUpkeep
@@ -238,7 +240,8 @@ private struct JobPrograms: Sendable {
     }
 
     private func completion(of input: [UInt8], id: String) async throws -> WorkQueue<Record>.Completion {
-        let exit = try await program.run(input, environment: [("SLUICE_JOB", name), ("SLUICE_BATCH", id)])
+        let exit = try await program.run(
+            input, environment: [("SLUICE_JOB", name), ("SLUICE_BATCH", id)], guardedBy: guardian)
         try Task.checkCancellation()
         switch exit.code {
         case 0: break

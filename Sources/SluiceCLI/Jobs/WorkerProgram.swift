@@ -48,13 +48,16 @@ struct WorkerProgram: Sendable {
     /// Runs the program to its end, or until the task is cancelled: then it gets SIGTERM, and SIGKILL if it goes on.
     ///
     /// - Parameters:
-    ///   - input: what it reads.
+    ///   - input: what it reads. Only once it is guarded, it is given any of it.
     ///   - environment: variables that it finds beside those of this process.
+    ///   - guardian: ends it if this process is killed.
     /// - Throws: ``CommandError`` when it prints too much; `JobError.Code.tryAgain` when it cannot be started, since it was
     ///   there when this was made.
-    func run(_ input: [UInt8], environment: [(String, String)]) async throws -> Exit {
+    func run(
+        _ input: [UInt8], environment: [(String, String)], guardedBy guardian: ProgramGuard
+    ) async throws -> Exit {
         let process: Process
-        do throws(CommandError) { process = try Process(words, environment: environment) } catch {
+        do throws(CommandError) { process = try Process(words, environment: environment, guardian) } catch {
             throw JobError.tryAgain(error.message)
         }
         return try await withTaskCancellationHandler {
@@ -75,14 +78,18 @@ struct WorkerProgram: Sendable {
         private let name: String
         private let input: Int32
         private let output: Int32
+        private let guardian: ProgramGuard
         /// The process, until its end was waited for.
         private let id: Mutex<pid_t?>
 
         /// One program is started at a time, so that none has the pipes of another, whose ends it would keep open.
         private static let starting = Mutex(())
 
-        init(_ words: [String], environment added: [(String, String)]) throws(CommandError) {
+        init(
+            _ words: [String], environment added: [(String, String)], _ guardian: ProgramGuard
+        ) throws(CommandError) {
             name = words[0]
+            self.guardian = guardian
             let started: Result<(pid_t, Int32, Int32), CommandError> = Self.starting.withLock { _ in
                 do throws(CommandError) { return .success(try Self.start(words, environment: added)) } catch {
                     return .failure(error)
@@ -90,6 +97,7 @@ struct WorkerProgram: Sendable {
             }
             let (id, input, output) = try started.get()
             self.id = Mutex(id)
+            guardian.add(id)
             self.input = input
             self.output = output
         }
@@ -184,6 +192,7 @@ struct WorkerProgram: Sendable {
             while waitid(P_PID, id_t(running), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
             id.withLock { id in
                 id = nil
+                guardian.remove(running)
                 while waitpid(running, &status, 0) < 0, errno == EINTR {}
             }
             return status

@@ -10,6 +10,7 @@ enum QuotaOptions {
         .value("max-waiting-bytes-per-user", "SIZE", "bytes that wait to be sent to one user, such as 16M"),
         .value("max-databases", "N", "databases of the server", default: "1000"),
         .value("max-database-size", "SIZE", "the size of a database's file, such as 10G"),
+        .value("max-consumer-log", "SIZE", "the log that is kept for consumers that are behind", default: "1G"),
         .value("max-classes", "N", "classes of a database"),
         .value("max-properties", "N", "properties of all classes of a database"),
     ]
@@ -25,6 +26,7 @@ enum QuotaOptions {
         quotas.queueByteCountMaxPerUser = try size(arguments, "max-waiting-bytes-per-user")
         if let count = try count(arguments, "max-databases") { quotas.databaseCountMax = count }
         quotas.databaseByteCountMax = try size(arguments, "max-database-size", min: Quotas.databaseByteCountMin, "1M")
+        if let size = try size(arguments, "max-consumer-log") { quotas.consumerLogByteCountMax = size }
         quotas.classCountMax = try count(arguments, "max-classes")
         quotas.propertyCountMax = try count(arguments, "max-properties")
     }

@@ -137,6 +137,7 @@ package struct DatabaseLimits: Sendable {
     mutating func apply(_ quotas: Quotas) {
         userSubscriptionCountMax = quotas.subscriptionCountMaxPerUser
         fileByteCountMax = quotas.databaseByteCountMax
+        consumerLogByteCount = quotas.consumerLogByteCountMax ?? .max
         classCountMax = quotas.classCountMax
         propertyCountMax = quotas.propertyCountMax
     }

@@ -188,6 +188,9 @@ extension JSONRequest {
         let members = try JSONMembers(json, "the argument of \(report)", known: ["queue", "consumer", "class", "key"])
         let job: JSONJobRequest.Job
         if let consumer = try members.optionalText("consumer") {
+            guard members["queue"] == nil else {
+                throw JSONRequestError(message: "the argument of \(report) names a queue or a consumer, and not both")
+            }
             job = .consumer(consumer)
         } else {
             job = .queue(try members.text("queue"))

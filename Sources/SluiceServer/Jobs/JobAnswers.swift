@@ -65,9 +65,9 @@ final class JobAnswers {
         switch call.question {
         case .apply(let asked): writes = asked
         case .settle(let space, let object, let isRetried):
-            let letter = try DeadLetterRecord.keys(object, inSpace: space).compactMap { try database.storage.job($0) }
-                .first
-            writes = letter.map { isRetried ? JobWrite.retrying($0) : JobWrite.discarding($0) } ?? []
+            let letter = try DeadLetterRecord.keys(object, inSpace: space, isRetried: isRetried)
+                .compactMap { try database.storage.job($0) }.first
+            writes = letter.map { JobWrite.settling($0, isRetried: isRetried) } ?? []
         case .chunk, .count, .queue, .list, .rows, .record, .records, .spaces, .wait: return nil
         }
         guard !session.isReadOnly else {

@@ -23,6 +23,9 @@ public struct Quotas: Hashable, Sendable {
     /// The maximum size of a database's file, in bytes, without its write-ahead log; at least 1 MiB. A full database
     /// takes no writes until it is allowed more; clients keep theirs.
     public var databaseByteCountMax: Int?
+    /// The most bytes of a database's log that are kept because a consumer has not handled them yet, whatever its age. The
+    /// server warns when a consumer needs more than half of it; one that is farther behind begins anew. Default: 1 GiB.
+    public var consumerLogByteCountMax: Int? = 1 << 30
     /// The maximum number of classes of a database. A declaration of more is refused.
     public var classCountMax: Int?
     /// The maximum number of properties of all classes of a database together. A declaration of more is refused.
@@ -45,7 +48,7 @@ extension Quotas {
             ("operationRateMaxPerUser", operationRateMaxPerUser),
             ("queueByteCountMaxPerUser", queueByteCountMaxPerUser),
             ("databaseCountMax", databaseCountMax), ("classCountMax", classCountMax),
-            ("propertyCountMax", propertyCountMax),
+            ("propertyCountMax", propertyCountMax), ("consumerLogByteCountMax", consumerLogByteCountMax),
         ]
     }
 

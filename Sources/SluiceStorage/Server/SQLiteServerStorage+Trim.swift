@@ -29,6 +29,26 @@ extension SQLiteServerStorage {
         return Int(version - start)
     }
 
+    /// The bytes of the log's groups after each of some versions, as ``logByteCount`` counts all. O(groups after the first).
+    package func logByteCounts(after versions: Set<UInt64>) throws -> [UInt64: Int] {
+        var rest = versions.sorted()[...]
+        var counts: [UInt64: Int] = [:]
+        var byteCount = 0
+        let sql = "SELECT version, length(record) + length(undo) FROM _journal ORDER BY position DESC"
+        try connection.withStatement(sql) { statement in
+            while !rest.isEmpty, try statement.step() {
+                let version = UInt64(clamping: statement.int(0))
+                while let last = rest.last, last >= version {
+                    counts[last] = byteCount
+                    rest.removeLast()
+                }
+                byteCount += Int(statement.int(1))
+            }
+        }
+        for version in rest { counts[version] = byteCount }
+        return counts
+    }
+
     /// The version up to which whole groups can be dropped; nil if none can. It may be the start of the log: the groups
     /// that follow may have made no version.
     private func versionToTrim(

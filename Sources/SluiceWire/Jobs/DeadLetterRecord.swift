@@ -26,9 +26,9 @@ package struct DeadLetterRecord: Sendable, Hashable {
     }
 
     /// Where it may be kept that an object was given up: in a space of dead letters; of a queue also among what was
-    /// discarded, with less weight.
-    package static func keys(_ object: Identity, inSpace space: String) -> [JobRecord.Key] {
-        guard space.hasPrefix(QueueClaim.deadPrefix) else { return [key(object, in: space)] }
+    /// discarded, with less weight, if it is to be tried again.
+    package static func keys(_ object: Identity, inSpace space: String, isRetried: Bool) -> [JobRecord.Key] {
+        guard isRetried, space.hasPrefix(QueueClaim.deadPrefix) else { return [key(object, in: space)] }
         let queue = String(space.dropFirst(QueueClaim.deadPrefix.count))
         return [key(object, in: space), key(object, in: QueueClaim.discardedSpace(queue))]
     }
@@ -67,8 +67,15 @@ extension DeadLetterRecord: WireCodable {
 }
 
 extension JobWrite {
+    /// What settles that a job has given up an object.
+    ///
+    /// - Parameter isRetried: whether the object is tried again; else nobody is told of it any more.
+    package static func settling(_ letter: JobRecord, isRetried: Bool) -> [JobWrite] {
+        isRetried ? retrying(letter) : discarding(letter)
+    }
+
     /// What makes an object due again that a job has given up.
-    package static func retrying(_ letter: JobRecord) -> [JobWrite] {
+    private static func retrying(_ letter: JobRecord) -> [JobWrite] {
         guard case .consumerDeadLetters? = JobSpace(of: letter.key.space) else {
             return [JobWrite(letter.key, .remove, if: .value(letter.value))]
         }
@@ -77,7 +84,7 @@ extension JobWrite {
     }
 
     /// What has nobody told any more of an object that a job has given up. A row of a queue stays dead until it changes.
-    package static func discarding(_ letter: JobRecord) -> [JobWrite] {
+    private static func discarding(_ letter: JobRecord) -> [JobWrite] {
         let removal = JobWrite(letter.key, .remove, if: .value(letter.value))
         guard case .queueDeadLetters? = JobSpace(of: letter.key.space) else { return [removal] }
         let queue = String(letter.key.space.dropFirst(QueueClaim.deadPrefix.count))

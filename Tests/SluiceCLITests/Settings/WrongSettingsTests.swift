@@ -76,7 +76,7 @@ struct WrongSettingsTests {
             Case("rules", "DIR/broken.json", "read", shown: "DIR/broken.json:2:", ["allow-everything": ""]),
             Case("allow-everything", "true", "leave out one", shown: "", ["rules": "DIR/rules.json"]),
             Case("max-waiting-bytes-per-user", "1Q", "64K, 16M"), Case("max-database-size", "1Q", "64K, 16M"),
-            Case("max-database-size", "1K", "1M or more"),
+            Case("max-database-size", "1K", "1M or more"), Case("max-consumer-log", "1Q", "64K, 16M"),
             Case("journal", "gopher://a.example", "PostgreSQL", shown: ""),
             Case("journal-listen", "postgres://a.example/b", "--journal=URL", shown: ""),
             Case("node", "a", "--journal=URL", shown: ""), Case("node-url", "ws://a", "--journal=URL", shown: ""),

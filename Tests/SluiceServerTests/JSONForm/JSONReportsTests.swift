@@ -175,6 +175,7 @@ struct JSONReportsTests {
             #expect(await ask(client, 6, "retry", #"{"queue":"mail","# + row)?["done"] == .bool(true))
             #expect(await ask(client, 8, "discard", #"{"consumer":"index","# + row)?["done"] == .bool(true))
             #expect(await ask(client, 9, "dead", #"{"queue":"mail"}"#)?.array?.count == 1)
+            #expect(await ask(client, 10, "dead", #"{"consumer":"index"}"#)?.array?.isEmpty == true)
             client.close()
         }
     }

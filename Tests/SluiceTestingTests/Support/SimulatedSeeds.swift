@@ -26,8 +26,9 @@ enum SimulatedSeeds {
     /// the third those in which the journal of several nodes forks.
     static let usual: [UInt64] =
         Array(1...24) + stride(from: 26, through: 187, by: 7) + [32, 38, 44, 62, 80, 134]
-    /// Those with jobs.
-    static let withJobs: [UInt64] = Array(stride(from: 11_000_004, to: 11_000_070, by: 11))
+    /// Those with jobs; of the second kind are those in which answers to them are lost.
+    static let withJobs: [UInt64] =
+        Array(stride(from: 11_000_004, to: 11_000_070, by: 11)) + stride(from: 12_000_003, to: 12_000_070, by: 11)
     static let actionCount = ProcessInfo.processInfo.environment["SLUICE_ACTIONS"].flatMap { Int($0) } ?? 150
 
     private static let tasks = Mutex<[UInt64: Task<Outcome, Never>]>([:])

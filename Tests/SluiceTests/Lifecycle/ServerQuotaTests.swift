@@ -122,6 +122,7 @@ import Testing
                 ({ $0.sessionCountMaxPerUser = 0 }, "sessionCountMaxPerUser"),
                 ({ $0.operationRateMaxPerUser = -1 }, "operationRateMaxPerUser"),
                 ({ $0.databaseByteCountMax = 4096 }, "databaseByteCountMax"),
+                ({ $0.consumerLogByteCountMax = 0 }, "consumerLogByteCountMax"),
             ] as [((inout Quotas) -> Void, String)] {
                 let error = #expect(throws: ServerError.self) { _ = try Self.start(LoopbackNetwork(), change) }
                 #expect(error?.message.contains(name) == true)
