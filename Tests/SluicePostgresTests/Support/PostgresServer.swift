@@ -141,6 +141,8 @@ final class PostgresServer: @unchecked Sendable {
         while true {
             // When the tests end, or do not want it any more, the input ends, and so does the server.
             let script = """
+                # A terminal that closes ends this no earlier.
+                trap '' HUP
                 \(Self.binaries)/postgres -D \(folder)/data & server=$!
                 words=$(cat)
                 kill -QUIT $server 2> /dev/null
