@@ -59,7 +59,9 @@ demo-cluster: cluster-deps
 test: deps
 	$(SWIFT) build --build-tests $(STRICT)
 	@SWIFT_DETERMINISTIC_HASHING=1 Tools/run-tests $(SWIFT) test --skip-build $(STRICT)
-	@if [ -x /usr/bin/chromium ] && command -v node >/dev/null; then Tools/browser-test .build/debug/sluice; fi
+	@$(BROWSER_TEST)
+BROWSER_TEST = if [ -x /usr/bin/chromium ] && command -v node >/dev/null; then Tools/browser-test $(BUILD)/debug/sluice; fi
+BUILD := .build
 
 # The module in node and the dashboard in chromium, against the program; pictures of all screens in .build/screenshots.
 # Renews the pictures of the guides: make browser-test PICTURES=docs/images
@@ -80,11 +82,18 @@ python-test: build
 # A PostgreSQL of its own in a temporary folder, and nodes that share it, among them processes of the program. The trait
 # compiles everything anew, so it has a folder of its own, and the other tests are left out. SLUICE_KILLS says how often
 # PostgreSQL, nodes and connections are killed.
+test-cluster: PACKAGES += pgbouncer
 test-cluster: cluster-deps
-	SLUICE_TEST_TARGETS=SluicePostgresTests $(SWIFT) build --build-tests $(STRICT) $(CLUSTER)
-	@SWIFT_DETERMINISTIC_HASHING=1 SLUICE_TEST_TARGETS=SluicePostgresTests Tools/run-tests $(SWIFT) test --skip-build \
-	  $(STRICT) $(CLUSTER)
-CLUSTER := --traits PostgreSQL --scratch-path .build/cluster
+	$(CLUSTER_TESTS) $(SWIFT) build --build-tests $(STRICT) $(CLUSTER)
+	@SWIFT_DETERMINISTIC_HASHING=1 $(CLUSTER_TESTS) Tools/run-tests $(SWIFT) test --skip-build $(STRICT) $(CLUSTER)
+	@$(if $(TESTS),,$(BROWSER_TEST))
+test-cluster: BUILD = $(CLUSTER_BUILD)
+# TESTS= runs the tests of the whole package in one build, in CLUSTER_BUILD; continuous integration does. What the package
+# is without the trait is then checked by Tools/check-plain.
+TESTS ?= SluicePostgresTests
+CLUSTER_TESTS = $(if $(TESTS),SLUICE_TEST_TARGETS="$(TESTS)")
+CLUSTER_BUILD ?= .build/cluster
+CLUSTER = --traits PostgreSQL --scratch-path $(CLUSTER_BUILD)
 
 # The tests of views, server and simulator with every view, its changes and its places in the index compared with the
 # oracle after each commit. Slow, and built apart.

@@ -187,7 +187,7 @@ let package = Package(
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceBackend", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire",
                 "SluiceTransport", "SluiceStorage", "SluiceRules", "SluiceAccess", "SluiceJSON", "SluiceObservation",
-                "CSQLite", "CEpoll", "CAllocationCounter",
+                "CSQLite", "CEpoll", "CAllocationCounter", "TestSupport",
                 .target(name: "SluicePostgres", condition: .when(traits: ["PostgreSQL"])),
             ], path: "Benchmarks", exclude: ["RESULTS.md"], swiftSettings: settings),
         // Shared by tests and benchmarks.
@@ -260,8 +260,8 @@ let package = Package(
         tests(
             "SluicePostgres",
             [
-                "CSQLite", "Sluice", "SluiceAccess", "SluiceModel", "SluiceServer", "SluiceStorage", "SluiceWire",
-                "TestSupport", "UserTrials",
+                "CSQLite", "Sluice", "SluiceAccess", "SluiceBackend", "SluiceModel", "SluiceServer", "SluiceStorage",
+                "SluiceWire", "TestSupport", "UserTrials",
             ]),
         // What `make fuzz` feeds, and the inputs that every test run feeds again.
         .target(

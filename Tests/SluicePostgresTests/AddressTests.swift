@@ -53,10 +53,10 @@ struct AddressTests {
     }
 
     @Test func `a history is read as it was written`() throws {
-        let history = PostgresHistory(system: .max, timeline: 0x1F, start: 1_764_000_000_000_000)
-        #expect(history.description == "18446744073709551615/0000001F/1764000000000000")
+        let history = PostgresHistory(system: .max, timeline: 0x1F, start: 1_764_000_000_000_000, tables: 16_385)
+        #expect(history.description == "18446744073709551615/0000001F/1764000000000000/16385")
         #expect(PostgresHistory(history.description) == history)
-        for text in ["", "1/2", "1/0000000G/3", "-1/00000001/3", "1/00000001/3/4"] {
+        for text in ["", "1/2", "1/0000000G/3/4", "-1/00000001/3/4", "1/00000001/3", "1/00000001/3/4/5"] {
             #expect(PostgresHistory(text) == nil)
         }
     }

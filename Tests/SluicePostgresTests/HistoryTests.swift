@@ -28,7 +28,7 @@ struct HistoryTests {
     }
 
     /// Has the database a history that its server does not have, as after a failover.
-    private func fork() throws { try database.run("UPDATE sluice.database SET history = '1/00000001/1'") }
+    private func fork() throws { try database.run("UPDATE sluice.database SET history = '1/00000001/1/1'") }
 
     @Test func `after a change of the history only an epoch is taken, and once`() throws {
         let head = try first.appendAll([1])
@@ -88,6 +88,32 @@ struct HistoryTests {
         #expect(try second.end() == begun.head && !second.needsEpoch)
     }
 
+    @Test func `tables that were made anew are another history, also for who is connected`() throws {
+        let head = try first.appendAll([1])
+        try second.appendAll([2], after: head)
+        // As a dump of an hour ago that is put back while the server and the nodes run.
+        try database.run(
+            """
+            BEGIN;
+            ALTER TABLE sluice.database RENAME TO before;
+            CREATE TABLE sluice.database (LIKE sluice.before INCLUDING ALL);
+            INSERT INTO sluice.database OVERRIDING SYSTEM VALUE SELECT * FROM sluice.before;
+            DROP TABLE sluice.before;
+            DELETE FROM sluice.journal WHERE position = 2;
+            COMMIT
+            """)
+        for journal in [first, second] {
+            #expect(throws: JournalHistoryChanged.self) {
+                try journal.appendSurely(JournalRecord(3, after: head), after: head)
+            }
+            #expect(try journal.needsEpoch)
+        }
+        let begun = epoch(7, after: head)
+        try first.appendSurely(begun, after: head)
+        try second.appendAll([4], after: begun.head)
+        #expect(try !first.needsEpoch && !second.needsEpoch)
+    }
+
     @Test func `an old primary that comes back is refused`() throws {
         let present = try #require(PostgresHistory(try PostgresCluster.status(database.url).history))
         var seen = present
@@ -98,7 +124,7 @@ struct HistoryTests {
         // One of another system, or on a later timeline, is not.
         seen.system += 1
         _ = try database.node("third", remembering: seen).open()
-        let older = PostgresHistory(system: present.system, timeline: 0, start: 0)
+        let older = PostgresHistory(system: present.system, timeline: 0, start: 0, tables: 0)
         let served = try database.node("third", remembering: older)
         _ = try served.open()
         #expect(served.history == present)

@@ -73,7 +73,7 @@ struct PoolerTests {
         try await withPooler { database, port in
             let journal = try database.node("first", port: port).open()
             let head = try journal.appendAll([1])
-            try database.run("UPDATE sluice.database SET history = '1/00000001/1'")
+            try database.run("UPDATE sluice.database SET history = '1/00000001/1/1'")
             #expect(throws: JournalHistoryChanged.self) {
                 try journal.append(JournalRecord(2, after: head), after: head)
             }

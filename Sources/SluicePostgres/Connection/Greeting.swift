@@ -7,7 +7,8 @@ struct Greeting: Sendable {
     /// The oldest server that is used, as `server_version_num`: the first with `gen_random_uuid()`.
     private static let versionMin = 130_000
 
-    /// The limits of a session would be those of others behind a pooler, where they are left as they are.
+    /// The limits of a session would be those of others behind a pooler, where they are left as they are. The catalog can
+    /// be read without rights on the table.
     private static let question = PostgresStatement(
         nil,
         """
@@ -17,6 +18,8 @@ struct Greeting: Sendable {
           (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8,
           (extract(epoch FROM clock_timestamp()) * 1000000)::int8,
           current_setting('server_version'), current_setting('fsync')::bool,
+          coalesce((SELECT c.oid::int8 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+            WHERE n.nspname = 'sluice' AND c.relname = 'database'), 0),
           CASE WHEN pg_backend_pid() = $2 THEN (SELECT count(set_config(name, value, false)) FROM (VALUES
             ('statement_timeout', $1), ('lock_timeout', $3), ('idle_in_transaction_session_timeout', $1),
             ('default_transaction_isolation', 'read committed'),
@@ -55,7 +58,8 @@ struct Greeting: Sendable {
             throw .unsuitable("names no timeline; its WAL files are called otherwise than PostgreSQL's")
         }
         history = PostgresHistory(
-            system: UInt64(bitPattern: answer.integer(4)), timeline: timeline, start: answer.integer(6))
+            system: UInt64(bitPattern: answer.integer(4)), timeline: timeline, start: answer.integer(6),
+            tables: UInt32(truncatingIfNeeded: answer.integer(10)))
         let middle = (sent.timeIntervalSince1970 + received.timeIntervalSince1970) / 2
         clockOffset = answer.integer(7) - Int64(middle * 1_000_000)
         isPooled = Int32(truncatingIfNeeded: answer.integer(0)) != connection.processID

@@ -25,6 +25,9 @@ enum PostgresFailure: Error, Hashable {
     /// Whether the failure is that of a login or of rights, which does not pass by itself.
     var isOfAccess: Bool { state.map { $0.hasPrefix("28") || $0 == "42501" || $0 == "3D000" } ?? false }
 
+    /// Whether the server cannot be used before somebody changes something.
+    var isOfSetup: Bool { if case .unsuitable = self { true } else { isOfAccess } }
+
     /// Whether PostgreSQL has ended the transaction because of others, by a deadlock or a serialization failure.
     var isOfConcurrency: Bool { if case .refused(let state, _) = self { state.hasPrefix("40") } else { false } }
 

@@ -4,8 +4,8 @@
 /// Who trims a journal deletes it from the row of position 0 on: a group fits wherever the row before it is there and its
 /// own place is free.
 enum JournalStatements {
-    /// Appends, if the head is the one that the group was made for and the server's history is the database's: one row,
-    /// else none. `$1` the database, `$2` the position, `$3` the chain, `$4` the record, `$5` the chain before, `$6` the
+    /// Appends, if the head is the one that the group was made for and the server's history is the database's, which ends
+    /// with the number of the table: one row, else none. `$1` the database, `$2` the position, `$3` the chain, `$4` the record, `$5` the chain before, `$6` the
     /// node, `$7` the history.
     static let append = PostgresStatement("append", append(if: "true"))
 
@@ -16,7 +16,7 @@ enum JournalStatements {
             if: """
                 $7 = (SELECT system_identifier FROM pg_control_system()) || '/'
                   || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
-                  || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8
+                  || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8 || '/' || tableoid
                 """))
 
     /// The same as ``append`` for a node that must have a duty: `$8` its name, `$9` the node's run, `$10` the term.
@@ -24,7 +24,8 @@ enum JournalStatements {
 
     private static func append(if condition: String) -> String {
         """
-        WITH turn AS (SELECT 1 FROM sluice.database WHERE id = $1 AND history = $7 AND \(condition) FOR NO KEY UPDATE)
+        WITH turn AS (SELECT 1 FROM sluice.database WHERE id = $1 AND history = $7
+          AND split_part($7, '/', 4) = tableoid::text AND \(condition) FOR NO KEY UPDATE)
         INSERT INTO sluice.journal (database, position, chain, record, node) SELECT $1, $2, $3, $4, $6 FROM turn
         WHERE EXISTS (SELECT 1 FROM sluice.journal WHERE database = $1 AND position = $2 - 1 AND chain = $5)
         ON CONFLICT DO NOTHING
@@ -44,14 +45,14 @@ enum JournalStatements {
         """)
 
     /// What there is instead of a group that was not appended: the database's history, whether a row has its position,
-    /// whether that is the group itself, whether the row before it fits, and whether the journal goes on beyond. No row
-    /// if the database is gone.
+    /// whether that is the group itself, whether the row before it fits, whether the journal goes on beyond, and the
+    /// number of the table. No row if the database is gone.
     static let inspect = PostgresStatement(
         "inspect",
         """
         SELECT d.history, j.position IS NOT NULL, coalesce(j.chain = $3, false),
           EXISTS (SELECT 1 FROM sluice.journal WHERE database = $1 AND position = $2 - 1 AND chain = $4),
-          EXISTS (SELECT 1 FROM sluice.journal WHERE database = $1 AND position > $2)
+          EXISTS (SELECT 1 FROM sluice.journal WHERE database = $1 AND position > $2), d.tableoid::int8
         FROM sluice.database AS d LEFT JOIN sluice.journal AS j ON j.database = d.id AND j.position = $2 WHERE d.id = $1
         """)
 

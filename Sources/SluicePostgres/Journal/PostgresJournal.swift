@@ -155,6 +155,11 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
         if DatabaseRow.Phase(rawValue: found.text(0)) == .sealed {
             throw StorageError(.journal, "\(place) was sealed, since the database was detached from the cluster")
         }
+        guard found.integer(5) == Int64(accepted.greeting.history.tables) else {
+            // The tables are others than when the server was greeted: a dump was put back. Who connects anew knows.
+            connection.close()
+            return .unknown
+        }
         guard found.text(0) != history else {
             if duty != nil { throw DutyLost() }
             // A pooler has led to another server than the one that was greeted.

@@ -41,6 +41,20 @@ final class JournalPlace: Sendable, CustomStringConvertible {
         }
     }
 
+    /// Notes where the journal ends by an answer.
+    ///
+    /// - Parameter before: ``position`` when it was asked for.
+    /// - Returns: whether this node does not have the position, or has more than the journal, which has lost groups then.
+    func note(end: UInt64, askedAt before: UInt64) -> Bool {
+        state.withLock { state in
+            guard end < before else { return nil as Bool? }
+            // What was appended since the question is no less than what was lost.
+            if state.position == before { state.position = end }
+            (state.heard, state.active) = (end, .now)
+            return true
+        } ?? noteAppend(of: end)
+    }
+
     var isActive: Bool { state.withLock { $0.active + Self.activeTime > .now } }
 
     var description: String { "the journal of '\(name)'" }

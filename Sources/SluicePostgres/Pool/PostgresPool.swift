@@ -42,7 +42,9 @@ final class PostgresPool: Sendable {
             // The last that was used is the one that the server has everything ready for.
             while let connection = idle.withLock({ $0.popLast() }) {
                 if stop.isGiven { throw PostgresFailure.stopped }
-                if connection.connection.isOpen { return connection }
+                if connection.connection.isOpen, connection.greeting.history == identity.history { return connection }
+                // It is broken, or was greeted by a server of before.
+                connection.connection.close()
             }
             return try connect()
         } catch {

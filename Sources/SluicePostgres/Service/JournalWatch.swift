@@ -68,7 +68,8 @@ final class JournalWatch: Sendable {
             } catch {
                 guard error != .stopped else { return }
                 answered.withLock { $0?.hasFailed = true }
-                if said == nil {
+                // What somebody has to change is said also after the connection was lost.
+                if said == nil || error != said && error.isOfSetup {
                     log?(
                         .warning, "the journal's server does not answer",
                         [("reason", error.storageError("the node cannot follow others", pool.address).message)])
@@ -97,8 +98,10 @@ final class JournalWatch: Sendable {
     /// Listens and asks for as long as the connection lasts. It ends by an error.
     private func attend(_ connection: PostgresConnection, isListening: Bool) throws(PostgresFailure) {
         try messages.begin(by: connection)
-        // What came before LISTEN was not heard.
+        // What came before LISTEN was not heard. A server that has restarted, or is another one, may also have lost what
+        // this node has, and who finds out is whoever follows.
         users.noteGap()
+        for place in places.all { say(place) }
         var nextActive = ContinuousClock.now
         var nextQuiet = nextActive
         while true {
@@ -138,11 +141,14 @@ final class JournalWatch: Sendable {
     }
 
     private func ask(_ connection: PostgresConnection, _ places: [JournalPlace]) throws(PostgresFailure) {
+        let known = Dictionary(places.map { ($0.id, $0.position) }) { first, _ in first }
         let heads = try connection.execute(JournalStatements.heads, .integers(places.map(\.id)))
         noteAnswer()
         for row in 0..<heads.rowCount {
-            guard let place = self.places[heads.integer(0, row: row)] else { continue }
-            if place.noteAppend(of: UInt64(clamping: heads.integer(1, row: row))) { say(place) }
+            let id = heads.integer(0, row: row)
+            guard let place = self.places[id] else { continue }
+            let end = UInt64(clamping: heads.integer(1, row: row))
+            if place.note(end: end, askedAt: known[id] ?? 0) { say(place) }
         }
     }
 

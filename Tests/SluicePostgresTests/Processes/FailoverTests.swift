@@ -11,13 +11,9 @@ import Testing
 /// Other servers in the place of the PostgreSQL of a cluster: a standby that has all of it, one that lacks some, and a
 /// copy of yesterday.
 struct FailoverTests {
-    /// Leads all nodes to another server.
-    private func lead(_ cluster: NodeCluster, to server: PostgresServer) -> NodeCluster {
-        for node in cluster.nodes { node.proxy.lead(to: server.port) }
-        return NodeCluster(database: server.sameDatabase(as: cluster.database), nodes: cluster.nodes)
-    }
-
-    @Test func `a synchronous standby takes over, and no client starts over`() async throws {
+    @Test func `a synchronous standby takes over, no client starts over, and the old primary is refused`()
+        async throws
+    {
         let primary = try await PostgresServer()
         let standby = try await PostgresServer(standbyOf: primary, at: primary.port)
         try await primary.waitForStandby()
@@ -28,15 +24,26 @@ struct FailoverTests {
                 try await writers.getOn()
                 try await primary.kill()
                 try await standby.promote()
-                moved = lead(cluster, to: standby)
+                moved = cluster.led(to: standby)
+                try await writers.getOn()
+                // The old primary comes back, and a node reaches it.
+                try await primary.start()
+                let misled = cluster.nodes[0]
+                try await misled.logged("the journal's server is connected", "/00000002/")
+                misled.proxy.lead(to: primary.port)
+                try await misled.logged("the journal's server does not answer", "is an old primary")
+                try await Array(writers[1...]).getOn()
+                misled.proxy.lead(to: standby.port)
                 try await writers.getOn()
             }
             try await moved.checkAgreement(writers)
             let found = try moved.database.connect().execute(
                 PostgresStatement(nil, "SELECT history FROM sluice.database WHERE name = 'test'"))
             #expect(found.text(0).split(separator: "/").dropFirst().first == "00000002", "\(found.text(0))")
+            let newest = try cluster.database.number("SELECT max(position) FROM sluice.journal")
+            #expect(try moved.database.number("SELECT max(position) FROM sluice.journal") > newest)
         }
-        try await standby.stop()
+        for server in [primary, standby] { try await server.stop() }
     }
 
     @Test func `who has seen what an asynchronous standby lacks starts over, and all agree`() async throws {
@@ -60,15 +67,13 @@ struct FailoverTests {
             try await primary.kill()
             wire.stop()
             try await standby.promote()
-            let moved = lead(cluster, to: standby)
-            for (number, writer) in writers.enumerated() { try await writer.store.addMark(number) }
-            try await checkThatAllShowTheSame(moved, writers, keeping: kept)
-            #expect(writers.allSatisfy { $0.resetCount > 0 })
+            try await checkThatAllStartOver(cluster.led(to: standby), writers, keeping: kept)
         }
         try await standby.stop()
+        try await primary.discard()
     }
 
-    @Test func `yesterday's dump is put back, and all agree`() async throws {
+    @Test(arguments: [false, true]) func `yesterday's dump is put back, and all agree`(nodesRun: Bool) async throws {
         let server = try await PostgresServer()
         try await NodeCluster.with(2, on: server) { cluster in
             let writers = try await cluster.writers()
@@ -79,24 +84,27 @@ struct FailoverTests {
             try await server.dump(cluster.database, to: dump)
             try await writers.whileWriting { try await writers.getOn() }
             for writer in writers { try await writer.shows(writers.names) }
-            for node in cluster.nodes { try await node.kill() }
+            if !nodesRun { for node in cluster.nodes { try await node.kill() } }
             try await server.restore(cluster.database, from: dump)
-            for node in cluster.nodes { try await node.start() }
-            // A dump has no history of its own: its administrator says that it is the right one.
-            let epoch = try await Tool.run("cluster", "epoch", "--journal=\(cluster.database.url)")
-            #expect(epoch.code == 0 && epoch.lines == ["an epoch begins in 1 databases"], "\(epoch)")
-            for (number, writer) in writers.enumerated() { try await writer.store.addMark(number) }
-            try await checkThatAllShowTheSame(cluster, writers, keeping: kept)
+            if !nodesRun { for node in cluster.nodes { try await node.start() } }
+            try await checkThatAllStartOver(cluster, writers, keeping: kept)
         }
         try await server.stop()
     }
 
-    /// Checks that every store and node has the same, that this has all that was kept, and nothing by half or twice.
-    private func checkThatAllShowTheSame(
+    /// Checks that the clients, all of which have seen what was lost, start over, also those that only read; that every
+    /// store and node has the same; that this has all that was kept, and nothing by half or twice.
+    private func checkThatAllStartOver(
         _ cluster: NodeCluster, _ writers: [LedgerWriter], keeping kept: Set<String>
     ) async throws {
-        for writer in writers { try await writer.store.uploaded(timeout: waitMax) }
-        // A node that no writer has gone back to opens the database for whoever asks.
+        // The epoch begins with the next group; one of the clients writes.
+        try await writers[0].store.addMark()
+        try await writers[0].store.uploaded(timeout: waitMax)
+        for writer in writers {
+            try await wait(for: "all to start over") { writer.resetCount > 0 }
+            try await writer.store.uploaded(timeout: waitMax)
+        }
+        // A node that no client has gone back to opens the database for whoever asks.
         for node in cluster.nodes { _ = try await Ledger.content(node.url()) }
         try await cluster.waitForOneHead()
         let (names, count) = try await Ledger.content(cluster.nodes[0].url())
@@ -113,11 +121,20 @@ struct FailoverTests {
 
 extension Store {
     /// Writes something, so that the next group has to be appended.
-    fileprivate func addMark(_ number: Int) async throws {
-        let mark = try Record(Ledger.entry.get(), ["name": .string("mark/\(number)"), "writer": .int(Int64(number))])
-        try await write { transaction in
-            try transaction.insert(mark)
-            try transaction.update(Identity(className: "Counter", key: .string("all")), add: ["value": .int(1)])
+    fileprivate func addMark() async throws {
+        let mark = try Record(Ledger.entry.get(), ["name": .string("mark"), "writer": .int(0)])
+        try await wait(for: "the counter to be there") {
+            do {
+                try await write { transaction in
+                    try transaction.insert(mark)
+                    try transaction.update(
+                        Identity(className: "Counter", key: .string("all")), add: ["value": .int(1)])
+                }
+                return true
+            } catch let error as StoreError where error.code == .objectMissing {
+                // A store that starts over lacks it until the server has sent it again.
+                return false
+            }
         }
     }
 }

@@ -41,6 +41,62 @@ struct KilledNodeTests {
         }
     }
 
+    @Test func `a commit of which a killed node has not told its client is there once, as it learns elsewhere`()
+        async throws
+    {
+        try await NodeCluster.with(2) { cluster in
+            let (node, other) = (cluster.nodes[0], cluster.nodes[1])
+            let way = try Proxy(to: node.port)
+            defer { way.stop() }
+            try await Ledger.begin(node.url())
+            let writer = try await LedgerWriter(
+                0, ["ws://127.0.0.1:\(way.port)/\(NodeCluster.databaseName)", other.url()])
+            for _ in NodeCluster.kills(3) {
+                // The client goes back to its node if the other one is not there.
+                try await other.kill()
+                try await writer.writeOne()
+                way.mode = .dropsReplies
+                try await writer.writeLocally()
+                // Who reads it there at once finds it: the node has stored it, and told everybody.
+                try await wait(for: "the node to have it") {
+                    try await Set(Ledger.content(node.url()).names) == writer.names
+                }
+                #expect(writer.acknowledged == writer.written - 1)
+                try await node.kill()
+                way.mode = .forwards
+                try await other.start()
+                try await writer.acknowledge()
+                try await node.start()
+            }
+            try await cluster.checkAgreement([writer])
+        }
+    }
+
+    @Test func `a node that stops while it has the turn loses it, and follows when it goes on`() async throws {
+        try await NodeCluster.with { cluster in
+            let writers = try await cluster.writers()
+            let node = cluster.nodes[0]
+            let turns = """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name = 'a' AND state = 'idle in transaction'
+                """
+            try await writers.whileWriting {
+                try await writers.getOn()
+                try await wait(for: "the node to stop while it has the turn") {
+                    node.signal(SIGSTOP)
+                    if try cluster.database.number(turns) > 0 { return true }
+                    node.signal(SIGCONT)
+                    return false
+                }
+                try await writers.getOn()
+                #expect(try cluster.database.number(turns) == 0)
+                node.signal(SIGCONT)
+                try await writers.getOn()
+            }
+            try await cluster.checkAgreement(writers)
+        }
+    }
+
     @Test func `a node that stops under load keeps nobody from writing, and follows when it goes on`() async throws {
         try await NodeCluster.with { cluster in
             let writers = try await cluster.writers()

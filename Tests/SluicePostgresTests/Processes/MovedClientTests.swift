@@ -1,9 +1,13 @@
 #if PostgreSQL
 
-import Sluice
+import Foundation
+import Glibc
+import SluiceStorage
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Sluice
 
 /// Clients at different nodes, and one that leaves its node without a word.
 struct MovedClientTests {
@@ -25,6 +29,70 @@ struct MovedClientTests {
             await writer.store.close()
             for node in cluster.nodes { #expect(try await Ledger.content(node.url()).count == 3) }
             way.mode = .forwards
+        }
+    }
+
+    @Test func `the unacknowledged writes of a client that moves to a node that lags count once`()
+        async throws
+    {
+        try await NodeCluster.with(2) { cluster in
+            let (first, second) = (cluster.nodes[0], cluster.nodes[1])
+            let way = try Proxy(to: first.port)
+            defer { way.stop() }
+            try await Ledger.begin(first.url())
+            let writer = try await LedgerWriter(
+                0, ["ws://127.0.0.1:\(way.port)/\(NodeCluster.databaseName)", second.url()])
+            try await writer.writeOne()
+            let client = try #require(writer.store.core.storage.syncState?.clientID)
+            // The second node has the database open, and hears nothing of what follows.
+            #expect(try await Ledger.content(second.url()).count == 1)
+            second.proxy.mode = .holds
+            way.mode = .dropsReplies
+            for _ in 0..<3 { try await writer.writeLocally() }
+            try await wait(for: "the first node to have it") {
+                try await Set(Ledger.content(first.url()).names) == writer.names
+            }
+            way.mode = .refuses
+            way.cut()
+            // The client's opening there is a question to the journal, which has more than the node.
+            try await second.proxy.waitForHeld()
+            #expect(writer.acknowledged == 1)
+            second.proxy.mode = .forwards
+            try await writer.acknowledge()
+            #expect(writer.store.core.storage.syncState?.clientID == client)
+            try await cluster.checkAgreement([writer])
+        }
+    }
+
+    @Test func `copies of a client's file at two nodes become two clients, and both go on`() async throws {
+        try await NodeCluster.with(2) { cluster in
+            try await Ledger.begin(cluster.nodes[0].url())
+            let (paths, urls) = (cluster.nodes.map { $0.folder + "-client" }, cluster.nodes.map { $0.url() })
+            func write(_ name: String, to store: Store) async throws {
+                let entry = try Record(Ledger.entry.get(), ["name": .string(name), "writer": .int(0)])
+                try await store.write { try $0.upsert(entry) }
+            }
+            let original = try await Ledger.store([cluster.nodes[0].url()], path: paths[0])
+            try await write("before", to: original)
+            try await original.uploaded(timeout: waitMax)
+            let client = try #require(original.core.storage.syncState?.clientID)
+            cluster.nodes[0].signal(SIGSTOP)
+            try await write("pending", to: original)
+            await original.close()
+            cluster.nodes[0].signal(SIGCONT)
+            try FileManager.default.copyItem(atPath: paths[0], toPath: paths[1])
+            // Both come within one round trip.
+            async let first = Ledger.store([urls[0]], path: paths[0])
+            async let second = Ledger.store([urls[1]], path: paths[1])
+            let stores = try await [first, second]
+            for (number, store) in stores.enumerated() { try await write("of \(number)", to: store) }
+            for store in stores { try await store.uploaded(timeout: waitMax) }
+            let clients = stores.compactMap { $0.core.storage.syncState?.clientID }
+            #expect(clients.count == 2 && Set(clients).count == 2 && clients.contains(client), "\(clients)")
+            for store in stores { await store.close() }
+            for node in cluster.nodes {
+                #expect(try await Ledger.content(node.url()).names.sorted() == ["before", "of 0", "of 1", "pending"])
+            }
         }
     }
 

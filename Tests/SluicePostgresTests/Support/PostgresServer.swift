@@ -141,6 +141,8 @@ final class PostgresServer: @unchecked Sendable {
         while true {
             // When the tests end, or do not want it any more, the input ends, and so does the server.
             let script = """
+                # A terminal that closes ends this no earlier.
+                trap '' HUP
                 \(Self.binaries)/postgres -D \(folder)/data & server=$!
                 words=$(cat)
                 kill -QUIT $server 2> /dev/null
@@ -170,6 +172,9 @@ final class PostgresServer: @unchecked Sendable {
         _ = try await program?.finish()
     }
 
+    /// Removes the folder of a server that was killed for good.
+    func discard() async throws { try await Self.run("rm -r \"\(folder)\"") }
+
     private func end(_ program: ChildProcess) async throws {
         program.write("again")
         program.closeInput()
@@ -183,13 +188,14 @@ final class PostgresServer: @unchecked Sendable {
         try await Self.run("\(Self.binaries)/pg_dump -h 127.0.0.1 -p \(port) -U sluice -Fc -f \(path) \(database.name)")
     }
 
-    /// Puts a dump in the place of a database that nobody uses.
+    /// Puts a dump in the place of a database, at once for those who use it.
     func restore(_ database: TestDatabase, from path: String) async throws {
         let all = TestDatabase(server: self, name: "postgres", port: port)
         try all.run("DROP DATABASE \(database.name) WITH (FORCE)")
         try all.run("CREATE DATABASE \(database.name)")
         try await Self.run(
-            "\(Self.binaries)/pg_restore -h 127.0.0.1 -p \(port) -U sluice -d \(database.name) \(path)")
+            "\(Self.binaries)/pg_restore --single-transaction -h 127.0.0.1 -p \(port) -U sluice -d \(database.name) "
+                + path)
     }
 
     // MARK: Databases

@@ -18,7 +18,8 @@ enum Ledger {
 
     /// Opens a store that notices soon that its server has gone.
     static func store(
-        _ urls: [String], classes: [ClassSchema]? = nil, access: SyncConfiguration.Access = .readWrite,
+        _ urls: [String], path: String? = nil, classes: [ClassSchema]? = nil,
+        access: SyncConfiguration.Access = .readWrite,
         credentials: Credentials = .anonymous, whenReset: (@Sendable () -> Void)? = nil
     ) async throws -> Store {
         var sync = SyncConfiguration(urls: urls, credentials: credentials)
@@ -30,7 +31,7 @@ enum Ledger {
         sync.connectTimeout = .seconds(2)
         sync.access = access
         let schema = try Schema(classes ?? [entry.get(), counter.get()])
-        var configuration = StoreConfiguration(schema: schema, sync: sync)
+        var configuration = StoreConfiguration(path: path, schema: schema, sync: sync)
         if let whenReset { configuration.clientReset.before = { _ in whenReset() } }
         return try await Store.open(configuration)
     }

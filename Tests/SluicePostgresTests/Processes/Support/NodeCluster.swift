@@ -54,6 +54,14 @@ struct NodeCluster {
         for node in nodes { try await node.kill() }
     }
 
+    /// Leads all nodes to another server, which has the database.
+    ///
+    /// - Returns: the cluster as it is there.
+    func led(to server: PostgresServer) -> NodeCluster {
+        for node in nodes { node.proxy.lead(to: server.port) }
+        return NodeCluster(database: server.sameDatabase(as: database), nodes: nodes)
+    }
+
     /// The addresses of all nodes, that of one first.
     func urls(from position: Int) -> [String] {
         let urls = nodes.map { $0.url() }

@@ -32,7 +32,8 @@ final class NodeProcess {
         self.name = name
         self.folder = folder + "/" + name
         proxy = try Proxy(to: database.port)
-        journal = database.url(port: proxy.port)
+        // PostgreSQL then says which connections are the node's.
+        journal = database.url(port: proxy.port) + "?application_name=\(name)"
         port = try PostgresServer.freePort()
     }
 
