@@ -88,8 +88,8 @@ test-cluster: cluster-deps
 	@SWIFT_DETERMINISTIC_HASHING=1 $(CLUSTER_TESTS) Tools/run-tests $(SWIFT) test --skip-build $(STRICT) $(CLUSTER)
 	@$(if $(TESTS),,$(BROWSER_TEST))
 test-cluster: BUILD = $(CLUSTER_BUILD)
-# TESTS= runs the tests of the whole package in one build, in CLUSTER_BUILD. What the package
-# is without the trait is then checked by Tools/check-plain.
+# TESTS= runs the tests of the whole package in one build, in CLUSTER_BUILD. What the package is without the trait is
+# then checked by Tools/check-plain.
 TESTS ?= SluicePostgresTests
 CLUSTER_TESTS = $(if $(TESTS),SLUICE_TEST_TARGETS="$(TESTS)")
 CLUSTER_BUILD ?= .build/cluster
