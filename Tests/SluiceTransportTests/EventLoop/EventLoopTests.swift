@@ -39,8 +39,8 @@ import Testing
         #expect(numbers.value.count == 1_000)
     }
 
-    /// Notes who has it flush.
-    private final class Flushed: PollHandler {
+    /// Notes who has it flush. Sound as `Sendable`: what it has is.
+    private final class Flushed: PollHandler, @unchecked Sendable {
         let loop: EventLoop
         /// For each flush whether the loop was borrowed.
         let borrowed = Observed<[Bool]>([])
