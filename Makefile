@@ -121,10 +121,12 @@ fuzz: deps
 bench: release
 	$(SWIFT) run -c release --skip-build Benchmarks $(ARGS)
 
-# The rows S1 to S8, beside a PostgreSQL of their own.
+# The rows S1 to S11, beside a PostgreSQL of their own: make bench-cluster ROWS=S10,S11
+ROWS ?= S1,S2,S3,S4,S5,S6,S7,S8,S9,S10,S11
 bench-cluster: cluster-deps
 	$(SWIFT) build -c release --traits PostgreSQL --scratch-path .build/cluster --product Benchmarks
-	Tools/with-postgres .build/cluster/release/Benchmarks --only=S1,S2,S3,S4,S5,S6,S7,S8 --json=.build/benchmarks-cluster.json $(ARGS)
+	$(SWIFT) build -c release --traits PostgreSQL --scratch-path .build/cluster --product sluice
+	Tools/with-postgres .build/cluster/release/Benchmarks --only=$(ROWS) --json=.build/benchmarks-cluster.json $(ARGS)
 
 lint:
 	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)
