@@ -103,12 +103,13 @@ check: deps
 CHECKED_SEEDS ?= 0
 
 # The simulator over many more seeds, built for release with its assertions, and other generated tests over a tenth as
-# many: make soak SEEDS=5000 FIRST=1000
+# many: make soak SEEDS=5000 FIRST=1000. With KIND=cluster the seeds are those in which several nodes share a journal.
 SEEDS ?= 1000
 FIRST ?= 1000
+KIND ?=
 soak: deps
 	$(SWIFT) build -c release --scratch-path .build/soak --product Soak -Xswiftc -assert-config -Xswiftc Debug
-	SWIFT_DETERMINISTIC_HASHING=1 .build/soak/release/Soak $(FIRST) $(SEEDS)
+	SWIFT_DETERMINISTIC_HASHING=1 .build/soak/release/Soak $(KIND) $(FIRST) $(SEEDS)
 	SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(STRICT) --filter 'OracleTests|LiveView|LateView|ResultEditor|OutboxTests|LogTests|LimitGenerator|AtomView|AtomUnion|Together|RuledWorldTests'
 
 # libFuzzer on everything that takes bytes from strangers: make fuzz SECONDS=600 TARGETS="query http"
@@ -120,10 +121,12 @@ fuzz: deps
 bench: release
 	$(SWIFT) run -c release --skip-build Benchmarks $(ARGS)
 
-# The rows S1 to S8, beside a PostgreSQL of their own.
+# The rows S1 to S11, beside a PostgreSQL of their own: make bench-cluster ROWS=S10,S11
+ROWS ?= S1,S2,S3,S4,S5,S6,S7,S8,S9,S10,S11
 bench-cluster: cluster-deps
 	$(SWIFT) build -c release --traits PostgreSQL --scratch-path .build/cluster --product Benchmarks
-	Tools/with-postgres .build/cluster/release/Benchmarks --only=S1,S2,S3,S4,S5,S6,S7,S8 --json=.build/benchmarks-cluster.json $(ARGS)
+	$(SWIFT) build -c release --traits PostgreSQL --scratch-path .build/cluster --product sluice
+	Tools/with-postgres .build/cluster/release/Benchmarks --only=$(ROWS) --json=.build/benchmarks-cluster.json $(ARGS)
 
 lint:
 	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)

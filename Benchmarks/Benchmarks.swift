@@ -91,6 +91,9 @@ enum Row: String, CaseIterable {
     case clusterFollowing = "S6"
     case clusterNews = "S7"
     case clusterImport = "S8"
+    case clusterNewNode = "S9"
+    case clusterKilledNode = "S10"
+    case clusterRestart = "S11"
 
     /// Whether the row needs no PostgreSQL. The others are measured where they are named.
     var isOfServers: Bool { !rawValue.hasPrefix("S") }
@@ -158,6 +161,9 @@ enum Row: String, CaseIterable {
         case .clusterFollowing: "following what another node commits"
         case .clusterNews: "from a commit on one node to another"
         case .clusterImport: "an import into a cluster"
+        case .clusterNewNode: "a new node over a large database"
+        case .clusterKilledNode: "a node that is killed under clients"
+        case .clusterRestart: "a PostgreSQL that is killed and started again"
         }
     }
 
@@ -208,12 +214,12 @@ enum Row: String, CaseIterable {
         case .consumerMemory: try await JobsRow(workbench).memory()
         case .consumerRestart: try await JobsRow(workbench).restart()
         case .clusterAddedTime, .clusterOneWriter, .clusterTwoNodes, .clusterLarge, .clusterDatabases,
-            .clusterFollowing, .clusterNews, .clusterImport:
-            try measureCluster(workbench)
+            .clusterFollowing, .clusterNews, .clusterImport, .clusterNewNode, .clusterKilledNode, .clusterRestart:
+            try await measureCluster(workbench)
         }
     }
 
-    private func measureCluster(_ workbench: Workbench) throws -> [Measurement] {
+    private func measureCluster(_ workbench: Workbench) async throws -> [Measurement] {
         #if PostgreSQL
             let rows = try ClusterRows(workbench)
             switch self {
@@ -225,6 +231,9 @@ enum Row: String, CaseIterable {
             case .clusterFollowing: return try rows.following()
             case .clusterNews: return try rows.news()
             case .clusterImport: return try rows.importing()
+            case .clusterNewNode: return try await RecoveryRows(workbench).newNode()
+            case .clusterKilledNode: return try await RecoveryRows(workbench).killedNode()
+            case .clusterRestart: return try await RecoveryRows(workbench).restartedServer()
             default: return []
             }
         #else

@@ -16,6 +16,17 @@
         private var sequences: [Int: UInt64] = [:]
         private var time: Int64 = 1_700_000_000_000_000
         private let number: UInt64
+        /// The text of each object that is created; empty for objects of numbers alone.
+        var note: () -> String = { "" }
+
+        /// The schema of all nodes.
+        ///
+        /// - Parameter hasNotes: whether objects have a text beside their numbers.
+        static func schema(hasNotes: Bool) throws -> Schema {
+            let numbers = ["id", "views", "price"].map { Property($0, .scalar(.int)) }
+            let notes = hasNotes ? [Property("note", .scalar(.string))] : []
+            return try Schema([ClassSchema("Car", primaryKey: "id", properties: numbers + notes)])
+        }
 
         /// - Parameters:
         ///   - journals: the node's way to the journals; nil for a server alone.
@@ -43,9 +54,8 @@
         }
 
         /// Opens a session for each writer.
-        func open(_ writerCount: Int) throws {
-            let properties = ["id", "views", "price"].map { Property($0, .scalar(.int)) }
-            let schema = try Schema([ClassSchema("Car", primaryKey: "id", properties: properties)])
+        func open(_ writerCount: Int, hasNotes: Bool = false) throws {
+            let schema = try Self.schema(hasNotes: hasNotes)
             for writer in 0..<writerCount {
                 let open = ClientMessage.Open(session: 1, path: "cars", schema: schema)
                 let user = User(id: nil, mayExtendSchema: true)
@@ -78,11 +88,17 @@
             let operations = keys.map { key in
                 ObjectOperation(
                     ObjectRef(0, .int(1_000_000 + key)),
-                    .create([FieldOperation(1, .set(.int(key))), FieldOperation(2, .set(.int(1)))]))
+                    .create(fields(key)))
             }
             let head = storage.head
             _ = engine.handle([upload(0, sequence, operations)], now: now)
             try check(storage.head != head, is: true, "the creations are committed")
+        }
+
+        private func fields(_ key: Int64) -> [FieldOperation] {
+            let numbers = [FieldOperation(1, .set(.int(key))), FieldOperation(2, .set(.int(1)))]
+            let note = note()
+            return note.isEmpty ? numbers : numbers + [FieldOperation(3, .set(.string(note)))]
         }
 
         private func upload(_ writer: Int, _ sequence: UInt64, _ operations: [ObjectOperation]) -> DatabaseEvent {

@@ -7,7 +7,7 @@
     import SluiceStorage
     import Synchronization
 
-    /// S1 to S9: what several nodes on one PostgreSQL cost and give, beside a server alone in the same run. All nodes and
+    /// S1 to S8: what several nodes on one PostgreSQL cost and give, beside a server alone in the same run. All nodes and
     /// PostgreSQL share the machine, and PostgreSQL syncs. Run by `make bench-cluster`.
     struct ClusterRows {
         private let workbench: Workbench
@@ -15,12 +15,19 @@
 
         /// - Throws: ``BenchmarkError`` where no PostgreSQL is named.
         init(_ workbench: Workbench) throws {
-            guard let url = ProcessInfo.processInfo.environment["SLUICE_JOURNAL"] else {
-                throw BenchmarkError("the rows S1 to S9 need a PostgreSQL; run `make bench-cluster`")
-            }
             self.workbench = workbench
-            self.url = url
+            url = try Self.journalURL()
+        }
+
+        /// The address of the PostgreSQL of a run, which has the tables of a cluster.
+        ///
+        /// - Throws: ``BenchmarkError`` where none is named.
+        static func journalURL() throws -> String {
+            guard let url = ProcessInfo.processInfo.environment["SLUICE_JOURNAL"] else {
+                throw BenchmarkError("the rows S1 to S11 need a PostgreSQL; run `make bench-cluster`")
+            }
             try PostgresCluster.initialize(url)
+            return url
         }
 
         private func journals(_ name: String) throws -> PostgresJournals { try PostgresJournals(url: url, node: name) }
@@ -126,7 +133,7 @@
 
         /// S4: a transaction of many operations on one node, beside small ones of another.
         func largeBesideSmall() throws -> [Measurement] {
-            let count = Int64(workbench.options.size(10_000, quick: 1_000))
+            let count = Int64(workbench.options.size(100_000, quick: 1_000))
             let database = freshDatabase()
             let (small, large) = (
                 try BenchNode(journals("a"), database, path: workbench.freshPath("a"), number: 1),
@@ -166,11 +173,43 @@
         /// S5: nodes with a database each, side by side, of what the statements alone give.
         func manyDatabases() throws -> [Measurement] {
             let time = workbench.options.size(4_000, quick: 500)
+            func rate(_ results: [[Double]]) -> Double {
+                Double(results.reduce(0) { $0 + $1.count }) / (Double(time) / 1_000)
+            }
             return try [8, 32].map { count in
-                let results = try together(count, inOneDatabase: false, for: .milliseconds(time), groupSize: 1)
-                let rate = Double(results.reduce(0) { $0 + $1.count }) / (Double(time) / 1_000)
+                let pairs = try (0..<workbench.options.runCount).map { _ in
+                    (
+                        rate(try together(count, inOneDatabase: false, for: .milliseconds(time), groupSize: 1)),
+                        rate(try statements(count, for: .milliseconds(time)))
+                    )
+                }
                 return Measurement(
-                    .clusterDatabases, "\(count) databases side by side", ours: rate, unit: "groups/s", goal: .none)
+                    .clusterDatabases, "\(count) databases side by side, of the statements alone",
+                    ours: pairs.map(\.0), floor: pairs.map(\.1), unit: "groups/s", goal: .ratioAtLeast(0.7))
+            }
+        }
+
+        /// Has journals without engines take groups of the size of one transaction, each that of its own database.
+        ///
+        /// - Returns: the times of each journal's groups, in milliseconds.
+        private func statements(_ count: Int, for time: Duration) throws -> [[Double]] {
+            let size = try withNode(journals("size"), 1) { node in
+                try node.storage.journal?.records(after: node.storage.head.position - 1, countMax: 1).first?.bytes.count
+            }
+            let database = freshDatabase()
+            let opened = try (0..<count).map { number in
+                try journals("statements\(number)").journal(ofDatabase: "\(database)-\(number)")
+            }
+            let heads = Mutex(try opened.map { JournalHead(of: try $0.databaseID) })
+            return inParallel(count, for: time) { number in
+                // The group begins with its number, so that no two are the same.
+                let head = heads.withLock { $0[number] }
+                let bytes = withUnsafeBytes(of: head.position) { Array($0) }
+                let group = bytes + [UInt8](repeating: 7, count: max(0, (size ?? 0) - bytes.count))
+                let record = JournalRecord(head: head.following(group), bytes: group)
+                try opened[number].appendSurely(record, after: head)
+                heads.withLock { $0[number] = record.head }
+                return true
             }
         }
 
@@ -190,15 +229,27 @@
                 return node
             }
             defer { for node in nodes { node.close() } }
+            return inParallel(count, for: time) { try nodes[$0].commit(groupSize) }
+        }
+
+        /// Does something again and again on some threads.
+        ///
+        /// - Parameter body: called with the number of the thread; returns whether it counts.
+        /// - Returns: the times of what each thread has done, in milliseconds.
+        private func inParallel(
+            _ count: Int, for time: Duration, _ body: @escaping (_ number: Int) throws -> Bool
+        ) -> [[Double]] {
+            // Sound because each thread uses what has its number.
+            nonisolated(unsafe) let body = body
             let results = Mutex<[[Double]]>([])
             let work = DispatchGroup()
             let end = ContinuousClock.now + time
-            for node in nodes {
+            for number in 0..<count {
                 let thread = Thread {
                     var times: [Double] = []
                     while ContinuousClock.now < end {
                         let start = ContinuousClock.now
-                        guard (try? node.commit(groupSize)) == true else { continue }
+                        guard (try? body(number)) == true else { continue }
                         times.append((ContinuousClock.now - start) / .milliseconds(1))
                     }
                     results.withLock { [times] in $0.append(times) }

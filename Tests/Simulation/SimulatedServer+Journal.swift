@@ -134,10 +134,13 @@ package struct JournalCounts: Sendable, SummedCounts {
     package var trims = 0
     /// How many replicas were made anew.
     package var replacements = 0
+    /// How many groups arrived late and became history, and how many were refused.
+    package var lateGroups = 0
+    package var refusedLateGroups = 0
 
     package init() {}
 
     package static var all: [WritableKeyPath<JournalCounts, Int>] {
-        [\.forks, \.lostGroups, \.trims, \.replacements]
+        [\.forks, \.lostGroups, \.trims, \.replacements, \.lateGroups, \.refusedLateGroups]
     }
 }

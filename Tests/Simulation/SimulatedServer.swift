@@ -246,6 +246,12 @@ final class SimulatedServer {
         let before = history.latest
         if let journal = node.journal, fortune.chance(20) {
             journal.faults = fortune.chance(50) ? [.losesAnswer] : [.losesGroup]
+            if options.delaysGroups, fortune.chance(60) {
+                let count = fortune.below(3)
+                // Where the author tries again, its group is there before the late one.
+                journal.faults =
+                    fortune.chance(70) ? [.delaysGroup(by: count), .silent] : [.repeatsGroup(after: count)]
+            }
             // Now and then it says nothing more, whether it has the group or not.
             if fortune.chance(25) { journal.faults.append(.silent) }
         }

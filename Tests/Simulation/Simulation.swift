@@ -4,6 +4,7 @@ import SluiceModel
 import SluiceQuery
 package import SluiceServer
 import SluiceStorage
+import SluiceTesting
 import SluiceWire
 internal import TestSupport
 
@@ -103,7 +104,11 @@ package final class Simulation {
     package var putBackCount: Int { server.putBackCount }
 
     /// What has happened to the journal that nodes share.
-    package var journal: JournalCounts { server.journalCounts }
+    package var journal: JournalCounts {
+        var counts = server.journalCounts
+        (counts.lateGroups, counts.refusedLateGroups) = server.journal?.lateCounts ?? (0, 0)
+        return counts
+    }
 
     /// How many times clients began anew, since the server had another history.
     package var resetCount: Int { clients.reduce(0) { $0 + $1.resetCount } }
@@ -152,7 +157,7 @@ package final class Simulation {
         }
     }
 
-    private func throwProblems() throws {
+    func throwProblems() throws {
         if let problem = problems.first { throw SimulationFailure(problem) }
     }
 
@@ -334,26 +339,6 @@ package final class Simulation {
         try carryOutActions(of: client)
     }
 
-    func crashServer(_ generator: SeededGenerator) throws {
-        var generator = generator
-        let node = server.nodes.count > 1 ? generator.pick(server.nodes) : server.nodes[0]
-        try crash(node, generator)
-    }
-
-    private func crash(_ node: SimulatedNode, _ generator: SeededGenerator) throws {
-        note("  server crashes")
-        var generator = generator
-        for connection in server.connections where server.node(of: connection) === node {
-            network.lose(.toServer, of: connection, &generator)
-        }
-        for (connection, direction) in network.deliveries
-        where direction == .toServer && server.node(of: connection) === node {
-            network.lose(.toServer, of: connection, &generator)
-        }
-        jobs.kill { $0.place == server.nodes.firstIndex { $0 === node }.map { .node($0) } }
-        try server.crash(node)
-    }
-
     /// Lets the next timer fire.
     ///
     /// - Returns: false when no timer is waiting.
@@ -386,36 +371,5 @@ package final class Simulation {
             try carryOutActions(of: client)
         }
         return true
-    }
-
-    /// Repairs all connections, and continues until nothing is left to do.
-    private func comeToRest() throws {
-        note("coming to rest")
-        issuer.lifetime = nil
-        for client in clients {
-            client.impersonated = nil
-            client.engine.handle(.credentials(credentials(of: client)))
-            client.isReachable = true
-            client.isPaused = false
-            client.wantsSync = true
-            for mirror in client.observations { mirror.isLagging = false }
-            try handle(.start, of: client)
-        }
-        var generator = SeededGenerator(seed: plan.seed &+ 1)
-        try comeToStandstill(&generator)
-        try bringJobsToRest()
-        for client in clients { try checkAtRest(client) }
-        try server.follower.catchUp(now: now)
-    }
-
-    /// Continues until nothing is left to do, but for jobs.
-    func comeToStandstill(_ generator: inout SeededGenerator) throws {
-        var count = 0
-        while true {
-            if try !deliver(&generator), try !advance(), try !passTime(), try !logInAgain() { break }
-            count += 1
-            if count > 20_000 { throw SimulationFailure("the world does not come to rest") }
-            try throwProblems()
-        }
     }
 }

@@ -42,6 +42,8 @@ extension SimulationPlan {
     static func disturbJournal(
         _ actions: inout [SimulationAction], _ options: inout SimulationOptions, seed: UInt64, evolves: Bool
     ) {
+        // Old seeds keep their meaning.
+        options.delaysGroups = seed >= 12_000_000
         var generator = SeededGenerator(seed: seed ^ 0xF04C)
         func add(_ kind: SimulationAction.Kind, _ countMax: Int) {
             for _ in 0...generator.below(countMax) {

@@ -121,6 +121,32 @@ struct SharedJournalTests {
         try checkAgreement(views: 2)
     }
 
+    @Test func aGroupThatArrivesLateIsHistoryForAllOrIsRefused() throws {
+        // Its author has given it up, and it arrives before the next of another engine.
+        journal.faults = [.delaysGroup(by: 0), .silent]
+        #expect(throws: StorageError.self) { try first.commit(upload(1)) }
+        journal.faults = []
+        _ = try second.commit(upload(2, adding: 10))
+        #expect(second.followed.last?.authors.map(\.clientID) == [1])
+        #expect(try first.commit(upload(1)).authors.isEmpty)
+        try checkAgreement(views: 11)
+        // This one arrives when another has its place, and the client sends it again.
+        journal.faults = [.delaysGroup(by: 1), .silent]
+        #expect(throws: StorageError.self) { try first.commit(upload(3, adding: 100)) }
+        journal.faults = []
+        for sequence in [2, 3] as [UInt64] { _ = try second.commit(upload(2, sequence, adding: 10)) }
+        #expect(try first.commit(upload(3, adding: 100)).authors.count == 1)
+        try checkAgreement(views: 131)
+    }
+
+    @Test func aGroupThatArrivesTwiceCountsOnce() throws {
+        journal.faults = [.repeatsGroup(after: 1)]
+        _ = try first.commit(upload(1))
+        for sequence in [1, 2] as [UInt64] { _ = try second.commit(upload(2, sequence, adding: 10)) }
+        try checkAgreement(views: 21)
+        #expect(journal.records.count == 4)
+    }
+
     @Test func aClientThatMovesToAnotherEngineIsAcknowledgedAndNotAppliedTwice() throws {
         // The journal has the group, and the engine that appended it never heard so.
         journal.faults = [.losesAnswer, .fails]

@@ -33,7 +33,7 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         if let range = ProcessInfo.processInfo.environment["SLUICE_SEEDS"]?.split(separator: "-").map({ UInt64($0)! }) {
             return Array(stride(from: range[0], through: range[1], by: Int(range.count > 2 ? range[2] : 1)))
         }
-        return SimulatedSeeds.usual + SimulatedSeeds.withJobs
+        return SimulatedSeeds.usual + SimulatedSeeds.withLateGroups + SimulatedSeeds.withJobs
     }
 
     @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) async {
@@ -168,6 +168,12 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         for outcome in await SimulatedSeeds.outcomes() { counts += outcome.journal }
         #expect(counts.forks >= 6 && counts.lostGroups >= 6, "\(counts)")
         #expect(counts.trims >= 4 && counts.replacements >= 8, "\(counts)")
+    }
+
+    @Test func groupsReachTheJournalLateAndTwice() async {
+        var counts = JournalCounts()
+        for seed in SimulatedSeeds.withLateGroups { counts += await SimulatedSeeds.outcome(of: seed).journal }
+        #expect(counts.lateGroups + counts.refusedLateGroups >= 2, "\(counts)")
     }
 
     @Test func usersLogInLoseRightsAndAreRefused() async {

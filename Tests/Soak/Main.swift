@@ -3,20 +3,28 @@ import SluiceSimulation
 import Synchronization
 
 /// Runs the simulator over many seeds, on as many threads as there are processors, and reports each failure with how to
-/// see it again: `Soak FIRST COUNT [ACTIONS [STEP]]`, every STEP-th seed.
+/// see it again: `Soak FIRST COUNT [ACTIONS [STEP]]`, every STEP-th seed. With `cluster` before the numbers, those alone
+/// count in which the server is several nodes.
 ///
 /// `make soak` builds it for release and keeps the assertions, so that a seed takes a tenth of the time of a test. It
 /// ends with 1 if a seed failed.
 @main struct Main {
     static func main() {
-        let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
-        guard (2...4).contains(numbers.count), numbers.count == CommandLine.arguments.count - 1 else {
-            print("usage: Soak FIRST-SEED COUNT [ACTIONS, 250 if not named [STEP, 1 if not named]]")
+        var words = CommandLine.arguments.dropFirst()
+        let wantsNodes = words.first == "cluster"
+        if wantsNodes { words = words.dropFirst() }
+        let numbers = words.compactMap { UInt64($0) }
+        guard (2...4).contains(numbers.count), numbers.count == words.count else {
+            print("usage: Soak [cluster] FIRST-SEED COUNT [ACTIONS, 250 if not named [STEP, 1 if not named]]")
             exit(2)
         }
         let step = numbers.count == 4 ? max(1, numbers[3]) : 1
-        let seeds = Array(stride(from: numbers[0], to: numbers[0] + numbers[1] * step, by: Int(step)))
         let actionCount = numbers.count >= 3 ? Int(numbers[2]) : 250
+        // A plan of one action has the options of its seed.
+        let seeds = Array(
+            sequence(first: numbers[0]) { $0 + step }.lazy
+                .filter { !wantsNodes || SimulationPlan(seed: $0, actionCount: 1).options.nodeCount > 1 }
+                .prefix(Int(numbers[1])))
         let progress = Progress(seeds)
         let threads = (0..<ProcessInfo.processInfo.activeProcessorCount).map { _ in
             let thread = Thread {

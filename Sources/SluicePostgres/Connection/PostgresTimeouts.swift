@@ -16,7 +16,7 @@ package struct PostgresTimeouts: Sendable {
     /// The first wait before a server that did not answer is tried again; each further one is twice as long.
     package var reconnectMin = Duration.milliseconds(100)
     /// The longest such wait: writes go on so soon after a server is up, however long it was away.
-    package var reconnectMax = Duration.seconds(2)
+    package var reconnectMax = Duration.seconds(1)
     /// How often the head is asked for, where a bell may have been lost: of a journal that was active within the last ten
     /// seconds, and of another one.
     package var pollActive = Duration.milliseconds(250)

@@ -11,6 +11,12 @@ package final class MemoryJournal: Journal, Sendable {
         case losesAnswer
         /// The group is lost, and nobody knows so.
         case losesGroup
+        /// Nobody knows whether the group is there, and it arrives after some further appends: it is refused then, or
+        /// becomes history for all.
+        case delaysGroup(by: Int)
+        /// The journal takes the group, if it fits, its answer is lost, and the group arrives once more after some further
+        /// appends.
+        case repeatsGroup(after: Int)
         /// The journal cannot be reached, and surely has not taken the group.
         case fails
         /// Another engine appends first, by what runs here; after the group if this engine has the turn.
@@ -82,6 +88,9 @@ package final class MemoryJournal: Journal, Sendable {
     /// How often the engine has tried to append.
     package var appendCount: Int { state.withLock { $0.appendCount } }
 
+    /// How many groups that arrived late became history, and how many were refused.
+    package var lateCounts: (taken: Int, refused: Int) { shared.lateCounts }
+
     package var records: [JournalRecord] { shared.records }
 
     package var head: JournalHead { shared.head }
@@ -95,6 +104,13 @@ package final class MemoryJournal: Journal, Sendable {
             _ = try take(record, after: head)
             return .unknown
         case .losesGroup?, .silent?: return .unknown
+        case .delaysGroup(let count)?:
+            shared.delay(record, after: head, by: count)
+            return .unknown
+        case .repeatsGroup(let count)?:
+            _ = try take(record, after: head)
+            shared.delay(record, after: head, by: count)
+            return .unknown
         case .fails?: throw StorageError(.io, "the journal cannot be reached")
         case .isOvertaken(let body)?:
             guard shared.hasTurn(engine) else {

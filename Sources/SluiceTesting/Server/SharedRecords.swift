@@ -16,6 +16,35 @@ final class SharedRecords: Sendable {
         var holder: ObjectIdentifier?
         /// Those who wait for the end of the turn.
         var waiting: [DispatchSemaphore] = []
+        /// What is on its way, and after how many further appends it arrives.
+        var late: [(record: JournalRecord, head: JournalHead, count: Int)] = []
+        /// How many of those that have arrived became history, and how many were refused.
+        var lateCounts = (taken: 0, refused: 0)
+
+        var head: JournalHead { records.last?.head ?? base }
+
+        /// Takes a group, if it fits.
+        mutating func take(_ record: JournalRecord, after head: JournalHead) -> JournalOutcome {
+            // The same bytes again: they are there.
+            if records.last == record { return .appended }
+            guard self.head == head else { return .conflict }
+            records.append(record)
+            needsEpoch = false
+            return .appended
+        }
+
+        /// Takes what arrives now, what was sent last first.
+        mutating func receiveLate() {
+            for index in late.indices { late[index].count -= 1 }
+            let arrived = late.filter { $0.count < 0 }.reversed()
+            late.removeAll { $0.count < 0 }
+            for (record, head, _) in arrived {
+                let fits = self.head == head && (!needsEpoch || record.beginsEpoch)
+                if fits { _ = take(record, after: head) }
+                lateCounts.taken += fits ? 1 : 0
+                lateCounts.refused += fits ? 0 : 1
+            }
+        }
 
         mutating func endTurn() {
             holder = nil
@@ -44,15 +73,13 @@ final class SharedRecords: Sendable {
     func seal() -> JournalHead {
         state.withLock { state in
             state.isSealed = true
-            return head(of: state)
+            return state.head
         }
     }
 
     var records: [JournalRecord] { state.withLock { $0.records } }
 
-    var head: JournalHead { state.withLock { head(of: $0) } }
-
-    private func head(of state: State) -> JournalHead { state.records.last?.head ?? state.base }
+    var head: JournalHead { state.withLock { $0.head } }
 
     /// - Throws: ``StorageError/Code/logTrimmed``.
     func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
@@ -97,14 +124,20 @@ final class SharedRecords: Sendable {
     func append(_ record: JournalRecord, after head: JournalHead, by engine: ObjectIdentifier) -> JournalOutcome {
         whenFree(for: engine) { state in
             defer { if state.holder == engine { state.endTurn() } }
-            // The same bytes again: they are there.
-            if state.records.last == record { return .appended }
-            guard self.head(of: state) == head else { return .conflict }
-            state.records.append(record)
-            state.needsEpoch = false
-            return .appended
+            // What is late waits for the end of a turn.
+            if state.holder == nil { state.receiveLate() }
+            return state.take(record, after: head)
         }
     }
+
+    /// Lets a group arrive later, on its own.
+    ///
+    /// - Parameter count: after how many further appends.
+    func delay(_ record: JournalRecord, after head: JournalHead, by count: Int) {
+        state.withLock { $0.late.append((record, head, count)) }
+    }
+
+    var lateCounts: (taken: Int, refused: Int) { state.withLock { $0.lateCounts } }
 
     /// Drops the last groups. The next one has to begin an epoch.
     func fork(losing count: Int) {
@@ -123,7 +156,7 @@ final class SharedRecords: Sendable {
             let group = JournalGroup(
                 baseVersion: version ?? 0,
                 acceptedAt: last?.acceptedAt ?? Timestamp(microseconds: 0), steps: [.epoch(epoch)])
-            state.records.append(JournalRecord(group, after: head(of: state)))
+            state.records.append(JournalRecord(group, after: state.head))
         }
     }
 

@@ -26,6 +26,8 @@ enum SimulatedSeeds {
     /// the third those in which the journal of several nodes forks.
     static let usual: [UInt64] =
         Array(1...24) + stride(from: 26, through: 187, by: 7) + [32, 38, 44, 62, 80, 134]
+    /// Those in which the journal of several nodes takes groups late, and twice.
+    static let withLateGroups: [UInt64] = [12_000_002, 12_000_008, 12_000_020, 12_000_032]
     /// Those with jobs; of the second kind are those in which answers to them are lost.
     static let withJobs: [UInt64] =
         Array(stride(from: 11_000_004, to: 11_000_070, by: 11)) + stride(from: 12_000_003, to: 12_000_070, by: 11)
