@@ -271,9 +271,9 @@ extension Simulation {
         let times = rows.compactMap { row in
             row["id"]?.split(separator: "/").last?.split(separator: "#").first.flatMap { Int($0) }
         }.sorted()
-        guard let first = times.first, let last = times.last else { return }
-        guard times == Array(first...last) else {
-            throw SimulationFailure("the schedule \(name) was done at \(times)")
+        // Of more than a thousand that were missed, only the last thousand are done.
+        for (time, next) in zip(times, times.dropFirst()) where next != time + 1 && next - time <= 1_000 {
+            throw SimulationFailure("the schedule \(name) was done at \(time), and then at \(next)")
         }
     }
 }
