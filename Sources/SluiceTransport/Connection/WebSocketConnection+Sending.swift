@@ -7,7 +7,7 @@ extension WebSocketConnection {
         if let failure = failure.take() { return fail(failure) }
         if owesDrainNotice {
             owesDrainNotice = false
-            if machine.isOpen { delegate?.connectionDidDrain(self) }
+            notifyDrain()
         }
         if batch.isAbortOrdered {
             return perform(machine.end(TransportError(.aborted, "the connection was aborted by its owner")))
@@ -41,12 +41,7 @@ extension WebSocketConnection {
         queue(&batch)
         guard !batch.isAbortOrdered, batch.close == nil else { return false }
         do throws(TransportError) {
-            let written = try channel?.write(&sendQueue) ?? 0
-            writtenByteCount += written
-            if written > 0 {
-                keepAlive?.didWrite(isQueueEmpty: sendQueue.isEmpty)
-                owesDrainNotice = orders.didWrite(written)
-            }
+            if let written = try channel?.write(&sendQueue), written > 0 { owesDrainNotice = noteWritten(written) }
         } catch { failure = error }
         channel?.watch(reads: machine.wantsBytes)
         return failure == nil && !owesDrainNotice
@@ -87,7 +82,7 @@ extension WebSocketConnection {
         if machine.mayWrite, isUnblocked || !isBlocked {
             if machine.isOpen { enqueueOwedPong() }
             do throws(TransportError) {
-                if let written = try channel?.write(&sendQueue), written > 0 { didWrite(written) }
+                if let written = try channel?.write(&sendQueue), written > 0, noteWritten(written) { notifyDrain() }
             } catch {
                 return fail(error)
             }
@@ -96,10 +91,16 @@ extension WebSocketConnection {
         channel?.watch(reads: machine.wantsBytes)
     }
 
-    private func didWrite(_ byteCount: Int) {
+    /// Notes bytes that the kernel has accepted.
+    ///
+    /// - Returns: whether the queue has fallen to the low-water mark, which the owner is to be told.
+    private func noteWritten(_ byteCount: Int) -> Bool {
         writtenByteCount += byteCount
         keepAlive?.didWrite(isQueueEmpty: sendQueue.isEmpty)
-        guard orders.didWrite(byteCount) else { return }
+        return orders.didWrite(byteCount)
+    }
+
+    private func notifyDrain() {
         exchange?.didDrain()
         if machine.isOpen { delegate?.connectionDidDrain(self) }
     }
