@@ -4,9 +4,9 @@
 /// Who trims a journal deletes it from the row of position 0 on: a group fits wherever the row before it is there and its
 /// own place is free.
 enum JournalStatements {
-    /// Appends, if the head is the one that the group was made for and the server's history is the database's, which ends
-    /// with the number of the table: one row, else none. `$1` the database, `$2` the position, `$3` the chain, `$4` the record, `$5` the chain before, `$6` the
-    /// node, `$7` the history.
+    /// Appends, if the head is the one that the group was made for and the server's history is the database's, which
+    /// ends with the number of the table: one row, else none. `$1` the database, `$2` the position, `$3` the chain,
+    /// `$4` the record, `$5` the chain before, `$6` the node, `$7` the history.
     static let append = PostgresStatement("append", append(if: "true"))
 
     /// The same behind a pooler, where the server that answers may be another one than the one that was greeted.
