@@ -138,13 +138,13 @@ extension Simulation {
         guard !jobs.specs.isEmpty else { return }
         jobs.kill { _ in true }
         var generator = SeededGenerator(seed: plan.seed &+ 2)
-        // What was due when the last run of each began; the runs of others let time pass.
-        var begun: [String: Timestamp] = [:]
+        // When the last run of each began, and at which version; the runs of others let time pass.
+        var begun: [String: (time: Timestamp, version: UInt64)] = [:]
         for spec in jobs.specs {
             // A schedule has no end, and a queue whose rows somebody held waits for the ends of leases.
             var attemptCount = 0
             while true {
-                begun[spec.name] = now
+                begun[spec.name] = (now, server.history.latest.version)
                 guard let run = begin(spec, isOnce: true, &generator) else { break }
                 try settle(run, &generator)
                 if case .failure(let error)? = run.outcome { throw SimulationFailure("\(spec.name) ended: \(error)") }
@@ -155,7 +155,10 @@ extension Simulation {
             }
         }
         try comeToStandstill(&generator)
-        for spec in jobs.specs { try check(spec, begun: begun[spec.name] ?? now) }
+        for spec in jobs.specs {
+            guard let (time, version) = begun[spec.name] else { continue }
+            try check(spec, begun: time, at: version)
+        }
     }
 
     /// Lets the world go on until a run has ended.
@@ -182,12 +185,21 @@ extension Simulation {
         if let failure = jobs.failure { throw failure }
     }
 
-    private func check(_ spec: SimulatedJobs.Spec, begun: Timestamp) throws {
+    private func check(_ spec: SimulatedJobs.Spec, begun: Timestamp, at version: UInt64) throws {
         let state = server.history.latest
         let rows = state.objects(named: JobWorld.className).values.map { derived($0) }
             .filter { $0["job"] == spec.name }
         switch spec.kind {
-        case .consumer(let text): try check(spec.name, text, rows, in: state)
+        case .consumer(let text):
+            let query = try Query.parse(text, schema: state.schema)
+            guard query.readsTime else { return try check(spec.name, text, rows, in: state) }
+            // Time has passed since. The consumer has what it found, which is not older than what was when it began.
+            let record = try server.storage.job(ConsumerState.key(spec.name)).map { try ConsumerState($0) }
+            let seen = max(version, record?.checkpoint?.version ?? 0)
+            guard let found = server.history.state(at: seen) else {
+                throw SimulationFailure("the consumer \(spec.name) has seen version \(seen), which never was")
+            }
+            try check(spec.name, text, rows, in: found)
         case .queue: try checkQueue(spec.name, rows, in: state, dueAt: begun)
         case .schedule: try checkSchedule(spec.name, rows)
         }

@@ -83,7 +83,7 @@ private final class Progress: Sendable {
                 state.failureCount += 1
                 Self.say("seed \(seed) failed\n\(failure)")
             }
-            if state.endedCount % 500 == 0 {
+            if state.endedCount % 100 == 0 {
                 Self.say("\(state.endedCount) of \(seeds.count) seeds, \(state.failureCount) failed")
             }
         }
