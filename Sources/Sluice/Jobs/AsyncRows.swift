@@ -6,8 +6,8 @@ internal import SluiceQuery
 ///
 /// Each object comes once. Results without a sort and a limit come in the order of their keys, each page as of the time at
 /// which it is read, so that nobody waits for a reader that is slow; ``Batches`` tells what has changed meanwhile. Sorted
-/// or limited ones are found when the iteration begins: their keys take memory, and one that is gone when its page is read
-/// is left out.
+/// or limited ones are found when the iteration begins: their keys take memory, so there may be a million of them at
+/// most, and one that is gone when its page is read is left out.
 public struct AsyncRows<Element: ResultElement>: AsyncSequence, Sendable {
     private let host: any JobHost
     private let query: JobQuery

@@ -50,9 +50,7 @@ struct ServerJobHost: JobHost {
     }
 
     func list(_ query: @escaping JobQuery) async throws -> [ObjectKey]? {
-        try await access.query(readBy: user, query) { objects, query in
-            query.isListed ? try objects.refs(matching: query).map(\.key) : nil
-        }
+        try await access.query(readBy: user, query) { try $0.listedKeys(of: $1) }
     }
 
     func rows(_ keys: [ObjectKey], of query: @escaping JobQuery) async throws -> JobRows {

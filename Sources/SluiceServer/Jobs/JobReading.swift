@@ -42,7 +42,10 @@ final class JobReading: SnapshotReading {
         case .count(let query): outcome = .count(try source.count(matching: query))
         case .queue(_, let query, let key, let countMax, _):
             outcome = .rows(try source.rows(of: query, after: key, countMax: countMax))
-        case .list(let query): outcome = .keys(query.isListed ? try source.refs(matching: query).map(\.key) : nil)
+        case .list(let query):
+            do { outcome = .keys(try source.listedKeys(of: query)) } catch let error as QueryError {
+                throw RequestRejection(error)
+            }
         case .rows(let query, let keys):
             outcome = .rows(try source.rows(keys, of: query))
         }
@@ -120,6 +123,25 @@ extension ObjectReading {
 }
 
 extension SQLiteObjectStore {
+    /// The keys of a query's results in its order; nil if it has none of its own, so that its results are read by their
+    /// keys.
+    ///
+    /// - Throws: `QueryError` if there are more than ``listedCountMax``, which one answer and one reader's memory hold.
+    package func listedKeys(of query: Query) throws -> [ObjectKey]? {
+        guard query.isListed else { return nil }
+        let refs = try refs(matching: query)
+        guard refs.count <= Self.listedCountMax else {
+            throw QueryError(
+                .limitExceeded,
+                "the query finds \(refs.count) results, and at most \(Self.listedCountMax) are read in an order of their own: "
+                    + "leave out SORT, LIMIT and DISTINCT to read them in the order of their keys, or set a lower LIMIT",
+                at: nil)
+        }
+        return refs.map(\.key)
+    }
+
+    private static let listedCountMax = 1_000_000
+
     /// Rows of a query in its order, as its reader sees them; ascending by key where it has none.
     ///
     /// Without an order they are found by the key whether or not its row is there. With one, by the values that the row has
