@@ -53,9 +53,11 @@ import SluiceBackend
             let part = written[start..<min(start + 2_000, written.count)]
             try await report.write { transaction in for flight in part { try transaction.upsert(flight) } }
         }
-        let removed = gone
-        try await report.write { transaction in
-            for id in removed { try transaction.delete(Flight.self, key: id) }
+        for start in stride(from: 0, to: gone.count, by: 2_000) {
+            let part = gone[start..<min(start + 2_000, gone.count)]
+            try await report.write { transaction in
+                for id in part { try transaction.delete(Flight.self, key: id) }
+            }
         }
     }
 
@@ -65,11 +67,11 @@ import SluiceBackend
         options.limit = 250
         return try await report.consumer("daily", of: report.objects(Flight.self), options: options).runOnce { batch in
             if let known = batch.progress.known { show(batch.progress.done, of: known) }
+            if batch.isReset {
+                try await report.delete(all: report.objects(Day.self))
+                try await report.delete(all: report.objects(CountedFlight.self))
+            }
             try await batch.commit { transaction in
-                if batch.isReset {
-                    try transaction.delete(all: transaction.objects(Day.self))
-                    try transaction.delete(all: transaction.objects(CountedFlight.self))
-                }
                 for item in batch.upserts {
                     let flight = CountedFlight(item.value)
                     try take(try transaction.object(CountedFlight.self, key: flight.id), outOf: transaction)

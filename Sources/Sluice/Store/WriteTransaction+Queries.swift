@@ -28,7 +28,8 @@ extension WriteTransaction {
     @_disfavoredOverload
     public func records(_ text: String) throws -> Results<Record> { try records(QueryText(text)) }
 
-    private func results<Element>(_ description: QueryDescription<Element>) -> Results<Element> {
+    /// The objects that a query finds, as this transaction sees them.
+    package func results<Element>(_ description: QueryDescription<Element>) -> Results<Element> {
         Results(hold: hold, description: description, in: scope)
     }
 

@@ -34,7 +34,8 @@ extension Column where Value: TruthValue {
         left.isTrue || right.isTrue
     }
 
-    var isTrue: Condition { Condition(.comparison(ComparisonSyntax(truthOf: columnPath))) }
+    /// The condition that the property is true.
+    package var isTrue: Condition { Condition(.comparison(ComparisonSyntax(truthOf: columnPath))) }
 }
 
 extension Column where Value: PropertyCollection & LinkPath {

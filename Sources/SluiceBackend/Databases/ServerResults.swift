@@ -154,6 +154,11 @@ extension ServerResults where Element: Model {
         refined { $0.adding(condition) }
     }
 
+    /// Keeps only the objects that also have a true Boolean property, such as `{ $0.isNew }`.
+    public func `where`<Value: TruthValue>(_ property: (Column<Element>) -> Column<Value>) -> ServerResults {
+        self.where { property($0).isTrue }
+    }
+
     /// Sorts by a property, such as `\.price`. Sorting again refines the order.
     public func sorted<Value>(
         by path: KeyPath<Column<Element>, Column<Value>>, ascending: Bool = true
