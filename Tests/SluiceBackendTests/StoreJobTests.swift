@@ -279,11 +279,14 @@ struct StoreJobTests {
         try await nyc.putFlight("F3", delay: 1)
         try await nyc.putFlight("F4", delay: 99)
         var seen: [String] = []
+        var first: [String] = []
         for try await batch in try late(store).changes(since: checkpoint) {
-            seen += batch.upserts.map { "+\($0.id)" } + batch.removals.map { "-\($0.key)" }
+            first += batch.upserts.map(\.id)
+            seen += batch.upserts.map { "+\($0.value.id)" } + batch.removals.map { "-\($0.key)" }
             #expect(!batch.isReset)
         }
         #expect(seen.sorted() == ["+F4", "-F3"])
+        #expect(first.count == 1 && first.allSatisfy { $0.hasPrefix("Flight/F4/") }, "\(first)")
         await #expect {
             for try await _ in try store.objects(Flight.self).changes(since: checkpoint) {}
         } throws: { ($0 as? JobError)?.code == .foreignCheckpoint && "\($0)".contains("another query") }

@@ -2,7 +2,8 @@ public import SluiceModel
 internal import SluiceQuery
 
 /// All results of a query, and then what has changed, in batches: each object once with its last state. It ends when
-/// nothing is left. Keep the ``ChangeBatch/checkpoint`` of the last batch that was handled, and pass it the next time.
+/// nothing is left. Keep the ``ChangeBatch/checkpoint`` of the last batch that was handled, and pass it the next time. The
+/// last batch is empty where only other objects have changed since, and says how far the log was read.
 ///
 /// A checkpoint is worth nothing any more where the database has another history since, or where its log does not reach
 /// back: ``ChangeBatch/isReset`` then says that all results follow once more. A ``Consumer`` keeps the checkpoint in the
@@ -34,12 +35,15 @@ public struct Batches<Element: ResultElement>: AsyncSequence, Sendable {
         private let query: JobQuery
         private let limit: Int
         private var cursor: ChunkCursor
+        /// The checkpoint of the last batch; before that, the one that was passed.
+        private var told: Checkpoint?
 
         fileprivate init(_ host: any JobHost, _ query: @escaping JobQuery, _ checkpoint: Checkpoint?, _ limit: Int) {
             self.host = host
             self.query = query
             self.limit = limit
             cursor = ChunkCursor(checkpoint)
+            told = checkpoint
         }
 
         /// Waits for the next batch; nil when nothing is left.
@@ -53,6 +57,7 @@ public struct Batches<Element: ResultElement>: AsyncSequence, Sendable {
                 if let (chunk, range) = cursor.next(limit) {
                     let batch = try Batches.batch(chunk, range, of: host)
                     cursor.advance(to: range.upperBound)
+                    told = batch.checkpoint
                     return batch
                 }
                 let found = try await host.chunk(after: cursor.place, ChunkSizes(), of: query)
@@ -67,7 +72,10 @@ public struct Batches<Element: ResultElement>: AsyncSequence, Sendable {
                                 + "begin with all results")
                     }
                 }
-                if cursor.take(found) { return nil }
+                guard cursor.take(found) else { continue }
+                guard let end = cursor.place, end != told else { return nil }
+                told = end
+                return try Batches.batch(found, 0..<0, of: host)
             }
         }
     }
@@ -75,20 +83,23 @@ public struct Batches<Element: ResultElement>: AsyncSequence, Sendable {
 
 /// Some of what has changed in the results of a query.
 public struct ChangeBatch<Element: ResultElement>: Sendable {
-    /// The results that are new, or that were changed.
-    public let upserts: [Element]
+    /// The results that are new, or that were changed, as they are now.
+    public let upserts: [ConsumerBatch<Element>.Item]
     /// The objects that are no results any more. There may be some that were never given.
     public let removals: [ConsumerBatch<Element>.Removal]
     /// Whether all results follow once more, and what was given before has lost its meaning.
     public let isReset: Bool
+    /// Whether the batch is of the first reading of all results, in contrast to what has changed since.
+    public let isReading: Bool
     /// Where to go on after the batch.
     public let checkpoint: Checkpoint
     /// The version of the database at which the batch was read.
     public let version: UInt64
 
     fileprivate init(_ chunk: ConsumerChunk, _ range: Range<Int>, of host: any JobHost) throws {
-        (upserts, removals) = try chunk.values(in: range, of: host) { (value: Element, _) in value }
+        (upserts, removals) = try chunk.items(in: range, of: host)
         isReset = chunk.isReset(in: range)
+        isReading = chunk.isReading
         checkpoint = chunk.checkpoint(before: range.upperBound)
         version = chunk.version
     }

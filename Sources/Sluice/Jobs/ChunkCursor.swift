@@ -48,6 +48,20 @@ extension ConsumerChunk {
     /// The name of the items' class; it means nothing where there are none.
     var className: String { schema.classes.indices.contains(classIndex) ? schema[classIndex].name : "" }
 
+    /// The rows of a part as items, and what is gone.
+    ///
+    /// - Parameter job: whom the items' ids are for; nil for everybody.
+    /// - Throws: `ModelError` for the first row that cannot be read as its type.
+    func items<Element: ResultElement>(
+        in range: Range<Int>, of host: any JobHost, for job: String? = nil
+    ) throws -> (upserts: [ConsumerBatch<Element>.Item], removals: [ConsumerBatch<Element>.Removal]) {
+        try values(in: range, of: host) { (value: Element, row) in
+            ConsumerBatch<Element>.Item(
+                value: value, identity: Identity(className: className, key: row.key), version: row.version,
+                id: StateName.of(row, ofClass: className, epochs, for: job))
+        }
+    }
+
     /// The rows of a part as values, and what is gone.
     ///
     /// - Parameter make: makes of a value and its row what is wanted.

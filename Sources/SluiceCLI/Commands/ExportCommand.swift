@@ -98,7 +98,7 @@ struct ExportCommand: Command {
         var last = place.checkpoint
         for try await batch in try results.changes(since: place.checkpoint, limit: Self.pageRowCount) {
             if batch.isReset { output.append(Array("{\"@reset\":true}\n".utf8)) }
-            for record in batch.upserts { try await printer.print(record) }
+            for item in batch.upserts { try await printer.print(item.value) }
             try await printer.flush()
             for gone in batch.removals { output.append(Self.line(gone)) }
             last = batch.checkpoint
