@@ -1,18 +1,18 @@
 import Foundation
 import Sluice
 
-/// Keeps an alert for every departure that is an hour late.
+/// Keeps an alert for every departure that is an hour late. Of several instances one works, and the others stand by.
 struct AlertService {
     let store: Store
 
     /// Runs until the task is cancelled.
     func run() async throws {
         let late = store.objects(Departure.self).where { $0.delay >= 60 }
-        try await store.consumer("alerts", of: late).run { [store] batch in
-            // What is to be removed has to be in the store.
-            if batch.isReset { _ = try await store.objects(Alert.self).synced() }
+        var options = Consumer<Departure>.Options()
+        options.onNameHeld = .standBy
+        try await store.consumer("alerts", of: late, options: options).run { [store] batch in
+            if batch.isReset { try await store.delete(all: store.objects(Alert.self)) }
             try await batch.commit { transaction in
-                if batch.isReset { try transaction.delete(all: transaction.objects(Alert.self)) }
                 for item in batch.upserts {
                     let departure = item.value
                     try transaction.upsert(

@@ -151,6 +151,40 @@ import Testing
         }
     }
 
+    @Test func `a run of changes that stands by goes on when the other has ended`() async throws {
+        try await withFolder { folder in
+            try await withServer { server in
+                let url = server.url()
+                try await prepare(url, count: 3)
+                func start(_ name: String) throws -> ChildProcess {
+                    try ChildProcess(
+                        Tool.path,
+                        [
+                            "run", url, "Mail WHERE isSent == false", "--name=copies", "--changes", "--standby", "--",
+                            "sh", "-c", "cat >> \(folder)/\(name)",
+                        ])
+                }
+                func has(_ name: String, _ key: Int) -> Bool {
+                    (try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8))?.contains("\"id\":\(key),") ?? false
+                }
+                let first = try start("first")
+                try await wait(for: "the first") { has("first", 3) }
+                let second = try start("second")
+                try await write(mails([4]), to: url)
+                try await wait(for: "the first once more") { has("first", 4) }
+                first.signal(SIGTERM)
+                #expect(try await first.finish().code == 0)
+                try await write(mails([5]), to: url)
+                try await wait(for: "the second") { has("second", 5) }
+                #expect(!has("second", 4) && !has("first", 5))
+                second.signal(SIGTERM)
+                #expect(try await second.finish().code == 0)
+                let wrong = try await Tool.run("run", url, "Mail", "--name=mail", "--standby", "--", "true")
+                #expect(wrong.code == 64 && wrong.diagnostics.contains("--standby is for --changes"))
+            }
+        }
+    }
+
     @Test func `a batch of changes that its program puts off with 75 comes again under its name`() async throws {
         try await withFolder { folder in
             try await withServer { server in
@@ -309,6 +343,12 @@ import Testing
                 }
                 #expect(try await export().count == 31)
                 #expect(try await export().isEmpty)
+                // Where nothing is there yet, the file says so.
+                let fresh = folder + "/fresh"
+                try await write([#"{"op":"delete","class":"Copy","key":0}"#], to: url)
+                let empty = try await Tool.run("export", url, "Copy", "--since=\(fresh)")
+                #expect(empty.code == 0 && empty.lines.isEmpty, "\(empty.diagnostics)")
+                #expect(FileManager.default.fileExists(atPath: fresh))
                 try await write(mails([3], isSent: true) + [#"{"op":"delete","class":"Mail","key":4}"#], to: url)
                 let changed = try await export()
                 #expect(changed.count == 2, "\(changed)")

@@ -112,9 +112,10 @@ struct JobTroubleTests {
     func `a consumer that yields leaves the name to one that was heard of lately`(isOverStore: Bool) async throws {
         let desk = try await JobDesk(isOverStore: isOverStore, delays: [60, 61])
         var options = JobDesk.quick(2, limit: 1)
-        options.isYielding = true
-        var holder = desk.consumer().batches.makeAsyncIterator()
-        _ = try await holder.next()
+        options.onNameHeld = .stop
+        let killed = ConsumerState(holder: 7, query: "Flight").wireBytes()
+        let write = JobWrite(ConsumerState.key("job"), .set(.after(.seconds(60)), value: killed), if: .absent)
+        #expect(try await desk.nyc.host.apply([write]) == [true])
         await #expect {
             try await desk.consumer(options).runOnce { try await $0.commit() }
         } throws: { ($0 as? JobError)?.code == .nameHeld }
@@ -137,7 +138,7 @@ struct JobTroubleTests {
         }
         for await _ in handled.stream { break }
         var options = JobDesk.quick(2)
-        options.isYielding = true
+        options.onNameHeld = .stop
         for _ in 0..<6 {
             // It says that it is there three times in the time for which a name counts as held.
             let before = try await desk.nyc.host.record(ConsumerState.key("job"))?.due

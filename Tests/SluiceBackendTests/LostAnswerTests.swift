@@ -201,7 +201,7 @@ struct LostAnswerTests {
         let key = ConsumerState.key("job")
         let host = host(of: desk) { writes in writes.contains { $0.key == key } }
         var options = JobDesk.quick(1)
-        options.isYielding = true
+        options.onNameHeld = .stop
         let consumer = Consumer<Flight>(host, "job", options) { try Query.parse("Flight", schema: $0) }
         let time = JobDesk.letTimePass(on: desk.server)
         #expect(try await consumer.runOnce { try await $0.commit() } == 2)

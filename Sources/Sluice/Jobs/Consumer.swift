@@ -20,7 +20,8 @@ internal import SluiceWire
 ///
 /// It begins with all results, in the order of their keys. Afterwards it is given what has changed since, each object once
 /// with its last state, however long it was away. Two consumers with one name do not share its work: the later takes it
-/// over, and the earlier ends with ``JobError/Code/superseded``.
+/// over, and the earlier ends with ``JobError/Code/superseded``; or each stands by while another one is at work, see
+/// ``Options/onNameHeld``.
 public struct Consumer<Element: ResultElement>: Sendable {
     /// How a consumer handles failures, and how much it is given at a time.
     public struct Options: Sendable {
@@ -32,6 +33,18 @@ public struct Consumer<Element: ResultElement>: Sendable {
             case stop
         }
 
+        /// What a consumer does where another one has its name and is at work. One that was killed counts as at work for
+        /// a minute more.
+        public enum NameHeld: Sendable {
+            /// It takes the name over, and the other one ends with ``JobError/Code/superseded``.
+            case takeOver
+            /// It waits until the other one has ended, and takes the name then. It does so as well when another one takes
+            /// the name over. Of several instances of a service one works, and the others stand by.
+            case standBy
+            /// It ends with ``JobError/Code/nameHeld``.
+            case stop
+        }
+
         /// The most objects of a batch.
         public var limit = 1_000
         /// What becomes of an object that has failed ``attempts`` times alone.
@@ -40,9 +53,9 @@ public struct Consumer<Element: ResultElement>: Sendable {
         public var attempts = 4
         /// How long to wait before a batch is tried again.
         public var backoff = Backoff.exponential(.seconds(1), max: .seconds(300))
+        /// What the consumer does where another one has its name and is at work.
+        public var onNameHeld = NameHeld.takeOver
         package var sizes = ChunkSizes()
-        /// Whether it leaves the name to a consumer that has it and is at work, and ends with ``JobError/Code/nameHeld``.
-        package var isYielding = false
 
         /// The options that are used where none are given.
         public init() {}
@@ -56,7 +69,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
     package init(_ host: any JobHost, _ name: String, _ options: Options, of query: @escaping JobQuery) {
         self.name = name
         self.options = options
-        reader = ConsumerReader(host, name, options.sizes, isYielding: options.isYielding, query)
+        reader = ConsumerReader(host, name, options.sizes, isYielding: options.onNameHeld != .takeOver, query)
     }
 
     // MARK: Handling
@@ -91,29 +104,29 @@ public struct Consumer<Element: ResultElement>: Sendable {
     private func handle(
         untilDone: Bool, _ body: @Sendable (ConsumerBatch<Element>) async throws -> Void
     ) async throws -> Int {
-        guard let arrivals = try await beginPatiently() else { return 0 }
-        let holding = Task.alongside { [reader] in await reader.holdName() }
-        let outcome: Result<Int, any Error>
-        do { outcome = .success(try await handle(untilDone: untilDone, arrivals, body)) } catch {
-            outcome = .failure(error)
+        var count = 0
+        while let holding = try await hold() {
+            do {
+                try await handle(untilDone: untilDone, holding, &count, body)
+                await holding.end()
+                break
+            } catch {
+                if try await standsBy(after: error) { continue }
+                // Another one has the name, or nobody can be told that it is free.
+                if reader.host.meaning(ofAny: error).endsJob { holding.abandon() } else { await holding.end() }
+                throw error
+            }
         }
-        holding.cancel()
-        arrivals.end()
-        if case .failure(let error) = outcome, reader.host.meaning(ofAny: error).endsJob { throw error }
-        let (host, reader) = (reader.host, reader)
-        await host.finish(by: { host.time.advanced(by: JobPatience.atEnd) }) {
-            await holding.value
-            await reader.leave()
-        }
-        return try outcome.get()
+        return count
     }
 
+    /// Handles batches while it has the name.
     private func handle(
-        untilDone: Bool, _ arrivals: Arrivals, _ body: @Sendable (ConsumerBatch<Element>) async throws -> Void
-    ) async throws -> Int {
+        untilDone: Bool, _ holding: ConsumerHolding, _ count: inout Int,
+        _ body: @Sendable (ConsumerBatch<Element>) async throws -> Void
+    ) async throws {
         var retries = Retries(options.limit, attempts: options.attempts, options.backoff, reader.trial)
         var obstruction = Obstruction(options.backoff)
-        var count = 0
         // What was given out is to be read again.
         var mustRewind = false
         // The state of an object that has failed alone often enough; nil for the beginning of a reset without one.
@@ -127,7 +140,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
                     if untilDone { break }
                     poison = nil
                     obstruction.noteEnd()
-                    await waitForMore(arrivals)
+                    await holding.waitForMore()
                     continue
                 }
                 part.trialAfterwards = retries.trialAfterSuccess
@@ -187,21 +200,6 @@ public struct Consumer<Element: ResultElement>: Sendable {
                 if let wait { await reader.host.sleep(until: reader.host.time.advanced(by: wait)) }
             }
         }
-        return count
-    }
-
-    /// Waits until something was committed. Where the log was read further than the database knows, that is stored after a
-    /// while.
-    private func waitForMore(_ arrivals: Arrivals) async {
-        guard reader.isAheadOfStored else { return await arrivals.next() }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await arrivals.next() }
-            group.addTask { [host = reader.host] in
-                await host.sleep(until: host.time.advanced(by: ConsumerReader.beat))
-            }
-            await group.next()
-            group.cancelAll()
-        }
     }
 
     private func handle(
@@ -211,21 +209,37 @@ public struct Consumer<Element: ResultElement>: Sendable {
         try reader.checkCommitted(part)
     }
 
-    private func begin() async throws -> Arrivals {
-        try await reader.open()
-        return Arrivals(reader.host)
+    // MARK: The name
+
+    /// Takes the name, as soon as it can be had.
+    ///
+    /// - Returns: nil when the task is cancelled while the database cannot be used, or another one has the name.
+    private func hold() async throws -> ConsumerHolding? {
+        var obstruction = Obstruction(options.backoff)
+        var isStandingBy = false
+        while true {
+            do {
+                try await reader.open()
+                return ConsumerHolding(reader)
+            } catch let error as JobError where error.code == .nameHeld && options.onNameHeld == .standBy {
+                if !isStandingBy { noteStandby() }
+                isStandingBy = true
+                await reader.host.sleep(until: reader.host.time.advanced(by: ConsumerReader.standbyBeat))
+            } catch {
+                guard await obstruction.outlast(error, on: reader.host) else { throw error }
+            }
+            if Task.isCancelled { return nil }
+        }
     }
 
-    /// - Returns: nil when the task is cancelled while the database cannot be used.
-    private func beginPatiently() async throws -> Arrivals? {
-        var obstruction = Obstruction(options.backoff)
-        while true {
-            do { return try await begin() } catch {
-                let isOutlasted = await obstruction.outlast(error, on: reader.host)
-                if Task.isCancelled, isOutlasted { return nil }
-                guard isOutlasted else { throw error }
-            }
-        }
+    private func noteStandby() {
+        reader.host.note(.info, "a consumer stands by, since another one has its name", [("consumer", name)])
+    }
+
+    /// Whether it waits for the name once more after an error: another one has taken it.
+    private func standsBy(after error: any Error) async throws -> Bool {
+        guard (error as? JobError)?.code == .superseded, options.onNameHeld == .standBy else { return false }
+        return try await reader.letGo()
     }
 
     /// Leaves out the object of a part, and keeps it among the dead letters.
@@ -249,26 +263,30 @@ public struct Consumer<Element: ResultElement>: Sendable {
     }
 
     /// The batches as a sequence: a loop over it handles and commits each. A batch that was not committed comes again with
-    /// the next step, and an error that the loop's body throws ends the loop; ``run(_:)`` tries again.
+    /// the next step, and an error that the loop's body throws ends the loop; ``run(_:)`` tries again. The consumer has its
+    /// name until the iterator is gone.
     public var batches: ConsumerBatches<Element> { ConsumerBatches(self) }
 
-    fileprivate func open() async throws -> Arrivals { try await begin() }
-
-    fileprivate func next(_ arrivals: Arrivals) async throws -> ConsumerBatch<Element>? {
+    fileprivate func next(_ holding: inout ConsumerHolding?) async throws -> ConsumerBatch<Element>? {
         while !Task.isCancelled {
-            if let part = try await reader.take(options.limit) { return try batch(part) }
-            await arrivals.next()
+            do {
+                if holding == nil { holding = try await hold() }
+                guard let held = holding else { break }
+                if let part = try await reader.take(options.limit) { return try batch(part) }
+                await held.waitForMore()
+            } catch {
+                guard try await standsBy(after: error) else { throw error }
+                holding = nil
+            }
         }
+        await holding?.end()
+        holding = nil
         return nil
     }
 
     private func batch(_ part: ChunkPart) throws -> ConsumerBatch<Element> {
-        let (reader, className) = (reader, part.chunk.className)
-        let (upserts, removals) = try part.chunk.values(in: part.range, of: reader.host) { (value: Element, row) in
-            ConsumerBatch<Element>.Item(
-                value: value, identity: Identity(className: className, key: row.key), version: row.version,
-                id: reader.id(of: row, in: part.chunk))
-        }
+        let (upserts, removals): ([ConsumerBatch<Element>.Item], [ConsumerBatch<Element>.Removal]) =
+            try part.chunk.items(in: part.range, of: reader.host, for: name)
         return ConsumerBatch(part, upserts: upserts, removals: removals, reader: reader)
     }
 }
@@ -285,7 +303,7 @@ public struct ConsumerBatches<Element: ResultElement>: AsyncSequence, Sendable {
     /// Takes one batch after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let consumer: Consumer<Element>
-        private var arrivals: Arrivals?
+        private var holding: ConsumerHolding?
 
         init(consumer: Consumer<Element>) { self.consumer = consumer }
 
@@ -293,9 +311,7 @@ public struct ConsumerBatches<Element: ResultElement>: AsyncSequence, Sendable {
         ///
         /// - Throws: as ``Consumer/run(_:)``; `ModelError` for the first object that cannot be read as its type.
         public mutating func next() async throws -> ConsumerBatch<Element>? {
-            if arrivals == nil { arrivals = try await consumer.open() }
-            guard let arrivals else { return nil }
-            return try await consumer.next(arrivals)
+            try await consumer.next(&holding)
         }
     }
 }

@@ -27,6 +27,16 @@ final class ConsumerReader: Sendable {
         var obstacle: JobErrorMeaning?
         /// When the place was stored last.
         var placedAt: Timestamp?
+
+        /// Goes on where the database has it.
+        mutating func goOn(_ stored: ConsumerState, at place: Checkpoint?) {
+            self.stored = stored
+            cursor = ChunkCursor(place)
+            lostPlace = nil
+            given = 0
+            done = Int(clamping: stored.done)
+            known = stored.known.map { Int(clamping: $0) }
+        }
     }
 
     let host: any JobHost
@@ -42,6 +52,8 @@ final class ConsumerReader: Sendable {
     static let hold = Duration.seconds(60)
     /// How often its holder is heard of, and stores how far it has read.
     static let beat = hold / 3
+    /// How often a consumer that stands by asks for the name.
+    static let standbyBeat = hold / 12
     /// Whether a name whose holder is at work is left alone.
     private let isYielding: Bool
 
@@ -76,8 +88,7 @@ final class ConsumerReader: Sendable {
         let opened = try await take(text, holder, isYielding: isYielding)
         state.withLock { state in
             state.isOpen = true
-            state.stored = opened
-            state.cursor = ChunkCursor(opened.checkpoint)
+            state.goOn(opened, at: opened.checkpoint)
         }
         try await parked.read()
     }
@@ -135,12 +146,7 @@ final class ConsumerReader: Sendable {
         if let record {
             let stored = try record.decoded(as: ConsumerState.self)
             if stored.holder == mine.holder {
-                state.withLock { state in
-                    state.stored = stored
-                    state.cursor = ChunkCursor(stored.checkpoint)
-                    state.lostPlace = nil
-                    state.given = 0
-                }
+                state.withLock { $0.goOn(stored, at: stored.checkpoint) }
                 // What nobody knew of may have been that an object was given up.
                 try await parked.read()
                 return false
@@ -149,12 +155,7 @@ final class ConsumerReader: Sendable {
         // A backup that was put back has brought who had the name then.
         guard let place, try await isOfOtherHistory(place) else { throw superseded }
         let taken = try await take(try await host.text(of: query), mine.holder, isYielding: false)
-        state.withLock { state in
-            state.stored = taken
-            state.cursor = ChunkCursor(place)
-            state.lostPlace = nil
-            state.given = 0
-        }
+        state.withLock { $0.goOn(taken, at: place) }
         try await parked.read()
         return true
     }
@@ -282,17 +283,19 @@ final class ConsumerReader: Sendable {
         _ part: ChunkPart, leavingOut letters: [JobWrite] = [],
         _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
     ) async throws -> Result {
-        let stored = try state.withLock { state in
+        let (stored, done) = try state.withLock { state in
             guard state.given == part.number else {
                 throw JobError(
                     .batchOver,
                     "a batch of the consumer '\(name)' was committed before, or comes again: commit each batch once, "
                         + "before the next is taken")
             }
-            return state.stored
+            return (state.stored, state.done + (part.chunk.isBehindPlace ? 0 : part.range.count))
         }
         var next = stored
         next.checkpoint = part.checkpoint
+        next.done = UInt64(clamping: done)
+        next.known = part.known.map { UInt64(clamping: $0) }
         next.handledCount += UInt64(part.range.count)
         next.trial = part.trialAfterwards
         // What is handled is given up no more.
@@ -303,7 +306,7 @@ final class ConsumerReader: Sendable {
         state.withLock { state in
             guard state.given == part.number else { return }
             state.given = 0
-            if !part.chunk.isBehindPlace { state.done += part.range.count }
+            state.done = done
             state.cursor.advance(to: part.range.upperBound)
         }
         return result
@@ -360,6 +363,18 @@ final class ConsumerReader: Sendable {
             "the consumer '\(name)' has handled a batch without committing it: end each batch with commit(_:)")
     }
 
+    /// Forgets the name, which another one has taken, so that ``open()`` takes it anew.
+    ///
+    /// - Returns: false if the name was removed, and nobody has it.
+    func letGo() async throws -> Bool {
+        state.withLock { state in
+            state.isOpen = false
+            state.given = 0
+            state.lostPlace = nil
+        }
+        return try await host.record(key) != nil
+    }
+
     private var superseded: JobError {
         JobError(
             .superseded,
@@ -368,19 +383,14 @@ final class ConsumerReader: Sendable {
 
     /// Whether a part can be committed still.
     func isGiven(_ part: ChunkPart) -> Bool { state.withLock { $0.given == part.number } }
-
-    /// What names the state of an object for this consumer.
-    func id(of row: Row, in chunk: ConsumerChunk) -> String {
-        StateName.of(row, ofClass: chunk.className, chunk.epochs, for: name)
-    }
 }
 
 /// What names a state of an object for a job.
 package enum StateName {
-    /// The job's name, the class, the key, and the version with the epoch that it belongs to: after a backup was put back,
+    /// The job's name if there is one, the class, the key, and the version with the epoch that it belongs to: after a backup was put back,
     /// the same number is given once more.
-    package static func of(_ row: Row, ofClass className: String, _ epochs: [Epoch], for job: String) -> String {
+    package static func of(_ row: Row, ofClass className: String, _ epochs: [Epoch], for job: String?) -> String {
         let epoch = epochs.epoch(ofVersion: row.version)
-        return "\(job)/\(className)/\(row.key)/\(row.version)-\(String(epoch, radix: 36))"
+        return (job.map { "\($0)/" } ?? "") + "\(className)/\(row.key)/\(row.version)-\(String(epoch, radix: 36))"
     }
 }

@@ -13,6 +13,7 @@ struct RunCommand: Command {
             .value("name", "NAME", "names the job on the server, where it keeps what is done; required"),
             .flag("changes", "give the program every change of the results, instead of rows that are to be done"),
             .flag("once", "end when nothing is left to do"),
+            .flag("standby", "with --changes, wait while another one has the name, and take over when it has ended"),
             .value("batch", "N", "how many objects the program is given at a time", default: "100"),
             .value("workers", "N", "how many programs run at a time; one with --changes", default: "1"),
             .value(
@@ -24,7 +25,7 @@ struct RunCommand: Command {
         notes: [
             "The rows that the query finds are the work: COMMAND gets them as JSON lines on its standard input, as 'sluice query' prints them. With exit code 0 they are done, and what it prints, lines of 'sluice write', is written in the same transaction; it must change the rows so that the query no longer finds them, or delete them. Exit code 75 puts the rows off without counting an attempt; every other one counts as a failure. Rows that have failed are tried again alone, after a while, and are dead after --attempts: 'sluice queues' lists them.",
             "With --changes COMMAND gets first all results and then every change, in batches: {\"upsert\":{…}} or {\"remove\":{\"key\":…,\"reason\":…}}. Each is handled once; a batch that fails is tried again, and an object that always fails is put aside: 'sluice consumers' lists them. A line {\"reset\":true} says that what came before has lost its meaning, and that all results follow.",
-            "COMMAND finds the name of the job in SLUICE_JOB, and in SLUICE_BATCH an id that is the same whenever the same batch comes again, and another one for every other. What is written is written exactly once, wherever this command, COMMAND or the server is killed; other effects happen at least once. Several commands with one name share the rows; with --changes the last one takes over, but one with --once leaves the name to one that is at work. SIGTERM and SIGINT end it in order: COMMAND gets SIGTERM, and SIGKILL ten seconds later, and so it does when this command is killed itself.",
+            "COMMAND finds the name of the job in SLUICE_JOB, and in SLUICE_BATCH an id that is the same whenever the same batch comes again, and another one for every other. What is written is written exactly once, wherever this command, COMMAND or the server is killed; other effects happen at least once. Several commands with one name share the rows; with --changes the last one takes over and the one before ends with 1, but one with --once leaves the name to one that is at work, and one with --standby waits until it has ended, or has not been heard of for a minute. SIGTERM and SIGINT end it in order: COMMAND gets SIGTERM, and SIGKILL ten seconds later, and so it does when this command is killed itself.",
             "Exit code 75 of COMMAND with --changes has the same batch come again after a while, however often.",
             "The command ends with 0 when it was told to end, or with --once when nothing is left to do; with 2 when rows have failed in a run with --once, or were put aside; with 75 when --once finds that another one has the name and is at work; with 64 when it was called wrongly, and with 1 otherwise. What fails is said on standard error, and that the connection is lost.",
         ],
@@ -38,6 +39,7 @@ struct RunCommand: Command {
     private let name: String
     private let isOfChanges: Bool
     private let isOnce: Bool
+    private let isStandby: Bool
     private let batch: Int
     private let workers: Int
     private let lease: Duration
@@ -54,6 +56,7 @@ struct RunCommand: Command {
         self.name = name
         isOfChanges = arguments.flag("changes")
         isOnce = arguments.flag("once")
+        isStandby = arguments.flag("standby")
         batch = try arguments.wholeNumber("batch") ?? 100
         workers = try arguments.wholeNumber("workers") ?? 1
         lease = try arguments.duration("lease") ?? .seconds(30)
@@ -61,6 +64,9 @@ struct RunCommand: Command {
         program = try WorkerProgram(arguments.program)
         guard isOfChanges || batch <= Self.batchMax else {
             throw .usage("--batch is at most \(Self.batchMax): so many rows are ended in one transaction")
+        }
+        guard !isStandby || isOfChanges else {
+            throw .usage("--standby is for --changes: without it, commands with one name share the rows")
         }
         guard !isOfChanges || !arguments.has("workers") && !arguments.has("lease") else {
             throw .usage("--changes come one after the other: --workers and --lease are for rows")
@@ -117,7 +123,7 @@ struct RunCommand: Command {
         var options = Consumer<Record>.Options()
         options.limit = batch
         options.attempts = attempts
-        options.isYielding = isOnce
+        options.onNameHeld = isStandby ? .standBy : isOnce ? .stop : .takeOver
         let consumer = store.consumer(name, of: results, options: options)
         let before = Set(try await store.jobs.deadLetters(ofConsumer: name))
         @Sendable func handle(_ batch: ConsumerBatch<Record>) async throws {

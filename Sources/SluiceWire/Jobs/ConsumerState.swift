@@ -10,12 +10,16 @@ package struct ConsumerState: Sendable, Hashable {
     package var checkpoint: Checkpoint?
     /// How many objects were handled.
     package var handledCount: UInt64 = 0
+    /// How many of them since it began with all results.
+    package var done: UInt64 = 0
+    /// How many results there were then; nil while it follows changes.
+    package var known: UInt64?
     /// When it committed last.
     package var committedAt: Timestamp?
     /// What has failed since then; nil if nothing has. Who takes the name over goes on with it.
     package var trial: ConsumerTrial?
 
-    private static let format: UInt8 = 2
+    private static let format: UInt8 = 3
     package static let prefix = "consumer/"
     package static let deadPrefix = "consumer-dead/"
 
@@ -45,6 +49,8 @@ extension ConsumerState: WireCodable {
             writer.varint(trial.limit)
             writer.varint(trial.failureCount)
         }
+        writer.varint(done)
+        writer.optional(known) { $0.varint($1) }
     }
 
     package init(from reader: inout ByteReader) throws(WireError) {
@@ -60,6 +66,9 @@ extension ConsumerState: WireCodable {
         trial = try reader.optional { reader throws(WireError) in
             ConsumerTrial(limit: try reader.varint(), failureCount: try reader.varint())
         }
+        guard format > 2 else { return }
+        done = try reader.varint()
+        known = try reader.optional { reader throws(WireError) in try reader.varint() }
     }
 }
 

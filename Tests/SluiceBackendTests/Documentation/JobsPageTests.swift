@@ -35,9 +35,10 @@ struct JobsPageTests {
     }
 
     /// A consumer that begins anew where it must.
-    private static func begin(_ batch: ConsumerBatch<Departure>) async throws {
+    private static func begin(_ batch: ConsumerBatch<Departure>, _ airport: ServerDatabase) async throws {
+        if batch.isReset { try await airport.delete(all: airport.objects(Alert.self)) }
         try await batch.commit { transaction in
-            if batch.isReset { try transaction.delete(all: transaction.objects(Alert.self)) }
+            for item in batch.upserts { try transaction.upsert(Alert(departure: item.value.id)) }
         }
     }
 
@@ -125,11 +126,8 @@ struct JobsPageTests {
         try await work.value
         #expect(post.sent.withLock { Set($0).count == 9 && $0.count == 9 })
         let sweep = Task {
-            try await shop.every(.daily(at: 4), named: "sweep") { run in
-                try await run.commit { transaction in
-                    let sent = transaction.objects(Mail.self).where { $0.isSent }
-                    try transaction.delete(all: sent)
-                }
+            try await shop.every(.daily(at: 4), named: "sweep") { _ in
+                try await shop.delete(all: shop.objects(Mail.self).where { $0.isSent })
             }
         }
         while try await shop.schedules().isEmpty { await Task.yield() }
