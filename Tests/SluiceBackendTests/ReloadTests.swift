@@ -131,4 +131,46 @@ import Testing
         for store in stores { try await store.connected(timeout: waitMax) }
         await server.stop()
     }
+
+    @Test(arguments: [true, false])
+    func `another limit for the log of consumers holds in an open database`(isInFile: Bool) async throws {
+        try await withFolder { folder in
+            let network = LoopbackNetwork()
+            let lines = Guarded<[LogLine]>([])
+            var configuration = configuration(isInFile ? folder + "/data" : nil, network)
+            configuration.log = LogSink(level: .warning) { line in lines.withLock { $0.append(line) } }
+            let server = try SyncServer(configuration)
+            try server.start()
+            let nyc = try await server.database("nyc", models: models)
+            try await nyc.putFlight("A", delay: 0)
+            try await nyc.consumer("slow", of: nyc.objects(Flight.self)).runOnce { try await $0.commit() }
+
+            /// Writes so many versions that the log is looked at when the server next does its upkeep.
+            func write(_ round: Int) async throws {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for writer in 0..<20 {
+                        group.addTask {
+                            for number in 0..<520 { try await nyc.putFlight("\(writer)", delay: round * 1_000 + number) }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            func lateConsumers() -> [String] {
+                lines.withLock { lines in
+                    lines.filter { $0.message.contains("no longer kept for it") }.compactMap { line in
+                        line.metadata.first { $0.name == "consumer" }?.value
+                    }
+                }
+            }
+            try await write(1)
+            #expect(lateConsumers().isEmpty)
+            configuration.quotas.consumerLogByteCountMax = 10_000
+            try server.reload(configuration)
+            try await write(2)
+            try await wait(for: "the upkeep of the server") { !lateConsumers().isEmpty }
+            #expect(lateConsumers() == ["slow"])
+            await server.stop()
+        }
+    }
 }
