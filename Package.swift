@@ -203,7 +203,7 @@ let package = Package(
             dependencies: [
                 "Sluice", "SluiceServer", "SluiceBackend", "SluiceModel", "SluiceQuery", "SluiceViews", "SluiceWire",
                 "SluiceTransport", "SluiceStorage", "SluiceRules", "SluiceAccess", "SluiceJSON", "SluiceObservation",
-                "CSQLite", "CEpoll", "CAllocationCounter", "TestSupport",
+                "CSQLite", "CEpoll", "CMalloc", "CAllocationCounter", "TestSupport",
                 .target(name: "SluicePostgres", condition: .when(traits: ["PostgreSQL"])),
             ], path: "Benchmarks", exclude: ["RESULTS.md"], swiftSettings: settings),
         // Shared by tests and benchmarks.

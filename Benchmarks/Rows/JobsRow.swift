@@ -1,3 +1,4 @@
+import CMalloc
 import Foundation
 import Sluice
 import SluiceBackend
@@ -28,12 +29,15 @@ struct JobsRow {
     func memory() async throws -> [Measurement] {
         let count = workbench.options.size(1_000_000, quick: 4_000)
         return try await withDatabase(rows: count) { database in
+            // What writing the rows has freed would hide what reading them takes.
+            malloc_trim(0)
+            ProcessPeak.reset()
             let before = ProcessPeak.megabytes(.now)
             _ = try await readBatches(count, 0, database)
             return [
                 Measurement(
-                    .consumerMemory, "memory that a consumer's first reading of \(count) rows took",
-                    ours: ProcessPeak.megabytes(.now) - before, unit: "MB", goal: .atMost(100))
+                    .consumerMemory, "memory that a consumer's first reading of \(count) rows took at most",
+                    ours: ProcessPeak.megabytes(.peak) - before, unit: "MB", goal: .atMost(100))
             ]
         }
     }
