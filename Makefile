@@ -54,14 +54,26 @@ demo-cluster: cluster-deps
 	$(SWIFT) build -c release --traits PostgreSQL --scratch-path .build/cluster --product ThreeNodes
 	@Tools/demo-cluster .build/cluster/release/sluice .build/cluster/release/ThreeNodes
 
-# Sets and dictionaries iterate in one order, so that a seed means the same everywhere; `make soak` shakes that too.
+# All tests, built for release with their assertions: most of a run is generated cases, which then take a third of the
+# time. Sets and dictionaries iterate in one order, so that a seed means the same everywhere; `make soak` shakes that too.
 # Where node and chromium are, what runs in browsers is tested as well.
+#
+# With TRAITS=PostgreSQL the servers that share a journal in PostgreSQL are tested, too, in the same build; what the
+# package is without the trait is then checked by Tools/check-plain. TESTS= names test targets: the others are left out.
+test: PACKAGES += $(if $(TRAITS),libpq-dev postgresql pgbouncer)
 test: deps
-	$(SWIFT) build --build-tests $(STRICT)
-	@SWIFT_DETERMINISTIC_HASHING=1 Tools/run-tests $(SWIFT) test --skip-build $(STRICT)
-	@$(BROWSER_TEST)
-BROWSER_TEST = if [ -x /usr/bin/chromium ] && command -v node >/dev/null; then Tools/browser-test $(BUILD)/debug/sluice; fi
-BUILD := .build
+	$(CHOSEN) $(SWIFT) build --build-tests $(TESTED)
+	@SWIFT_DETERMINISTIC_HASHING=1 $(CHOSEN) Tools/run-tests $(SWIFT) test --skip-build $(TESTED)
+	@$(if $(TRAITS),Tools/check-plain $(TEST_BUILD))
+	@$(if $(TESTS),,$(BROWSER_TEST))
+TRAITS ?=
+TESTS ?=
+CHOSEN = $(if $(TESTS),SLUICE_TEST_TARGETS="$(TESTS)")
+TEST_BUILD = .build/tests$(if $(TRAITS),-$(TRAITS))
+TESTED = -c release --scratch-path $(TEST_BUILD) $(if $(TRAITS),--traits $(TRAITS)) $(STRICT) -Xswiftc -enable-testing \
+  -Xswiftc -assert-config -Xswiftc Debug
+BROWSER_TEST = if [ -x /usr/bin/chromium ] && command -v node >/dev/null; then \
+  Tools/browser-test $(TEST_BUILD)/release/sluice; fi
 
 # The module in node and the dashboard in chromium, against the program; pictures of all screens in .build/screenshots.
 # Renews the pictures of the guides: make browser-test PICTURES=docs/images
@@ -79,21 +91,10 @@ SLEEP ?= 200
 python-test: build
 	Tools/python-test .build/debug/sluice
 
-# A PostgreSQL of its own in a temporary folder, and nodes that share it, among them processes of the program. The trait
-# compiles everything anew, so it has a folder of its own, and the other tests are left out. SLUICE_KILLS says how often
-# PostgreSQL, nodes and connections are killed.
-test-cluster: PACKAGES += pgbouncer
-test-cluster: cluster-deps
-	$(CLUSTER_TESTS) $(SWIFT) build --build-tests $(STRICT) $(CLUSTER)
-	@SWIFT_DETERMINISTIC_HASHING=1 $(CLUSTER_TESTS) Tools/run-tests $(SWIFT) test --skip-build $(STRICT) $(CLUSTER)
-	@$(if $(TESTS),,$(BROWSER_TEST))
-test-cluster: BUILD = $(CLUSTER_BUILD)
-# TESTS= runs the tests of the whole package in one build, in CLUSTER_BUILD. What the package is without the trait is
-# then checked by Tools/check-plain.
-TESTS ?= SluicePostgresTests
-CLUSTER_TESTS = $(if $(TESTS),SLUICE_TEST_TARGETS="$(TESTS)")
-CLUSTER_BUILD ?= .build/cluster
-CLUSTER = --traits PostgreSQL --scratch-path $(CLUSTER_BUILD)
+# The tests with a PostgreSQL of its own in a temporary folder and nodes that share it, among them processes of the
+# program. SLUICE_KILLS says how often PostgreSQL, nodes and connections are killed.
+test-cluster:
+	$(MAKE) test TRAITS=PostgreSQL TESTS=SluicePostgresTests
 
 # The tests of views, server and simulator with every view, its changes and its places in the index compared with the
 # oracle after each commit. Slow, and built apart.
@@ -102,15 +103,15 @@ check: deps
 	  --scratch-path .build/checked --filter 'SluiceViewsTests|SluiceServerTests|SluiceTestingTests'
 CHECKED_SEEDS ?= 0
 
-# The simulator over many more seeds, built for release with its assertions, and other generated tests over a tenth as
-# many: make soak SEEDS=5000 FIRST=1000. With KIND=cluster the seeds are those in which several nodes share a journal.
+# The simulator over many more seeds, in the build of the tests, and other generated tests over a tenth as many:
+# make soak SEEDS=5000 FIRST=1000. With KIND=cluster the seeds are those in which several nodes share a journal.
 SEEDS ?= 1000
 FIRST ?= 1000
 KIND ?=
 soak: deps
-	$(SWIFT) build -c release --scratch-path .build/soak --product Soak -Xswiftc -assert-config -Xswiftc Debug
-	SWIFT_DETERMINISTIC_HASHING=1 .build/soak/release/Soak $(KIND) $(FIRST) $(SEEDS)
-	SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(STRICT) --filter 'OracleTests|LiveView|LateView|ResultEditor|OutboxTests|LogTests|LimitGenerator|AtomView|AtomUnion|Together|RuledWorldTests'
+	$(SWIFT) build $(TESTED) --product Soak
+	SWIFT_DETERMINISTIC_HASHING=1 $(TEST_BUILD)/release/Soak $(KIND) $(FIRST) $(SEEDS)
+	SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(TESTED) --filter 'OracleTests|LiveView|LateView|ResultEditor|OutboxTests|LogTests|LimitGenerator|AtomView|AtomUnion|Together|RuledWorldTests'
 
 # libFuzzer on everything that takes bytes from strangers: make fuzz SECONDS=600 TARGETS="query http"
 SECONDS ?= 60

@@ -75,7 +75,10 @@ struct QuotaLedgerTests {
     @Test func theSessionsOfAUserShareWhatMayWaitForThem() {
         let ledger = Self.ledger { $0.queueByteCountMaxPerUser = 1_000 }
         let places = (0..<4).map { _ in ledger.open(by: .user("a")) }
-        #expect(places.count == 4 && ledger.queueByteCountMax(of: .user("a")) == 250)
-        #expect(ledger.queueByteCountMax(of: .user("b")) == 1_000)
+        // A place is its session's as long as it is held.
+        withExtendedLifetime(places) {
+            #expect(ledger.queueByteCountMax(of: .user("a")) == 250)
+            #expect(ledger.queueByteCountMax(of: .user("b")) == 1_000)
+        }
     }
 }
