@@ -250,26 +250,7 @@ extension DatabaseEngine {
         commit(now: now)
         passTime(now: now)
         working { kept.judgeSome(&$0, now: now) }
-        if let (view, digest) = digests.next(now: now) { send(digest, of: view) }
+        working { digests.sendNext(&$0, now: now) }
         return takeOutput()
-    }
-
-    /// Continues with a digest that was made beside the writer.
-    ///
-    /// - Returns: false if the preparation is of another kind.
-    func finishDigest(_ preparation: QueryPreparation) -> Bool {
-        guard let finished = digests.finish(preparation) else { return false }
-        if let (view, digest) = finished { send(digest, of: view) }
-        return true
-    }
-
-    private func send(_ digest: ObjectID, of view: SharedView) {
-        for subscription in view.subscriptions where subscription.isComplete && !subscription.subscriber.isLight {
-            let check = ServerMessage.DigestCheck(
-                session: subscription.session.session, subscription: subscription.id,
-                version: database.storage.version, digest: digest)
-            output.send([.digest(check)], to: subscription.session)
-            sentDigestCount += 1
-        }
     }
 }

@@ -52,7 +52,6 @@ package final class DatabaseEngine {
     /// Whether the journal may have more than was applied.
     var isBehind = false
     var encodedBlockCount: UInt64 = 0
-    var sentDigestCount: UInt64 = 0
 
     /// - Parameters:
     ///   - journal: where groups are appended; nil if nobody else appends to this database.
@@ -115,11 +114,11 @@ package final class DatabaseEngine {
                 close(id)
             case .prepared(let preparation):
                 // What was only read needs no commit before it, so uploads on both sides share one.
-                if finishReading(preparation) || finishDigest(preparation)
-                    || working({ jobs.finish(preparation, &$0, now: now) })
-                {
-                    continue
+                let wasOnlyRead = working { output in
+                    lifecycle.content.finishReading(preparation, &output) || digests.finish(preparation, &output)
+                        || jobs.finish(preparation, &output, now: now)
                 }
+                if wasOnlyRead { continue }
                 commit(now: now)
                 working { lifecycle.finish(preparation, &$0, now: now) }
             case .journalGrew:
@@ -203,13 +202,6 @@ package final class DatabaseEngine {
         }
         guard sessions[id] != nil else { return }
         output.send(resumed, to: id)
-    }
-
-    /// Continues with a page that was read beside the writer.
-    ///
-    /// - Returns: false if the preparation is of another kind.
-    private func finishReading(_ preparation: QueryPreparation) -> Bool {
-        working { lifecycle.content.finishReading(preparation, &$0) }
     }
 
     /// Runs what a part does, takes over what it wants sent, and ends the sessions that cannot go on.
