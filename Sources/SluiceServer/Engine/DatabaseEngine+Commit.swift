@@ -154,7 +154,7 @@ extension DatabaseEngine {
         publish(acknowledgingOwn(group))
         if group.changesRules { hold(rules.latest()) }
         if group.beginsEpoch { endSessionsOfEpoch() }
-        if group.isComparison { noteComparison() }
+        if group.isComparison { replica.compute() }
     }
 
     /// A group of which this engine did not learn that the journal has it: its authors have their sessions here.

@@ -133,27 +133,6 @@ extension DatabaseEngine {
         return try body(database.storage)
     }
 
-    /// Makes the servers of the cluster compute the digests of their replicas at one position.
-    ///
-    /// - Returns: the position.
-    package func compareReplicas() throws -> UInt64 {
-        try database.transaction { try database.storage.beginComparison() }
-        noteComparison()
-        return database.storage.head.position
-    }
-
-    /// Has the digest of the present state computed.
-    func noteComparison() {
-        let position = database.storage.head.position
-        do {
-            guard let snapshot = try database.storage.snapshot() else {
-                let digest = try database.storage.digest { false }
-                return onComparison(position, .known(digest))
-            }
-            onComparison(position, .of(snapshot))
-        } catch { database.noteFailure("the digest of a replica could not be computed", error) }
-    }
-
     /// Adds classes, properties and indexes to the schema.
     ///
     /// - Throws: `SchemaError` when they contradict it; ``StorageError``.

@@ -16,8 +16,8 @@ internal import SluiceWire
 /// - ``SubscriptionLifecycle``: the way of a subscription from its request to its last page, with
 ///   ``SubscriptionScheduler``, ``Resumer`` and ``PageSender``. ``ContextSwitch`` leads it on when its reader's rights
 ///   change.
-/// - ``ViewDigests``, ``Housekeeping``, ``Reports``, ``JobAnswers``, ``MessageExchange``, ``KeptObjectNotices``,
-///   ``StoredRules``, ``JSONWrites``: what happens beside that.
+/// - ``ViewDigests``, ``ReplicaDigests``, ``Housekeeping``, ``Reports``, ``JobAnswers``, ``MessageExchange``,
+///   ``KeptObjectNotices``, ``StoredRules``, ``JSONWrites``: what happens beside that.
 ///
 /// This file has events and sessions; what a commit does is in `DatabaseEngine+Commit`.
 package final class DatabaseEngine {
@@ -30,6 +30,7 @@ package final class DatabaseEngine {
     let subscriptions: Subscriptions
     let lifecycle: SubscriptionLifecycle
     let housekeeping: Housekeeping
+    let replica: ReplicaDigests
     let permissions: Permissions
     let kept: KeptObjectNotices
     let observers = InProcessObservers()
@@ -41,8 +42,6 @@ package final class DatabaseEngine {
     private let random: () -> UInt64
     /// Called before the file is closed, with where it stands in its journal, if it could be written.
     package var onClose: (JournalHead) -> Void = { _ in }
-    /// Called with the position at which servers compare their replicas, and with the state there.
-    package var onComparison: (_ position: UInt64, PendingDigest) -> Void = { _, _ in }
     let rules: StoredRules
     /// What the audit log has not been told.
     let audit = AuditNotes()
@@ -82,6 +81,7 @@ package final class DatabaseEngine {
         messages = MessageExchange(database, permissions, subscriptions)
         writes = JSONWrites(database, committer, random: random)
         housekeeping = Housekeeping(database)
+        replica = ReplicaDigests(database)
         lifecycle = SubscriptionLifecycle(
             database, budget, permissions, subscriptions, hub, digests, housekeeping.indexes)
         committer.isOpen = { [sessions] in sessions[$0] != nil }

@@ -92,7 +92,7 @@ final class DatabaseDirectory: Sendable {
     private func replicas(in path: String) -> [ReplicaUpkeep.Target] {
         workers.filter(\.isOpen).map { worker in
             ReplicaUpkeep.Target(name: worker.name, path: "\(path)/\(DatabaseFileName.of(worker.name))") {
-                try worker.performAndWait { engine, _ in try engine.compareReplicas() }
+                try worker.performAndWait { engine, _ in try engine.replica.compareAll() }
             }
         }
     }

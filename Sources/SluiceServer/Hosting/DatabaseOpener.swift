@@ -84,7 +84,7 @@ struct DatabaseOpener: Sendable {
             name: name, storage: storage, journal: journal, workerID: workerID, limits: terms.limits, log: log,
             rules: terms.rules.map { AccessRules($0) }, policies: policies, random: random)
         if let comparison {
-            engine.onComparison = { comparison.add($1, at: $0, ofDatabase: name) }
+            engine.replica.onComparison = { comparison.add($1, at: $0, ofDatabase: name) }
         }
         if isFile { log?(.info, "a database was opened", [("database", name), ("version", "\(storage.version)")]) }
         if let path, !isFile {
