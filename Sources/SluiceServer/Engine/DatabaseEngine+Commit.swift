@@ -11,19 +11,16 @@ extension DatabaseEngine {
     ///
     /// - Throws: ``SessionEnd`` when the client has broken the protocol.
     func upload(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) throws {
-        let (isTaken, notice) = sessions.takesUploads(of: session)
-        output.send(notice, to: session.id)
-        guard isTaken else { return }
+        guard takesUploads(of: session) else { return }
         // A commit may follow a group that ends the session, and then leaves its uploads out. What comes after them must
         // not be taken: the client would be told that it was, and what was left out with it.
         for changeset in changesets where sessions[session.id] === session {
-            committer.add(try session.receive(changeset, now: now))
+            gather(try session.receive(changeset, now: now), now: now)
             if let problem = changeset.problem {
                 // Where the next one begins is not known, so what the client sent after it has to come again.
                 commit(now: now)
                 throw SessionEnd(.protocolViolation, problem, action: .retry)
             }
-            if committer.isFull || permissions.concerns(changeset) { commit(now: now) }
         }
     }
 
@@ -33,9 +30,7 @@ extension DatabaseEngine {
     func write(
         _ write: ClientMessage.Write, from session: ServerSession, _ subscriber: Subscriber, now: Timestamp
     ) throws {
-        let (isTaken, notice) = sessions.takesUploads(of: session)
-        output.send(notice, to: session.id)
-        guard isTaken else { return }
+        guard takesUploads(of: session) else { return }
         var operations: [ObjectOperation] = []
         var problem: String?
         // What was decided before is acknowledged again, whatever it is.
@@ -52,9 +47,22 @@ extension DatabaseEngine {
             timestamp: HybridTimestamp(microseconds: now.microseconds), operations: operations)
         var upload = try session.receive(changeset, now: now)
         if let problem { upload.problem = .init(code: .invalidOperation, message: problem) }
-        committer.add(upload)
         writes.noteGathered(operations)
-        if committer.isFull || permissions.concerns(changeset) { commit(now: now) }
+        gather(upload, now: now)
+    }
+
+    /// Whether a session may upload at the moment. Its client is told once if it may not.
+    private func takesUploads(of session: ServerSession) -> Bool {
+        let (isTaken, notice) = sessions.takesUploads(of: session)
+        output.send(notice, to: session.id)
+        return isTaken
+    }
+
+    /// Gathers an upload, and commits the group if it is full, or if the next upload must be judged by what this one has
+    /// written.
+    private func gather(_ upload: Upload, now: Timestamp) {
+        committer.add(upload)
+        if committer.isFull || permissions.concerns(upload.changeset) { commit(now: now) }
     }
 
     /// Commits the uploads gathered so far, and sends the result to all sessions concerned.
