@@ -70,7 +70,7 @@ extension DatabaseEngine {
     /// - Parameter isPressing: whether what nobody waits for is committed, too.
     @discardableResult
     func commit(now: Timestamp, isPressing: Bool = false) -> Committer.Outcome? {
-        let outcome = committer.commit(now: now, isPressing: isPressing, following: publishFollowed)
+        let outcome = committer.commit(now: now, isPressing: isPressing)
         writes.forgetGathered()
         report(outcome)
         return outcome
@@ -131,7 +131,7 @@ extension DatabaseEngine {
     /// Applies and publishes what other engines have appended to the journal. A record that does not continue this
     /// database's history changes nothing, and ends every session; one that is applied already is left out.
     func follow(_ records: [JournalRecord]) {
-        do { try committer.follow(records, publish: publishFollowed) } catch {
+        do { try committer.follow(records) } catch {
             endAll(reason(of: error, "the journal could not be followed"))
         }
     }
@@ -140,7 +140,7 @@ extension DatabaseEngine {
     /// those may come who were held back while the journal did not answer.
     func followSome() {
         do {
-            isBehind = try committer.followSome(publishFollowed)
+            isBehind = try committer.followSome()
             if !isBehind, database.noteAnswer() { recallSessions() }
         } catch {
             isBehind = false
@@ -149,6 +149,7 @@ extension DatabaseEngine {
         }
     }
 
+    /// Publishes a group that another engine has appended.
     func publishFollowed(_ group: CommittedGroup) {
         // It is somebody else's, also while this process writes.
         let writing = observers.writingHandle

@@ -37,7 +37,7 @@ extension DatabaseEngine {
         observers.writingHandle = handle
         defer { observers.writingHandle = nil }
         var result: Result?
-        let outcome = try committer.commit(now: now, holding: duty, following: publishFollowed) {
+        let outcome = try committer.commit(now: now, holding: duty) {
             let timestamp = timestamp(now: now)
             let made = try database.storage.reading(at: now) { try trying { try body($0, timestamp) } }
             result = made.result

@@ -86,8 +86,9 @@ package final class DatabaseEngine {
             database, budget, permissions, subscriptions, hub, digests, housekeeping.indexes)
         committer.isOpen = { [sessions] in sessions[$0] != nil }
         judgeWrites()
-        database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
-        database.catchUp = { [unowned self] in try committer.catchUp(publishFollowed) }
+        committer.onFollowed = { [unowned self] in publishFollowed($0) }
+        database.catchingUp = { [unowned self] in try committer.catchingUp($0) }
+        database.catchUp = { [unowned self] in try committer.catchUp() }
     }
 
     // MARK: Events
