@@ -20,7 +20,8 @@ final class Database {
     var materialize: (() throws -> SQLiteServerStorage)?
     /// Whether nobody waits any more for the work for a session, or, with nil, for any work. Called while a query runs.
     var isAbandoned: @Sendable (SessionID?) -> Bool = { _ in false }
-    /// Called when a file could not be opened because there are no descriptors left.
+    /// Called when a file could not be opened because there are no descriptors left. The client will try again what
+    /// needed the file.
     var onTooManyFiles: () -> Void = {}
     /// What keeps the database from being written.
     private(set) var obstacle: WriteObstacle

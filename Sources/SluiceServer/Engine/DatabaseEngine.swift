@@ -313,37 +313,14 @@ package final class DatabaseEngine {
 
     // MARK: The database
 
-    /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
-    /// file.
-    package var materialize: (() throws -> SQLiteServerStorage)? {
-        get { database.materialize }
-        set { database.materialize = newValue }
-    }
-
     /// Whether nobody waits any more for the work for a session, or, with nil, for any work. Called while a query runs.
     package var isAbandoned: @Sendable (SessionID?) -> Bool {
         get { database.isAbandoned }
         set { database.isAbandoned = newValue }
     }
 
-    /// Called when a file could not be opened because there are no descriptors left. The client will try again what
-    /// needed the file.
-    package var onTooManyFiles: () -> Void {
-        get { database.onTooManyFiles }
-        set { database.onTooManyFiles = newValue }
-    }
-
-    /// Whether something waits to be stored for which no client waits.
-    package var isHoldingSteps: Bool { committer.hasSteps }
-
     /// Applies what other engines have appended to the journal.
     package func catchUp() throws { try database.catchUp() }
-
-    /// Notes that the journal does not answer, if that is what an error says. The engine asks it again.
-    package func noteSilence(_ error: any Error) -> Bool { database.noteJournal(error) }
-
-    /// Whether nothing is known to prevent writing.
-    package var isWritable: Bool { database.isWritable }
 
     /// How many groups were committed since the database was opened.
     var groupCount: UInt64 { committer.counts.groupCount }

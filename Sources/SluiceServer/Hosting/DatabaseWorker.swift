@@ -94,7 +94,7 @@ final class DatabaseWorker: Sendable {
     /// Prepares an engine that was just made, before the first session is told that the database is open.
     private func prepare(_ engine: DatabaseEngine) {
         engine.isAbandoned = { [weak self] id in self?.intake.withLock { $0.abandons(id) } ?? true }
-        engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
+        engine.database.onTooManyFiles = { [weak self] in self?.makeRoom {} }
         confined.publishedVersion = engine.version
         noteHealth()
     }
@@ -234,7 +234,7 @@ final class DatabaseWorker: Sendable {
 
     /// Sees to it that steps are stored for which no client waits, even if nothing happens any more.
     private func wakeForSteps() {
-        guard !confined.wakesForSteps, confined.engine?.isHoldingSteps == true else { return }
+        guard !confined.wakesForSteps, confined.engine?.committer.hasSteps == true else { return }
         confined.wakesForSteps = true
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
             guard let self else { return }
