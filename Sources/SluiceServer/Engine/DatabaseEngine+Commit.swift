@@ -132,7 +132,7 @@ extension DatabaseEngine {
     /// database's history changes nothing, and ends every session; one that is applied already is left out.
     func follow(_ records: [JournalRecord]) {
         do { try committer.follow(records) } catch {
-            endAll(reason(of: error, "the journal could not be followed"))
+            endAll(sessions.ending(after: error, "the journal could not be followed"))
         }
     }
 
@@ -145,7 +145,7 @@ extension DatabaseEngine {
         } catch {
             isBehind = false
             if database.noteObstacle(error) || database.otherHistory != nil { return }
-            endAll(reason(of: error, "the journal could not be followed"))
+            endAll(sessions.ending(after: error, "the journal could not be followed"))
         }
     }
 
@@ -241,7 +241,7 @@ extension DatabaseEngine {
             }
             return
         }
-        let reason = reason(of: error, "a view could not follow a commit")
+        let reason = sessions.ending(after: error, "a view could not follow a commit")
         for session in view.subscriptions.map(\.session) { end(session, reason) }
     }
 

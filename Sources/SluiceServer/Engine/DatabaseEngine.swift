@@ -210,7 +210,7 @@ package final class DatabaseEngine {
         var made = TurnOutput()
         defer {
             output.append(made)
-            for (id, error) in made.failures { end(id, reason(of: error, "a request failed")) }
+            for (id, error) in made.failures { end(id, sessions.ending(after: error, "a request failed")) }
         }
         return try body(&made)
     }
@@ -273,19 +273,7 @@ package final class DatabaseEngine {
 
     /// Runs what is done for a session. An error ends this session and affects nothing else.
     func guarding(_ id: SessionID, _ body: () throws -> Void) {
-        do { try body() } catch { end(id, reason(of: error, "a request failed")) }
-    }
-
-    /// Why a session ends after an error, which is logged unless the client is to blame. The client tries again, unless
-    /// the database is damaged.
-    func reason(of error: any Error, _ what: String) -> SessionEnd {
-        if let end = error as? SessionEnd { return end }
-        if let error = error as? SchemaError {
-            return SessionEnd(
-                error.code == .notAllowed ? .permissionDenied : .incompatibleSchema, error.message, action: .stop)
-        }
-        database.noteFailure(what, error)
-        return SessionEnd(because: error, database.unusable(because: error))
+        do { try body() } catch { end(id, sessions.ending(after: error, "a request failed")) }
     }
 
     func endAllIfVanished() {
