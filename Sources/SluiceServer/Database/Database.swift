@@ -84,6 +84,19 @@ final class Database {
         return result
     }
 
+    /// Begins a new epoch: what was served of the versions after the present one may not be what comes.
+    ///
+    /// - Parameter random: makes the number of the epoch.
+    func beginEpoch(_ random: () -> UInt64) throws {
+        // A damaged database gets no further versions.
+        if let damage = storage.damage { return noteFailure("an epoch could not be begun", damage) }
+        do { try transaction { try storage.beginEpoch(random()) } } catch let error as StorageError
+            where error.isOfDamage
+        {
+            noteFailure("an epoch could not be begun", error)
+        }
+    }
+
     /// Runs the work of a query within a limit.
     ///
     /// - Parameters:

@@ -83,7 +83,7 @@ extension DatabaseEngine {
         case .committed(let group):
             let start = committer.meter.now
             publish(group)
-            note(group.rejections)
+            audit.note(group.rejections, of: database.storage.schema) { sessions[$0]?.user.id }
             committer.meter.notePublished(since: start)
             if database.noteCommit() { recallSessions() }
         case .obstructed(let error, let authors):
@@ -101,30 +101,6 @@ extension DatabaseEngine {
                     end(session.id, .init(because: error, message))
                 }
             }
-        }
-    }
-
-    /// Notes for the audit log what was rejected: by session, code and class.
-    private func note(_ rejections: [CommittedGroup.Rejection]) {
-        struct Kind: Hashable {
-            let session: SessionID
-            let code: ErrorCode
-            let classIndex: Int?
-        }
-        var counts: [Kind: Int] = [:]
-        for rejection in rejections where rejection.session != .server {
-            for reason in rejection.rejection.reasons {
-                let kind = Kind(
-                    session: rejection.session, code: reason.code, classIndex: reason.object?.classIndex)
-                counts[kind, default: 0] += reason.object == nil ? 0 : 1
-            }
-        }
-        for (kind, count) in counts {
-            let classes = database.storage.schema.classes
-            let className = kind.classIndex.flatMap { classes.indices.contains($0) ? classes[$0].name : nil }
-            audit.note(
-                .writesRejected(code: kind.code.rawValue, className: className, keyCount: count), in: kind.session,
-                user: sessions[kind.session]?.user.id, .refused, because: "the server rejected the transaction")
         }
     }
 

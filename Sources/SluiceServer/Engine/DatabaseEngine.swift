@@ -310,9 +310,6 @@ package final class DatabaseEngine {
     /// Applies what other engines have appended to the journal.
     package func catchUp() throws { try database.catchUp() }
 
-    /// How many groups were committed since the database was opened.
-    var groupCount: UInt64 { committer.counts.groupCount }
-
     /// What is known of the database, for those who must not wait for its turns.
     var health: DatabaseHealth {
         DatabaseHealth(
@@ -364,15 +361,7 @@ package final class DatabaseEngine {
     }
 
     /// Begins a new epoch: what was served of the versions after the present one may not be what comes.
-    package func beginEpoch() throws {
-        // A damaged database gets no further versions.
-        if let damage = database.storage.damage { return database.noteFailure("an epoch could not be begun", damage) }
-        do { try database.transaction { try database.storage.beginEpoch(random()) } } catch let error as StorageError
-            where error.isOfDamage
-        {
-            database.noteFailure("an epoch could not be begun", error)
-        }
-    }
+    package func beginEpoch() throws { try database.beginEpoch(random) }
 
     /// Does a bounded amount of maintenance.
     package func performMaintenance(now: Timestamp) {

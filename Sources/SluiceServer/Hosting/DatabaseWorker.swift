@@ -167,12 +167,12 @@ final class DatabaseWorker: Sendable {
             if !events.isEmpty {
                 confined.usedAt = now()
                 let start = uptime()
-                let groupCount = engine.groupCount
+                let groupCount = engine.committer.counts.groupCount
                 let actions = engine.handle(events, now: now())
                 audit(of: engine)
                 carryOut(actions)
                 let end = uptime()
-                if engine.groupCount != groupCount { confined.eventLag.note(end - (oldest ?? start)) }
+                if engine.committer.counts.groupCount != groupCount { confined.eventLag.note(end - (oldest ?? start)) }
                 metrics?.databaseTurn(eventCount: events.count, of: name, took: .nanoseconds(end - start))
                 let messages = engine.takeMessages()
                 if !messages.isEmpty { relay(messages) }
