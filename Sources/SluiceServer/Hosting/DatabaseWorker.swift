@@ -9,31 +9,13 @@ internal import Synchronization
 /// A turn handles the events in the mailbox, up to a bound, as one batch. So uploads that arrive while a transaction is
 /// being synced to disk share the next transaction, and no backlog keeps others waiting.
 final class DatabaseWorker: Sendable {
-    /// The state that only code on the queue uses.
-    private final class Confined: @unchecked Sendable {
-        // Sound because every access goes through `queue`.
-        let database: HostedDatabase
-        /// The version of the database up to which clients were told.
-        var publishedVersion: UInt64 = 0
-        /// When the engine last handled an event.
-        var usedAt = Timestamp(microseconds: 0)
-        var eventLag = DurationHistogram()
-        /// Whether the queue will look for steps that wait to be stored.
-        var wakesForSteps = false
-        /// When the queue will look next whether time has changed results; nil if it will not.
-        var wakesForTime: Timestamp?
-
-        var engine: DatabaseEngine? { database.engine }
-
-        init(_ database: HostedDatabase) { self.database = database }
-    }
-
     let name: String
     /// What is known of the database without asking its queue.
     let health = HealthRecord()
     /// Wake jobs of this process.
     let bells = CommitBells()
-    private let confined: Confined
+    /// What only code on the queue uses.
+    private let hosted: HostedDatabase
     private let queue: DispatchQueue
     /// The queue for costly queries, beside ``queue``.
     private let aside: DispatchQueue
@@ -74,7 +56,7 @@ final class DatabaseWorker: Sendable {
         carryOut: @escaping @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     ) {
         self.name = name
-        confined = Confined(HostedDatabase(name, log: log, mayMake: mayMake, makeEngine: makeEngine))
+        hosted = HostedDatabase(name, log: log, mayMake: mayMake, makeEngine: makeEngine)
         queue = DispatchQueue(label: "sluice.database.\(name)")
         aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
         readers = DispatchQueue(label: "sluice.pages.\(name)", qos: .utility, attributes: .concurrent)
@@ -88,14 +70,13 @@ final class DatabaseWorker: Sendable {
         self.audit = audit
         act = carryOut
         queue.setSpecific(key: isOnQueue, value: true)
-        confined.database.onOpen = { [weak self] in self?.prepare($0) }
+        hosted.onOpen = { [weak self] in self?.prepare($0) }
     }
 
     /// Prepares an engine that was just made, before the first session is told that the database is open.
     private func prepare(_ engine: DatabaseEngine) {
         engine.isAbandoned = { [weak self] id in self?.intake.withLock { $0.abandons(id) } ?? true }
         engine.database.onTooManyFiles = { [weak self] in self?.makeRoom {} }
-        confined.publishedVersion = engine.version
         noteHealth()
     }
 
@@ -150,7 +131,7 @@ final class DatabaseWorker: Sendable {
     private func drain() {
         let turn = intake.withLock { $0.takeTurn() }
         for connection in turn.released { connection.resumeReceiving() }
-        let opening = confined.database.open(for: turn.events, since: turn.since)
+        let opening = hosted.open(for: turn.events, since: turn.since)
         guard case .ready(let events, let oldest, let refusals) = opening else {
             makeRoom { [weak self] in
                 guard let self else { return }
@@ -159,20 +140,20 @@ final class DatabaseWorker: Sendable {
             return noteHealth()
         }
         carryOut(refusals)
-        let engine = confined.engine
+        let engine = hosted.engine
         if let engine {
             // Before the uploads, which are then merged once.
             if turn.journalHasGrown { carryOut(engine.handle([.journalGrew], now: now())) }
             if !turn.relayed.isEmpty { carryOut(engine.handle([.relayed(turn.relayed)], now: now())) }
             if !events.isEmpty {
-                confined.usedAt = now()
+                hosted.usedAt = now()
                 let start = uptime()
                 let groupCount = engine.committer.counts.groupCount
                 let actions = engine.handle(events, now: now())
                 audit(of: engine)
                 carryOut(actions)
                 let end = uptime()
-                if engine.committer.counts.groupCount != groupCount { confined.eventLag.note(end - (oldest ?? start)) }
+                if engine.committer.counts.groupCount != groupCount { hosted.noteLag(end - (oldest ?? start)) }
                 metrics?.databaseTurn(eventCount: events.count, of: name, took: .nanoseconds(end - start))
                 let messages = engine.takeMessages()
                 if !messages.isEmpty { relay(messages) }
@@ -185,9 +166,9 @@ final class DatabaseWorker: Sendable {
             audit(of: engine)
         }
         askJournalAgain()
-        confined.database.dropIfVanished()
+        hosted.dropIfVanished()
         noteHealth()
-        let hasWork = confined.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
+        let hasWork = hosted.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
         let goesOn = intake.withLock { $0.endTurn(hasWork: hasWork) }
         if goesOn { queue.async { self.drain() } }
         wakeForSteps()
@@ -196,8 +177,7 @@ final class DatabaseWorker: Sendable {
 
     /// Has done what a turn wants done.
     private func carryOut(_ actions: [DatabaseAction]) {
-        let moment = DatabaseMoment(database: name, version: confined.publishedVersion)
-        if let engine = confined.engine { confined.publishedVersion = engine.version }
+        let moment = hosted.takeMoment()
         if !actions.isEmpty { act(actions, moment) }
     }
 
@@ -209,20 +189,20 @@ final class DatabaseWorker: Sendable {
     /// Notes how the database is, for those who must not wait for the queue.
     private func noteHealth() {
         let state: HealthRecord.State
-        if let engine = confined.engine {
+        if let engine = hosted.engine {
             var health = engine.health
             bells.ring(at: .init(position: health.position, rights: health.rightsNumber))
             health.isBehind = health.isBehind || intake.withLock(\.journalHasGrown)
             state = .open(health)
         } else {
-            state = confined.database.failure.isEmpty ? .closed : .failed
+            state = hosted.failure.isEmpty ? .closed : .failed
         }
         health.note(state, at: uptime())
     }
 
     /// Has a journal asked again that does not answer, beside the queue.
     private func askJournalAgain() {
-        guard let retry = confined.engine?.takeRetry() else { return }
+        guard let retry = hosted.engine?.takeRetry() else { return }
         let ask: @Sendable () -> Void = { [weak self, aside] in
             aside.async { [weak self] in
                 retry.run()
@@ -234,23 +214,21 @@ final class DatabaseWorker: Sendable {
 
     /// Sees to it that steps are stored for which no client waits, even if nothing happens any more.
     private func wakeForSteps() {
-        guard !confined.wakesForSteps, confined.engine?.committer.hasSteps == true else { return }
-        confined.wakesForSteps = true
+        guard hosted.beginWaitForSteps() else { return }
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
             guard let self else { return }
-            confined.wakesForSteps = false
+            hosted.endWaitForSteps()
             wake()
         }
     }
 
     /// Sees to it that time moves when it changes the results of a query, even if nothing else happens.
     private func wakeForTime() {
-        guard let next = confined.engine?.nextTick, confined.wakesForTime.map({ next < $0 }) ?? true else { return }
-        confined.wakesForTime = next
+        guard let next = hosted.beginWaitForTime() else { return }
         call(at: next) { [weak self] in
             guard let self else { return }
             queue.async { [self] in
-                if confined.wakesForTime == next { confined.wakesForTime = nil }
+                hosted.endWaitForTime(next)
                 wake()
             }
         }
@@ -268,9 +246,9 @@ final class DatabaseWorker: Sendable {
     /// at once.
     func checkFile() {
         queue.async { [self] in
-            guard let engine = confined.engine else { return }
+            guard let engine = hosted.engine else { return }
             carryOut(engine.checkFile())
-            confined.database.dropIfVanished()
+            hosted.dropIfVanished()
             noteHealth()
         }
     }
@@ -285,7 +263,7 @@ final class DatabaseWorker: Sendable {
     /// - Parameter completion: called on the queue.
     func sample(_ completion: @escaping @Sendable (DatabaseSample) -> Void) {
         queue.async { [self] in
-            let sample = sampleNow()
+            let sample = hosted.sample
             lastSample.withLock { $0 = sample }
             completion(sample)
         }
@@ -298,18 +276,11 @@ final class DatabaseWorker: Sendable {
         _ question: @escaping @Sendable (DatabaseEngine) throws -> Answer,
         then completion: @escaping @Sendable (Answer?) -> Void
     ) {
-        queue.async { [self] in completion(try? confined.engine.map(question)) }
+        queue.async { [self] in completion(try? hosted.engine.map(question)) }
     }
 
     /// What the queue said when it was last asked.
     var latestSample: DatabaseSample { lastSample.withLock { $0 } }
-
-    /// The same, on the queue.
-    private func sampleNow() -> DatabaseSample {
-        var sample = confined.database.sample
-        sample.eventLag += confined.eventLag
-        return sample
-    }
 
     // MARK: Work of this process
 
@@ -333,7 +304,7 @@ final class DatabaseWorker: Sendable {
     /// Runs work of this process on the queue, later; nothing happens if the database is not open.
     func performLater(_ body: @escaping @Sendable (DatabaseEngine) -> Void) {
         queue.async { [self] in
-            guard !intake.withLock(\.isStopping), let engine = confined.engine else { return }
+            guard !intake.withLock(\.isStopping), let engine = hosted.engine else { return }
             body(engine)
             finish(engine)
         }
@@ -360,13 +331,13 @@ final class DatabaseWorker: Sendable {
     private func run<Result>(_ body: (DatabaseEngine, Timestamp) throws -> Result) throws -> Result {
         guard !intake.withLock(\.isStopping) else { throw ServerError(.stopped, "the server was stopped") }
         let engine: DatabaseEngine
-        do { engine = try confined.database.opened(mayMake: true) } catch {
+        do { engine = try hosted.opened(mayMake: true) } catch {
             let message = Consequence.sentence("the database '\(name)' could not be opened", of: name, because: error)
             throw ServerError(.database, message, cause: error)
         }
-        confined.usedAt = now()
+        hosted.usedAt = now()
         defer { finish(engine) }
-        return try body(engine, confined.usedAt)
+        return try body(engine, hosted.usedAt)
     }
 
     /// Carries out what work of this process has left to be done.
@@ -374,10 +345,10 @@ final class DatabaseWorker: Sendable {
         audit(of: engine)
         carryOut(engine.finishOwnWork())
         askJournalAgain()
-        confined.database.dropIfVanished()
+        hosted.dropIfVanished()
         noteHealth()
         wakeForTime()
-        if confined.engine?.hasWork == true { wake() }
+        if hosted.engine?.hasWork == true { wake() }
     }
 
     /// Lets the engine do its maintenance and whatever is due by the clock, even if no event arrives.
@@ -397,17 +368,17 @@ final class DatabaseWorker: Sendable {
         then completion: @escaping @Sendable (_ retired: DatabaseSample?) -> Void
     ) {
         queue.async { [self] in
-            if let engine = confined.engine {
+            if let engine = hosted.engine {
                 // Who waits for commits needs somebody to follow the journal.
-                guard engine.isIdle, bells.isEmpty, confined.usedAt <= time, hasFiles || engine.isEmpty else {
+                guard engine.isIdle, bells.isEmpty, hosted.usedAt <= time, hasFiles || engine.isEmpty else {
                     return completion(nil)
                 }
                 engine.close(now: now())
-                confined.database.forget()
+                hosted.forget()
                 noteHealth()
                 log?(.info, "a database that nobody uses was closed", [("database", name)])
             }
-            completion(retire() ? sampleNow() : nil)
+            completion(retire() ? hosted.sample : nil)
         }
     }
 
@@ -422,23 +393,23 @@ final class DatabaseWorker: Sendable {
         then completion: @escaping @Sendable (_ isShut: Bool, _ retired: DatabaseSample?) -> Void
     ) {
         queue.async { [self] in
-            if let engine = confined.engine {
+            if let engine = hosted.engine {
                 guard isForced || engine.isIdle else { return completion(false, nil) }
                 let actions = engine.endSessions(because: reason, by: asker)
                 audit(of: engine)
                 carryOut(actions)
                 engine.close(now: now())
-                confined.database.forget()
+                hosted.forget()
                 noteHealth()
             }
-            completion(true, retire() ? sampleNow() : nil)
+            completion(true, retire() ? hosted.sample : nil)
         }
     }
 
-    private func retire() -> Bool { confined.database.isForgettable && intake.withLock { $0.retire() } }
+    private func retire() -> Bool { hosted.isForgettable && intake.withLock { $0.retire() } }
 
     /// Whether the database's file is open. It waits for the work of the queue.
-    var isOpen: Bool { queue.sync { confined.engine != nil } }
+    var isOpen: Bool { queue.sync { hosted.engine != nil } }
 
     /// Calls `completion` once what has begun is done, with whether nothing is left to do. No thread waits for it.
     func whenIdle(_ completion: @escaping @Sendable (Bool) -> Void) {
@@ -462,9 +433,9 @@ final class DatabaseWorker: Sendable {
         queue.sync {
             aside.sync {}
             readers.sync(flags: .barrier) {}
-            confined.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
-            if isKilled { confined.engine?.abandon() } else { confined.engine?.close(now: now()) }
-            confined.database.forget()
+            hosted.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
+            if isKilled { hosted.engine?.abandon() } else { hosted.engine?.close(now: now()) }
+            hosted.forget()
             noteHealth()
             bells.ringAnyway()
         }
