@@ -23,31 +23,25 @@ final class DatabaseWorker: Sendable {
     private let readers: DispatchQueue
     private let intake = Mutex(DatabaseIntake())
     private let lastSample = Mutex(DatabaseSample())
-    private let now: @Sendable () -> Timestamp
-    private let uptime: @Sendable () -> Int64
+    let clock: ServerClock
     private let log: LogSink?
     private let metrics: (any ServerMetrics)?
     private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let act: @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     private let relay: @Sendable ([[UInt8]]) -> Void
     private let audit: @Sendable ([AuditNote]) -> Void
-    private let schedule: Schedule
     private let isOnQueue = DispatchSpecificKey<Bool>()
 
     /// - Parameters:
     ///   - mayMake: whether a session may make the database, if there is none of the name.
     ///   - makeEngine: opens the database, or makes it if it may. It is called on the queue with the first session or work
     ///     of this process, and again with the next after it failed or the database was closed.
-    ///   - uptime: a monotonic clock, in nanoseconds.
     ///   - makeRoom: closes other databases without sessions, and then calls back.
-    ///   - schedule: calls back after a time.
     ///   - relay: tells the other servers of the cluster what clients have sent.
     ///   - audit: takes what is for the audit log, before the actions that belong to it.
     ///   - carryOut: called on the database's queue with the actions to carry out, and when the turn began.
     init(
-        _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?, metrics: (any ServerMetrics)? = nil,
-        schedule: @escaping Schedule = scheduleInTime,
-        uptime: @escaping @Sendable () -> Int64 = { MonotonicClock.now },
+        _ name: String, clock: ServerClock, log: LogSink?, metrics: (any ServerMetrics)? = nil,
         mayMake: @escaping @Sendable (ClientMessage.Open, User) -> Bool = { _, _ in true },
         makeEngine: @escaping @Sendable (_ mayMake: Bool) throws -> DatabaseEngine,
         makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -60,11 +54,9 @@ final class DatabaseWorker: Sendable {
         queue = DispatchQueue(label: "sluice.database.\(name)")
         aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
         readers = DispatchQueue(label: "sluice.pages.\(name)", qos: .utility, attributes: .concurrent)
-        self.now = now
-        self.uptime = uptime
+        self.clock = clock
         self.log = log
         self.metrics = metrics
-        self.schedule = schedule
         self.makeRoom = makeRoom
         self.relay = relay
         self.audit = audit
@@ -92,7 +84,7 @@ final class DatabaseWorker: Sendable {
         _ event: DatabaseEvent, byteCount: Int = 0, of holder: Holder? = nil,
         from connection: (any MessageConnection)? = nil
     ) -> Bool {
-        let time = uptime()
+        let time = clock.uptime()
         let posting = intake.withLock {
             $0.post(event, byteCount: byteCount, of: holder, from: connection, at: time)
         }
@@ -109,7 +101,7 @@ final class DatabaseWorker: Sendable {
     /// once.
     func journalGrew() {
         intake.withLock { $0.noteJournalGrowth() }
-        health.noteBehind(at: uptime())
+        health.noteBehind(at: clock.uptime())
         wake()
     }
 
@@ -143,26 +135,26 @@ final class DatabaseWorker: Sendable {
         let engine = hosted.engine
         if let engine {
             // Before the uploads, which are then merged once.
-            if turn.journalHasGrown { carryOut(engine.handle([.journalGrew], now: now())) }
-            if !turn.relayed.isEmpty { carryOut(engine.handle([.relayed(turn.relayed)], now: now())) }
+            if turn.journalHasGrown { carryOut(engine.handle([.journalGrew], now: clock.now())) }
+            if !turn.relayed.isEmpty { carryOut(engine.handle([.relayed(turn.relayed)], now: clock.now())) }
             if !events.isEmpty {
-                hosted.usedAt = now()
-                let start = uptime()
+                hosted.usedAt = clock.now()
+                let start = clock.uptime()
                 let groupCount = engine.committer.counts.groupCount
-                let actions = engine.handle(events, now: now())
+                let actions = engine.handle(events, now: clock.now())
                 audit(of: engine)
                 carryOut(actions)
-                let end = uptime()
+                let end = clock.uptime()
                 if engine.committer.counts.groupCount != groupCount { hosted.noteLag(end - (oldest ?? start)) }
                 metrics?.databaseTurn(eventCount: events.count, of: name, took: .nanoseconds(end - start))
                 let messages = engine.takeMessages()
                 if !messages.isEmpty { relay(messages) }
             }
-            if engine.hasWork { carryOut(engine.step(now: now())) }
+            if engine.hasWork { carryOut(engine.step(now: clock.now())) }
             run(engine.takePreparation(), on: aside)
-            carryOut(engine.checkSessions(now: now()))
+            carryOut(engine.checkSessions(now: clock.now()))
             while let reading = engine.takeReading() { run(reading, on: readers) }
-            engine.performMaintenance(now: now())
+            engine.performMaintenance(now: clock.now())
             audit(of: engine)
         }
         askJournalAgain()
@@ -197,7 +189,7 @@ final class DatabaseWorker: Sendable {
         } else {
             state = hosted.failure.isEmpty ? .closed : .failed
         }
-        health.note(state, at: uptime())
+        health.note(state, at: clock.uptime())
     }
 
     /// Has a journal asked again that does not answer, beside the queue.
@@ -209,7 +201,7 @@ final class DatabaseWorker: Sendable {
                 self?.post(.journalAsked(retry))
             }
         }
-        if retry.delay > .zero { schedule(retry.delay, ask) } else { ask() }
+        if retry.delay > .zero { clock.schedule(retry.delay, ask) } else { ask() }
     }
 
     /// Sees to it that steps are stored for which no client waits, even if nothing happens any more.
@@ -225,7 +217,7 @@ final class DatabaseWorker: Sendable {
     /// Sees to it that time moves when it changes the results of a query, even if nothing else happens.
     private func wakeForTime() {
         guard let next = hosted.beginWaitForTime() else { return }
-        call(at: next) { [weak self] in
+        clock.call(at: next) { [weak self] in
             guard let self else { return }
             queue.async { [self] in
                 hosted.endWaitForTime(next)
@@ -310,17 +302,6 @@ final class DatabaseWorker: Sendable {
         }
     }
 
-    /// Calls back at a time of the wall clock, at once if that is over; perhaps twice.
-    func call(at time: Timestamp, _ body: @escaping @Sendable () -> Void) {
-        let wait = time.microseconds - now().microseconds
-        if wait > 0 { schedule(.microseconds(wait), body) }
-        // The clock may have moved before it was asked to call.
-        if now() >= time { body() }
-    }
-
-    /// The wall clock.
-    var time: Timestamp { now() }
-
     func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
         log?(level, message, [("database", name)] + details)
     }
@@ -335,7 +316,7 @@ final class DatabaseWorker: Sendable {
             let message = Consequence.sentence("the database '\(name)' could not be opened", of: name, because: error)
             throw ServerError(.database, message, cause: error)
         }
-        hosted.usedAt = now()
+        hosted.usedAt = clock.now()
         defer { finish(engine) }
         return try body(engine, hosted.usedAt)
     }
@@ -373,7 +354,7 @@ final class DatabaseWorker: Sendable {
                 guard engine.isIdle, bells.isEmpty, hosted.usedAt <= time, hasFiles || engine.isEmpty else {
                     return completion(nil)
                 }
-                engine.close(now: now())
+                engine.close(now: clock.now())
                 hosted.forget()
                 noteHealth()
                 log?(.info, "a database that nobody uses was closed", [("database", name)])
@@ -398,7 +379,7 @@ final class DatabaseWorker: Sendable {
                 let actions = engine.endSessions(because: reason, by: asker)
                 audit(of: engine)
                 carryOut(actions)
-                engine.close(now: now())
+                engine.close(now: clock.now())
                 hosted.forget()
                 noteHealth()
             }
@@ -434,7 +415,7 @@ final class DatabaseWorker: Sendable {
             aside.sync {}
             readers.sync(flags: .barrier) {}
             hosted.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
-            if isKilled { hosted.engine?.abandon() } else { hosted.engine?.close(now: now()) }
+            if isKilled { hosted.engine?.abandon() } else { hosted.engine?.close(now: clock.now()) }
             hosted.forget()
             noteHealth()
             bells.ringAnyway()
