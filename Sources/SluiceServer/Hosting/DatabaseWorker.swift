@@ -16,11 +16,8 @@ final class DatabaseWorker: Sendable {
     let bells = CommitBells()
     /// What only code on the queue uses.
     private let hosted: HostedDatabase
-    private let queue: DispatchQueue
-    /// The queue for costly queries, beside ``queue``.
-    private let aside: DispatchQueue
-    /// The queue for pages and digests that are read beside ``queue``, several at a time.
-    private let readers: DispatchQueue
+    private let queues: DatabaseQueues
+    private var queue: DispatchQueue { queues.main }
     private let intake = Mutex(DatabaseIntake())
     private let lastSample = Mutex(DatabaseSample())
     let clock: ServerClock
@@ -30,7 +27,6 @@ final class DatabaseWorker: Sendable {
     private let act: @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     private let relay: @Sendable ([[UInt8]]) -> Void
     private let audit: @Sendable ([AuditNote]) -> Void
-    private let isOnQueue = DispatchSpecificKey<Bool>()
 
     /// - Parameters:
     ///   - mayMake: whether a session may make the database, if there is none of the name.
@@ -51,9 +47,7 @@ final class DatabaseWorker: Sendable {
     ) {
         self.name = name
         hosted = HostedDatabase(name, log: log, mayMake: mayMake, makeEngine: makeEngine)
-        queue = DispatchQueue(label: "sluice.database.\(name)")
-        aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
-        readers = DispatchQueue(label: "sluice.pages.\(name)", qos: .utility, attributes: .concurrent)
+        queues = DatabaseQueues(ofDatabase: name)
         self.clock = clock
         self.log = log
         self.metrics = metrics
@@ -61,7 +55,6 @@ final class DatabaseWorker: Sendable {
         self.relay = relay
         self.audit = audit
         act = carryOut
-        queue.setSpecific(key: isOnQueue, value: true)
         hosted.onOpen = { [weak self] in self?.prepare($0) }
     }
 
@@ -151,9 +144,9 @@ final class DatabaseWorker: Sendable {
                 if !messages.isEmpty { relay(messages) }
             }
             if engine.hasWork { carryOut(engine.step(now: clock.now())) }
-            run(engine.takePreparation(), on: aside)
+            run(engine.takePreparation(), on: queues.aside)
             carryOut(engine.checkSessions(now: clock.now()))
-            while let reading = engine.takeReading() { run(reading, on: readers) }
+            while let reading = engine.takeReading() { run(reading, on: queues.readers) }
             engine.performMaintenance(now: clock.now())
             audit(of: engine)
         }
@@ -195,8 +188,8 @@ final class DatabaseWorker: Sendable {
     /// Has a journal asked again that does not answer, beside the queue.
     private func askJournalAgain() {
         guard let retry = hosted.engine?.takeRetry() else { return }
-        let ask: @Sendable () -> Void = { [weak self, aside] in
-            aside.async { [weak self] in
+        let ask: @Sendable () -> Void = { [weak self, queues] in
+            queues.aside.async { [weak self] in
                 retry.run()
                 self?.post(.journalAsked(retry))
             }
@@ -289,8 +282,7 @@ final class DatabaseWorker: Sendable {
 
     /// Does the same and waits for it; a call from the queue runs at once.
     func performAndWait<Result>(_ body: (DatabaseEngine, Timestamp) throws -> Result) throws -> Result {
-        if DispatchQueue.getSpecific(key: isOnQueue) == true { return try run(body) }
-        return try queue.sync { try run(body) }
+        try queues.performAndWait { try run(body) }
     }
 
     /// Runs work of this process on the queue, later; nothing happens if the database is not open.
@@ -307,7 +299,7 @@ final class DatabaseWorker: Sendable {
     }
 
     /// Runs work of this process that needs no engine, beside the queue.
-    func performBeside(_ body: @escaping @Sendable () -> Void) { readers.async(execute: body) }
+    func performBeside(_ body: @escaping @Sendable () -> Void) { queues.readers.async(execute: body) }
 
     private func run<Result>(_ body: (DatabaseEngine, Timestamp) throws -> Result) throws -> Result {
         guard !intake.withLock(\.isStopping) else { throw ServerError(.stopped, "the server was stopped") }
@@ -394,15 +386,7 @@ final class DatabaseWorker: Sendable {
 
     /// Calls `completion` once what has begun is done, with whether nothing is left to do. No thread waits for it.
     func whenIdle(_ completion: @escaping @Sendable (Bool) -> Void) {
-        queue.async { [self] in
-            aside.async { [self] in
-                readers.async(flags: .barrier) { [self] in
-                    queue.async { [self] in
-                        completion(intake.withLock(\.isIdle))
-                    }
-                }
-            }
-        }
+        queues.whenDone { [self] in completion(intake.withLock(\.isIdle)) }
     }
 
     /// Finishes the turn that is running, and closes the database's file. A costly query that is running is aborted,
@@ -412,8 +396,7 @@ final class DatabaseWorker: Sendable {
     func stop(isKilled: Bool) {
         intake.withLock { $0.stop() }
         queue.sync {
-            aside.sync {}
-            readers.sync(flags: .barrier) {}
+            queues.finishReading()
             hosted.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
             if isKilled { hosted.engine?.abandon() } else { hosted.engine?.close(now: clock.now()) }
             hosted.forget()
