@@ -22,7 +22,7 @@ extension DatabaseAccess {
 
     /// Says something about a job in the log.
     package func note(_ level: LogLevel, _ message: String, _ details: [(String, String)] = []) {
-        worker.note(level, message, details)
+        worker.log?(level, message, [("database", worker.name)] + details)
     }
 
     /// The server's wall clock.

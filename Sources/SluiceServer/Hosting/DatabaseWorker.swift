@@ -21,7 +21,7 @@ final class DatabaseWorker: Sendable {
     private let intake = Mutex(DatabaseIntake())
     private let lastSample = Mutex(DatabaseSample())
     let clock: ServerClock
-    private let log: LogSink?
+    let log: LogSink?
     private let metrics: (any ServerMetrics)?
     private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let act: @Sendable ([DatabaseAction], DatabaseMoment) -> Void
@@ -83,7 +83,7 @@ final class DatabaseWorker: Sendable {
         }
         switch posting {
         case .waits(let mustSchedule):
-            if mustSchedule { queue.async { self.drain() } }
+            if mustSchedule { scheduleTurn() }
             return true
         case .dropped: return true
         case .refused: return false
@@ -118,10 +118,7 @@ final class DatabaseWorker: Sendable {
         for connection in turn.released { connection.resumeReceiving() }
         let opening = hosted.open(for: turn.events, since: turn.since)
         guard case .ready(let events, let oldest, let refusals) = opening else {
-            makeRoom { [weak self] in
-                guard let self else { return }
-                queue.async { self.drain() }
-            }
+            makeRoom { [weak self] in self?.scheduleTurn() }
             return noteHealth()
         }
         carryOut(refusals)
@@ -155,7 +152,7 @@ final class DatabaseWorker: Sendable {
         noteHealth()
         let hasWork = hosted.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
         let goesOn = intake.withLock { $0.endTurn(hasWork: hasWork) }
-        if goesOn { queue.async { self.drain() } }
+        if goesOn { scheduleTurn() }
         wakeForSteps()
         wakeForTime()
     }
@@ -294,10 +291,6 @@ final class DatabaseWorker: Sendable {
         }
     }
 
-    func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
-        log?(level, message, [("database", name)] + details)
-    }
-
     /// Runs work of this process that needs no engine, beside the queue.
     func performBeside(_ body: @escaping @Sendable () -> Void) { queues.readers.async(execute: body) }
 
@@ -327,8 +320,10 @@ final class DatabaseWorker: Sendable {
     /// Lets the engine do its maintenance and whatever is due by the clock, even if no event arrives.
     func wake() {
         let mustSchedule = intake.withLock { $0.schedule() }
-        if mustSchedule { queue.async { self.drain() } }
+        if mustSchedule { scheduleTurn() }
     }
+
+    private func scheduleTurn() { queue.async { self.drain() } }
 
     /// Closes the database if it has no sessions and has not been used since `time`. The next session opens it again. The
     /// two cannot interfere, since both happen on the queue. Then nothing is left of it, whether there is a file or not.
@@ -346,8 +341,7 @@ final class DatabaseWorker: Sendable {
                 guard engine.isIdle, bells.isEmpty, hosted.usedAt <= time, hasFiles || engine.isEmpty else {
                     return completion(nil)
                 }
-                engine.close(now: clock.now())
-                hosted.forget()
+                hosted.close(now: clock.now())
                 noteHealth()
                 log?(.info, "a database that nobody uses was closed", [("database", name)])
             }
@@ -371,8 +365,7 @@ final class DatabaseWorker: Sendable {
                 let actions = engine.endSessions(because: reason, by: asker)
                 audit(of: engine)
                 carryOut(actions)
-                engine.close(now: clock.now())
-                hosted.forget()
+                hosted.close(now: clock.now())
                 noteHealth()
             }
             completion(true, retire() ? hosted.sample : nil)
@@ -398,8 +391,7 @@ final class DatabaseWorker: Sendable {
         queue.sync {
             queues.finishReading()
             hosted.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
-            if isKilled { hosted.engine?.abandon() } else { hosted.engine?.close(now: clock.now()) }
-            hosted.forget()
+            if isKilled { hosted.abandon() } else { hosted.close(now: clock.now()) }
             noteHealth()
             bells.ringAnyway()
         }

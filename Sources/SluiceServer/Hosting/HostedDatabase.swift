@@ -168,16 +168,26 @@ final class HostedDatabase: @unchecked Sendable {
 
     // MARK: Closing
 
-    /// Lets go of a database that is closed, and keeps what it has done.
-    func forget() {
-        if let engine { past.statistics += engine.statistics }
-        engine = nil
+    /// Closes the database. The next session opens it again.
+    ///
+    /// - Parameter now: when what waits to be stored is stored; nil to drop that.
+    func close(now: Timestamp?) {
+        engine?.close(now: now)
+        forget()
+    }
+
+    /// Closes the database as the end of the process does.
+    func abandon() {
+        engine?.abandon()
+        forget()
     }
 
     /// Closes the database if its file has vanished. The next session opens the file that is there then.
-    func dropIfVanished() {
-        guard let engine, engine.mustReopen else { return }
-        engine.close()
-        forget()
+    func dropIfVanished() { if engine?.mustReopen == true { close(now: nil) } }
+
+    /// Lets go of an engine that is closed, and keeps what it has done.
+    private func forget() {
+        if let engine { past.statistics += engine.statistics }
+        engine = nil
     }
 }
