@@ -58,14 +58,8 @@ final class Subscription {
     /// When the connection ended in which the server last confirmed the membership; nil if that was not in this process.
     private(set) var confirmedUntil: Timestamp?
 
-    /// The targets of links in a bootstrap. The server sends each of them before the bootstrap is complete, unless it
-    /// does not exist.
-    private var linkTargets: Set<ObjectRef> = []
-    /// Objects to which its members link and whose writes from here were acknowledged while it was not complete. When it
-    /// is, it has them or the server does not, since what a client has listed is not sent again.
-    private var writtenTargets: Set<ObjectRef> = []
-    /// Why members leave, while their departure is only staged.
-    private var departureReasons: [ObjectRef: RemovalReason] = [:]
+    /// What is kept in mind until the server completes it.
+    var staged = StagedContent()
 
     /// Those who wait for its status, by number.
     var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
@@ -256,9 +250,6 @@ final class Subscription {
         return advance(.serverForgotten)
     }
 
-    /// Has the server say whether it has an object to which members link, once it has completed the subscription.
-    func noteWritten(_ target: ObjectRef) { writtenTargets.insert(target) }
-
     /// Returns to the record as it is stored, because a transaction has failed. If the state was another, the session
     /// that made it so ends.
     func restore(_ stored: SubscriptionRecord) {
@@ -285,15 +276,6 @@ final class Subscription {
     /// Whether what the server sends is kept in mind until it completes the subscription. Outside of a bootstrap a page
     /// is applied like a commit.
     var hasStagedTargets: Bool { phase.isStaging || phase == .switching }
-
-    /// Notes a target of a link in a page. Targets may come in later pages than what links to them.
-    func noteTarget(_ target: ObjectRef) { linkTargets.insert(target) }
-
-    /// Notes why a member leaves the staged membership.
-    func noteDeparture(of object: ObjectRef, because reason: RemovalReason) { departureReasons[object] = reason }
-
-    /// Why a member that is not in the membership that was staged has left.
-    func reasonOfDeparture(of object: ObjectRef) -> RemovalReason { departureReasons[object] ?? .unknown }
 
     /// Takes in that the server has completed it. ``membershipIsStored()`` follows, unless it has to be requested again.
     ///
@@ -361,16 +343,6 @@ final class Subscription {
     /// Notes that the membership that the server has completed is stored.
     func membershipIsStored() { record.hasHoles = false }
 
-    /// The objects to which members link, and which are here, on the server too, or nowhere, now that the subscription is
-    /// complete. They are forgotten with the rest that belongs to the staging.
-    func takeTargets() -> Set<ObjectRef> {
-        defer {
-            writtenTargets = []
-            endStaging()
-        }
-        return linkTargets.union(writtenTargets)
-    }
-
     /// Takes in that the server asks for the members.
     ///
     /// - Parameter version: the store's version, of which the members of a complete subscription are right.
@@ -435,15 +407,10 @@ final class Subscription {
     /// Ends the staging of a membership that goes on no more, if there is one. What has arrived of it is no part of the
     /// next, and stays with the subscription until the server says otherwise or the subscription ends.
     private func abandonStaging(in storage: SQLiteClientStorage, _ transaction: StoreTransaction) throws {
-        endStaging()
+        staged.abandon()
         guard try storage.abandonStaging(record.id) else { return }
         record.hasHoles = true
         // Results that cannot be judged here go by the members.
         transaction.noteRebuild(record.id, rereads: false)
-    }
-
-    private func endStaging() {
-        linkTargets = []
-        departureReasons = [:]
     }
 }
