@@ -49,8 +49,8 @@ final class Subscription {
     private(set) var wireID: UInt64?
     /// The progress of the bootstrap, as the server reports it.
     private(set) var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
-    /// The groups that the record has of a query with AGGREGATE; nil until somebody asks for them.
-    private var knownGroups: KnownGroups?
+    /// What the query computes over everything that it matches, as the record has it.
+    private var figures: ServedFigures { didSet { record.figures = figures.values } }
     /// How many rows and departures the server has sent since the last request.
     private(set) var arrivedCount = 0
     /// What the server has sent of it in pages, since it has holders.
@@ -79,6 +79,7 @@ final class Subscription {
         isRemembered: Bool, halt: SyncError?
     ) {
         self.record = record
+        figures = ServedFigures(record.figures)
         phase = SubscriptionPhase(record.state)
         self.isLocal = isLocal || isCached
         self.isCached = isCached && !isLocal
@@ -119,7 +120,7 @@ final class Subscription {
 
     /// Adjusts to a schema that has grown.
     func rebind(_ query: Query, schema: Schema) {
-        knownGroups = nil
+        figures.forgetGroups()
         judge = judge.rebound(to: query, schema: schema)
         plan = ClosurePlan(query, schema: schema)
     }
@@ -245,8 +246,7 @@ final class Subscription {
 
     /// Notes that what is here is nothing to continue from.
     func forgetServer() -> Effect {
-        record.version = 0
-        setFigures(nil)
+        forgetVersion()
         return advance(.serverForgotten)
     }
 
@@ -255,7 +255,7 @@ final class Subscription {
     func restore(_ stored: SubscriptionRecord) {
         if stored.state != record.state { phase = SubscriptionPhase(stored.state) }
         record = stored
-        knownGroups = nil
+        figures = ServedFigures(stored.figures)
     }
 
     // MARK: Events of the server
@@ -283,62 +283,23 @@ final class Subscription {
     func receive(_ completion: ServerMessage.Complete, now: Timestamp) throws -> Effect {
         let effect = try receive(.completion(completion.kind), at: nil)
         guard effect != .requestAnew else { return effect }
-        try receive(figures: completion.figures)
+        try figures.receive(completion.figures, of: query)
         progress = 1
         record.version = completion.version
         record.updatedAt = now
         return effect
     }
 
-    /// Takes in what the query computes over everything that it matches.
-    ///
-    /// - Parameter figures: nil where it computes nothing.
-    /// - Throws: ``SyncError/Code/protocolViolation`` when these are not the figures that the query asks for.
-    func receive(figures: [Value]?) throws {
-        let isRight: Bool
-        var groups: KnownGroups?
-        switch figures {
-        case nil: isRight = !query.hasFigures
-        case let figures?:
-            if let aggregates = query.aggregates {
-                groups = KnownGroups(aggregates, figures)
-                isRight = groups != nil
-            } else if query.countsMatches, figures.count == 1, case .int(let total) = figures[0] {
-                isRight = total >= 0
-            } else {
-                isRight = false
-            }
-        }
-        guard isRight else { throw SyncError(.protocolViolation, "figures that the query does not ask for, or none") }
-        setFigures(groups?.values ?? figures, groups)
-    }
-
-    private func setFigures(_ figures: [Value]?, _ groups: KnownGroups? = nil) {
-        record.figures = figures
-        knownGroups = groups
-    }
-
     /// The groups that the server has said, in the order of the query; nil if it has not. O(1) once they were asked for.
-    func saidGroups() -> [GroupFigures]? {
-        if knownGroups == nil, let aggregates = query.aggregates, let figures = record.figures {
-            knownGroups = KnownGroups(aggregates, figures)
-        }
-        return knownGroups?.groups
-    }
+    func saidGroups() -> [GroupFigures]? { figures.groups(of: query) }
 
     /// Takes in how many objects match from a subscription of the same condition, until the server has answered this one.
-    func borrow(total figures: [Value]?) { setFigures(figures) }
+    func borrow(total: [Value]?) { figures = ServedFigures(total) }
 
     /// Takes in what a commit has changed of that: of a query with GROUP the groups that are others, else all figures.
     ///
     /// - Throws: ``SyncError/Code/protocolViolation`` when these are not the figures that the query asks for.
-    func receive(changedFigures change: [Value]) throws {
-        guard saidGroups() != nil else { return try receive(figures: change) }
-        guard knownGroups?.apply(change) ?? false else {
-            throw SyncError(.protocolViolation, "a change of figures that the query does not ask for")
-        }
-        record.figures = knownGroups?.values
-    }
+    func receive(changedFigures change: [Value]) throws { try figures.receive(changed: change, of: query) }
 
     /// Notes that the membership that the server has completed is stored.
     func membershipIsStored() { record.hasHoles = false }
@@ -357,7 +318,7 @@ final class Subscription {
     /// Notes that its members go, because the user may not ask for them any more.
     func forgetVersion() {
         record.version = 0
-        setFigures(nil)
+        figures = ServedFigures(nil)
     }
 
     /// Counts what the server has sent.
