@@ -62,11 +62,9 @@ final class ViewDigests {
         }
         do {
             guard let snapshot = try storage.snapshot() else { return finish(try makeInPlace(view), &output) }
-            let isAbandoned = database.isAbandoned
             let making = DigestReading(of: view, view.live.copyForReading(), limits)
             let preparation = QueryPreparation(
-                .reading(making), for: session, on: snapshot, stepCountMax: limits.turnStepCountMax
-            ) { isAbandoned(nil) }
+                .reading(making), for: session, of: database, on: snapshot, stepCountMax: limits.turnStepCountMax)
             reading = (preparation, making)
             handedOut = preparation
         } catch {
