@@ -16,7 +16,7 @@ struct JobRow: ResultElement {
 }
 
 /// A transaction as a job writes it: by its writer alone.
-final class JobScope: TransactionScope, ResultScope, @unchecked Sendable {
+final class JobScope: ResultScope, @unchecked Sendable {
     let schema: Schema
     let inverses = InverseNames()
 
@@ -177,7 +177,7 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
                         let ids = ObjectIDGenerator.process
                         return ListEdits.Author(origin: ids.origin, time: max(1, time.microseconds), ids: ids)
                     }
-                    let result = try body(WriteTransaction(writer: writer, core: JobScope(objects.schema)))
+                    let result = try body(WriteTransaction(writer: writer, scope: JobScope(objects.schema)))
                     return OwnTransaction(result, writer.operations, writes)
                 }
             }

@@ -55,7 +55,7 @@ final class SimulatedJobLine: JobLine, @unchecked Sendable {
                     client.step = .local
                     try client.write { writer in
                         writer.jobs = jobs
-                        let transaction = WriteTransaction(writer: writer, core: JobScope(writer.schema))
+                        let transaction = WriteTransaction(writer: writer, scope: JobScope(writer.schema))
                         made = (try body(transaction), transaction.receipt)
                     }
                     guard let (result, receipt) = made else { return }

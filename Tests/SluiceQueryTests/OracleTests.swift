@@ -13,14 +13,15 @@ import Testing
         var generator = WorldGenerator(seed: seed)
         let schema = try generator.schema()
         let world = try generator.world(schema)
+        var conditions = ConditionGenerator(after: generator)
         var compared = 0
         var matched = 0
         var constructs: Set<String> = []
         for number in 0..<500 {
             let classIndex = number % schema.classes.count
             let syntax = QuerySyntax(
-                .objects(className: schema[classIndex].name), where: generator.predicate(schema, classIndex),
-                clauses: number % 2 == 0 ? [] : generator.clauses(schema, classIndex))
+                .objects(className: schema[classIndex].name), where: conditions.predicate(schema, classIndex),
+                clauses: number % 2 == 0 ? [] : conditions.clauses(schema, classIndex))
             guard let query = try? Query(syntax, schema: schema) else { continue }
             compared += 1
             matched += try world.evaluate(query).isEmpty ? 0 : 1
@@ -49,17 +50,18 @@ import Testing
         var generator = WorldGenerator(seed: seed)
         let schema = try generator.schema()
         let world = try generator.world(schema)
+        var conditions = ConditionGenerator(after: generator)
         var compared = 0
         var hidden = 0
         for number in 0..<300 {
             let classIndex = number % schema.classes.count
             let syntax = QuerySyntax(
-                .objects(className: schema[classIndex].name), where: generator.predicate(schema, classIndex),
-                clauses: number % 2 == 0 ? [] : generator.clauses(schema, classIndex))
+                .objects(className: schema[classIndex].name), where: conditions.predicate(schema, classIndex),
+                clauses: number % 2 == 0 ? [] : conditions.clauses(schema, classIndex))
             var rules: [QuerySyntax] = []
             for ruled in schema.classes.indices where (ruled + number) % 3 != 0 {
                 let rule = QuerySyntax(
-                    .objects(className: schema[ruled].name), where: generator.predicate(schema, ruled, depth: 2))
+                    .objects(className: schema[ruled].name), where: conditions.predicate(schema, ruled, depth: 2))
                 // What may be read does not depend on the time.
                 if let query = try? Query(rule, schema: schema), !query.readsTime { rules.append(rule) }
             }
@@ -89,6 +91,7 @@ import Testing
         let world = try generator.world(schema)
         let hidden = generator.hiddenProperties(schema)
         let other = try generator.changing(hidden, of: world)
+        var conditions = ConditionGenerator(after: generator)
         let context = ReadContext(
             rules: try schema.classes.map { try Query(QuerySyntax(.objects(className: $0.name)), schema: schema) },
             veils: hidden.mapValues { ReadVeil(properties: $0) }, denying: ReadDenial(schema))
@@ -96,8 +99,8 @@ import Testing
         for number in 0..<400 {
             let classIndex = number % schema.classes.count
             let syntax = QuerySyntax(
-                .objects(className: schema[classIndex].name), where: generator.predicate(schema, classIndex, depth: 2),
-                clauses: number % 2 == 0 ? [] : generator.clauses(schema, classIndex))
+                .objects(className: schema[classIndex].name), where: conditions.predicate(schema, classIndex, depth: 2),
+                clauses: number % 2 == 0 ? [] : conditions.clauses(schema, classIndex))
             guard let query = try? Query(syntax, schema: schema) else { continue }
             do { try query.checkIsReadable(in: context) } catch {
                 refused += 1

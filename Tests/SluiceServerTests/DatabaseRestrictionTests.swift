@@ -178,7 +178,7 @@ struct DatabaseRestrictionTests {
         let (answers, answered) = AsyncStream<HealthRecord.State>.makeStream()
         let health = Mutex<HealthRecord?>(nil)
         let worker = DatabaseWorker(
-            "app", now: { Timestamp(microseconds: 1) }, log: nil,
+            "app", clock: ServerClock(now: { Timestamp(microseconds: 1) }), log: nil,
             makeEngine: { _ in
                 let storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
                 return DatabaseEngine(name: "app", storage: storage) { 7 }

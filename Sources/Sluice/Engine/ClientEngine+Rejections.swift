@@ -3,18 +3,8 @@ internal import SluiceStorage
 
 /// What the server has rejected.
 extension ClientEngine {
-    /// The rejected writes whose values stay visible.
-    var rejectedWrites: [RejectedWrite] {
-        rejected.records.filter { !$0.operations.isEmpty }.map { record in
-            let objects = Set(record.operations.map(\.object)).sorted()
-            return RejectedWrite(
-                id: record.number, rejections: record.reports,
-                objects: objects.map { Identity(className: storage.schema[$0.classIndex].name, key: $0.key) })
-        }
-    }
-
     /// What was rejected and nobody was told of, also in earlier processes.
-    package var unreportedRejections: [WriteRejection] { rejected.records.filter { !$0.isReported }.flatMap(\.reports) }
+    package var unreportedRejections: [WriteRejection] { rejected.unreported }
 
     /// Notes that a handler was told of a rejection.
     package func noteReported(_ rejection: WriteRejection) {

@@ -25,7 +25,7 @@ extension Store {
     ///
     /// - Throws: ``StoreError`` when the store is closed.
     public var rejectedWrites: [RejectedWrite] {
-        get throws { try core.performAndWait { $0.rejectedWrites } }
+        get throws { try core.performAndWait { $0.rejected.writes } }
     }
 
     /// Shows the server's state again instead of rejected values.

@@ -1,10 +1,16 @@
 package import SluiceModel
 package import SluiceQuery
 
-/// The open write that results were made in, through which they are read. It ends with the write.
+/// An open write of a store, or of a database of a server in this process, as its transaction asks it and the results that
+/// are made in it. It ends with the write.
 package protocol ResultScope: AnyObject, Sendable {
     var schema: Schema { get }
     var inverses: InverseNames { get }
+
+    /// The position of a class in the schema.
+    ///
+    /// - Throws: ``StoreError/Code/unknownClass``.
+    func classIndex(of className: String) throws -> Int
 
     /// How rows of a class are decoded as a type.
     func binding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding
@@ -45,6 +51,8 @@ final class WriteScope: ResultScope, @unchecked Sendable {
 
     var schema: Schema { core.schema }
     var inverses: InverseNames { core.inverses }
+
+    func classIndex(of className: String) throws -> Int { try core.classIndex(of: className) }
 
     func binding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
         try core.binding(of: element, classIndex: classIndex)

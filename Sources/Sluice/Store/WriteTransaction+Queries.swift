@@ -52,7 +52,7 @@ extension WriteTransaction {
     ) throws -> Int {
         var count = 0
         try forEach(results) { object, row in
-            try update(object, row, core.binding(of: Element.self, classIndex: object.classIndex), body)
+            try update(object, row, scope.binding(of: Element.self, classIndex: object.classIndex), body)
             count += 1
         }
         return count

@@ -3,28 +3,17 @@ public import SluiceModel
 /// A write transaction. Its reads see the writes that it has made so far.
 public struct WriteTransaction: ~Copyable {
     package let writer: LocalWriter
-    /// What is written to.
-    let core: any TransactionScope
     /// The store; nil in a transaction of something else.
     let hold: StoreLease?
-    /// How results that are made in this transaction are read.
+    /// What is written to, and how results that are made in this transaction are read.
     let scope: any ResultScope
     private let recent = RecentBinding()
 
-    /// Makes a transaction of a store.
-    init(writer: LocalWriter, hold: StoreLease, scope: WriteScope) {
+    /// - Parameter hold: the store; nil for a transaction of something else.
+    package init(writer: LocalWriter, hold: StoreLease? = nil, scope: any ResultScope) {
         self.writer = writer
-        core = hold.core
         self.hold = hold
         self.scope = scope
-    }
-
-    /// Makes a transaction of something else than a store.
-    package init(writer: LocalWriter, core: any TransactionScope & ResultScope) {
-        self.writer = writer
-        self.core = core
-        hold = nil
-        scope = core
     }
 
     /// What to wait by until the server has this write, when its body has returned: ``Store/uploaded(_:timeout:)``.
@@ -88,7 +77,7 @@ public struct WriteTransaction: ~Copyable {
     }
 
     private func update<Element: Model>(_ key: ObjectKey, _ body: (inout Element) throws -> Void) throws {
-        let binding = try core.binding(of: Element.self, classIndex: try core.classIndex(of: Element.className))
+        let binding = try scope.binding(of: Element.self, classIndex: try scope.classIndex(of: Element.className))
         let reference = ObjectRef(binding.classIndex, key)
         guard let before = try writer.row(reference) else { throw missing(Element.className) }
         try update(reference, before, binding, body)
@@ -181,7 +170,7 @@ public struct WriteTransaction: ~Copyable {
 
     /// Reads the object with a primary key as this transaction sees it; nil if it is not here.
     public func object<Element: Model>(_ type: Element.Type, key: some PrimaryKeyValue) throws -> Element? {
-        let binding = try core.binding(of: type, classIndex: try core.classIndex(of: Element.className))
+        let binding = try scope.binding(of: type, classIndex: try scope.classIndex(of: Element.className))
         return try writer.row(ObjectRef(binding.classIndex, try Element.objectKey(key))).map {
             try Element.decode($0, binding)
         }
@@ -295,8 +284,8 @@ public struct WriteTransaction: ~Copyable {
             return (try object.encoded(for: binding), binding.classIndex)
         }
         let className = try Element.declaredClass?.schema.get().name ?? (object as? Record)?.classSchema.name
-        let classIndex = try core.classIndex(of: className ?? "")
-        let binding = try core.binding(of: Element.self, classIndex: classIndex)
+        let classIndex = try scope.classIndex(of: className ?? "")
+        let binding = try scope.binding(of: Element.self, classIndex: classIndex)
         // The type of a record does not name its class.
         if Element.declaredClass != nil {
             recent.binding = binding

@@ -33,7 +33,7 @@ final class DatabaseBindings: Sendable {
 ///
 /// Sound as `Sendable`: the writer is there only while the body of a transaction runs, and is used on its thread alone,
 /// which each use checks.
-final class ServerWriteScope: TransactionScope, ResultScope, @unchecked Sendable {
+final class ServerWriteScope: ResultScope, @unchecked Sendable {
     private let bindings: DatabaseBindings
     let schema: Schema
     let inverses: InverseNames

@@ -165,7 +165,7 @@ public final class ServerDatabase: Sendable {
                 ListEdits.Author(origin: ids.origin, time: max(1, time.microseconds), ids: ids)
             }
             let scope = ServerWriteScope(bindings, schema: objects.schema, inverses: inverses)
-            let result = try scope.open(writer) { try body(WriteTransaction(writer: writer, core: scope)) }
+            let result = try scope.open(writer) { try body(WriteTransaction(writer: writer, scope: scope)) }
             guard writer.operations.count <= countMax else {
                 throw StoreError(
                     .transactionTooLarge,

@@ -148,7 +148,7 @@ enum LoginOptions {
                 "--jwt-issuer is a URL or one of "
                     + "\(Discovery.presets.map(\.0).joined(separator: ", ")), and '\(value)' is none")
         }
-        if let name, !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }) {
+        if let name, !TokenIssuer.isName(name) {
             throw .usage(
                 "--jwt-issuer: a name has no blanks, colons and characters beyond ASCII, unlike that of "
                     + "'\(DisplayText.shortened(text))'")

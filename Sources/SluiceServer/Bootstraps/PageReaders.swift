@@ -65,15 +65,12 @@ final class PageReaders {
 
     /// Hands out a page to be read in a snapshot of the present state.
     func begin(_ page: Reading.Page, for subscription: ViewSubscription, in snapshot: ServerSnapshot) {
-        let isAbandoned = database.isAbandoned
         let reading: any SnapshotReading =
             switch page {
             case .shared(_, let reading): reading
             case .own(_, let reading): reading
             }
-        let preparation = QueryPreparation(
-            .reading(reading), for: subscription.session, on: snapshot, stepCountMax: limits.queryStepCountMax
-        ) { isAbandoned(nil) }
+        let preparation = QueryPreparation(.reading(reading), for: subscription.session, of: database, on: snapshot)
         readings[ObjectIdentifier(preparation)] = Reading(page: page, subscription: subscription)
         handedOut.append(preparation)
     }

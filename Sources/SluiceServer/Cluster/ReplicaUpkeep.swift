@@ -10,7 +10,7 @@ final class ReplicaUpkeep: Sendable {
     struct Target: Sendable {
         let name: String
         let path: String
-        /// Makes the servers compute the digests of their replicas, see ``DatabaseEngine/compareReplicas()``.
+        /// Makes the servers compute the digests of their replicas, see ``ReplicaDigests/compareAll()``.
         let compare: @Sendable () throws -> UInt64
     }
 

@@ -43,6 +43,8 @@ final class Committer {
     var authority: ((SessionID) -> AccessBinding)?
     /// Whether a session goes on. What others have appended may end it, and its uploads then come again.
     var isOpen: (SessionID) -> Bool = { _ in true }
+    /// Called with each group that another engine has appended, once it is durable here.
+    var onFollowed: (CommittedGroup) -> Void = { _ in }
 
     /// - Parameters:
     ///   - workerID: the name of this server process in change events.
@@ -98,23 +100,22 @@ final class Committer {
 
     /// Applies what other engines have appended to the journal. Records that are applied already are left out.
     ///
-    /// - Parameter publish: called with each group once it is durable here.
     /// - Throws: ``StorageError``; a record that does not continue the database's history changes nothing.
-    func follow(_ records: [JournalRecord], publish: (CommittedGroup) -> Void) throws {
+    func follow(_ records: [JournalRecord]) throws {
         let head = database.storage.head
         let news = records.drop { $0.head.position < head.position || $0.head == head }
         guard !news.isEmpty else { return }
         try database.becomeDurable()
         let pipeline = pipeline
-        for record in news { publish(try pipeline.follow(record)) }
+        for record in news { onFollowed(try pipeline.follow(record)) }
     }
 
     /// Applies everything that the journal has and this database lacks; nothing if nobody else appends.
     ///
     /// - Throws: ``StorageError``, at once while the journal does not answer.
-    func catchUp(_ publish: (CommittedGroup) -> Void) throws {
+    func catchUp() throws {
         if let silence = database.silence { throw silence }
-        while try followSome(publish) {}
+        while try followSome() {}
     }
 
     /// Applies some of what the journal has and this database lacks: about as much as one turn commits.
@@ -122,7 +123,7 @@ final class Committer {
     /// - Returns: whether there may be more.
     /// - Throws: ``StorageError``; with the code ``StorageError/Code/journal`` if the journal does not continue the
     ///   database's history.
-    func followSome(_ publish: (CommittedGroup) -> Void) throws -> Bool {
+    func followSome() throws -> Bool {
         guard let journal = database.journal else { return false }
         let head = database.storage.head
         let records = try journal.records(after: head.position, countMax: Self.followedCountMax)
@@ -136,25 +137,19 @@ final class Committer {
         for record in records where room > 0 {
             let group = try pipeline.follow(record)
             room -= max(1, group.delta.changeCount)
-            publish(group)
+            onFollowed(group)
         }
         return room <= 0 || records.count == Self.followedCountMax
     }
 
     /// Does something that appends to the journal, again after applying what others have appended first.
-    ///
-    /// - Parameter publish: called with each group of theirs, once it is durable here.
-    func catchingUp(_ publish: (CommittedGroup) -> Void, _ body: () throws -> Void) throws {
-        try pipeline.catchingUp(publish, body)
-    }
+    func catchingUp(_ body: () throws -> Void) throws { try pipeline.catchingUp(onFollowed, body) }
 
     /// Commits what was gathered, and returns once it is durable.
     ///
-    /// - Parameters:
-    ///   - isPressing: whether steps that nobody waits for are committed also alone.
-    ///   - publish: called with each group of other engines that had to be applied first.
+    /// - Parameter isPressing: whether steps that nobody waits for are committed also alone.
     /// - Returns: nil if there is nothing to commit now.
-    func commit(now: Timestamp, isPressing: Bool = false, following publish: (CommittedGroup) -> Void) -> Outcome? {
+    func commit(now: Timestamp, isPressing: Bool = false) -> Outcome? {
         guard isDue(now: now, isPressing: isPressing) else { return nil }
         let group = uploads
         let steps = steps
@@ -166,7 +161,7 @@ final class Committer {
             if !group.isEmpty { try database.checkQuota() }
             return try pipeline.commit(
                 group.filter { isOpen($0.session) || !open.contains($0.session) }, with: steps, now: now,
-                following: publish)
+                following: onFollowed)
         }
     }
 
@@ -174,14 +169,12 @@ final class Committer {
     ///
     /// - Parameters:
     ///   - duty: what the server must have when the journal takes it; nil for nothing.
-    ///   - publish: as for the uploads of sessions.
     ///   - transaction: makes the transaction for the present state, again if other engines were first: its upload, nil if
     ///     it writes no object, and what it does to the records of jobs.
     /// - Returns: nil if there was nothing to write.
     /// - Throws: what `transaction` throws.
     func commit(
-        now: Timestamp, holding duty: HeldDuty?, following publish: (CommittedGroup) -> Void,
-        making transaction: () throws -> (upload: Upload?, jobs: [JobChange])
+        now: Timestamp, holding duty: HeldDuty?, making transaction: () throws -> (upload: Upload?, jobs: [JobChange])
     ) throws -> Outcome? {
         var isEmpty = false
         var jobs: [JobChange] = []
@@ -197,7 +190,8 @@ final class Committer {
             try database.checkQuota()
             if let duty, !duty.isHeld { throw DutyLost() }
             return try pipeline.commit(
-                make(), with: isEmpty ? [] : jobs.map(\.step) + ownSteps, holding: duty, now: now, following: publish)
+                make(), with: isEmpty ? [] : jobs.map(\.step) + ownSteps, holding: duty, now: now,
+                following: onFollowed)
         }
         if case .failed(let refusal as Refusal, _) = outcome { throw refusal.cause }
         return isEmpty ? nil : outcome

@@ -20,7 +20,8 @@ final class Database {
     var materialize: (() throws -> SQLiteServerStorage)?
     /// Whether nobody waits any more for the work for a session, or, with nil, for any work. Called while a query runs.
     var isAbandoned: @Sendable (SessionID?) -> Bool = { _ in false }
-    /// Called when a file could not be opened because there are no descriptors left.
+    /// Called when a file could not be opened because there are no descriptors left. The client will try again what
+    /// needed the file.
     var onTooManyFiles: () -> Void = {}
     /// What keeps the database from being written.
     private(set) var obstacle: WriteObstacle
@@ -81,6 +82,19 @@ final class Database {
         }
         guard let result else { throw StorageError(.misuse, "a transaction of \(name) did not run") }
         return result
+    }
+
+    /// Begins a new epoch: what was served of the versions after the present one may not be what comes.
+    ///
+    /// - Parameter random: makes the number of the epoch.
+    func beginEpoch(_ random: () -> UInt64) throws {
+        // A damaged database gets no further versions.
+        if let damage = storage.damage { return noteFailure("an epoch could not be begun", damage) }
+        do { try transaction { try storage.beginEpoch(random()) } } catch let error as StorageError
+            where error.isOfDamage
+        {
+            noteFailure("an epoch could not be begun", error)
+        }
     }
 
     /// Runs the work of a query within a limit.

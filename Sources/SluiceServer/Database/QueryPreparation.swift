@@ -35,22 +35,26 @@ package final class QueryPreparation: @unchecked Sendable {
     private let task: Task
     private let snapshot: ServerSnapshot
     private let stepCountMax: Int
-    private let isAbandoned: () -> Bool
+    /// Whether nobody waits for the work any more; any thread may ask.
+    private let isAbandoned: @Sendable () -> Bool
     private let isCancelled = Atomic(false)
     private(set) var outcome = Outcome.none
     /// The steps that the work has taken.
     private(set) var stepCount = 0
 
-    /// - Parameter isAbandoned: whether nobody waits for the work any more; may be called on any thread.
+    /// - Parameters:
+    ///   - stepCountMax: the most steps that it may take; nil for those of a query.
+    ///   - endsWithSession: whether nobody waits for the work once the session has ended.
     init(
-        _ task: Task, for session: SessionID, on snapshot: ServerSnapshot, stepCountMax: Int,
-        isAbandoned: @escaping () -> Bool
+        _ task: Task, for session: SessionID, of database: Database, on snapshot: ServerSnapshot,
+        stepCountMax: Int? = nil, endsWithSession: Bool = false
     ) {
         self.session = session
         self.task = task
         self.snapshot = snapshot
-        self.stepCountMax = stepCountMax
-        self.isAbandoned = isAbandoned
+        self.stepCountMax = stepCountMax ?? database.limits.queryStepCountMax
+        let waiter = endsWithSession ? session : nil
+        isAbandoned = { [isAbandoned = database.isAbandoned] in isAbandoned(waiter) }
     }
 
     /// Does the work. Returns when it is done, has failed or was cancelled.

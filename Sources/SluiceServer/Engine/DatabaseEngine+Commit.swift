@@ -11,19 +11,16 @@ extension DatabaseEngine {
     ///
     /// - Throws: ``SessionEnd`` when the client has broken the protocol.
     func upload(_ changesets: [Changeset], from session: ServerSession, now: Timestamp) throws {
-        let (isTaken, notice) = sessions.takesUploads(of: session)
-        output.send(notice, to: session.id)
-        guard isTaken else { return }
+        guard takesUploads(of: session) else { return }
         // A commit may follow a group that ends the session, and then leaves its uploads out. What comes after them must
         // not be taken: the client would be told that it was, and what was left out with it.
         for changeset in changesets where sessions[session.id] === session {
-            committer.add(try session.receive(changeset, now: now))
+            gather(try session.receive(changeset, now: now), now: now)
             if let problem = changeset.problem {
                 // Where the next one begins is not known, so what the client sent after it has to come again.
                 commit(now: now)
                 throw SessionEnd(.protocolViolation, problem, action: .retry)
             }
-            if committer.isFull || permissions.concerns(changeset) { commit(now: now) }
         }
     }
 
@@ -33,9 +30,7 @@ extension DatabaseEngine {
     func write(
         _ write: ClientMessage.Write, from session: ServerSession, _ subscriber: Subscriber, now: Timestamp
     ) throws {
-        let (isTaken, notice) = sessions.takesUploads(of: session)
-        output.send(notice, to: session.id)
-        guard isTaken else { return }
+        guard takesUploads(of: session) else { return }
         var operations: [ObjectOperation] = []
         var problem: String?
         // What was decided before is acknowledged again, whatever it is.
@@ -52,9 +47,22 @@ extension DatabaseEngine {
             timestamp: HybridTimestamp(microseconds: now.microseconds), operations: operations)
         var upload = try session.receive(changeset, now: now)
         if let problem { upload.problem = .init(code: .invalidOperation, message: problem) }
-        committer.add(upload)
         writes.noteGathered(operations)
-        if committer.isFull || permissions.concerns(changeset) { commit(now: now) }
+        gather(upload, now: now)
+    }
+
+    /// Whether a session may upload at the moment. Its client is told once if it may not.
+    private func takesUploads(of session: ServerSession) -> Bool {
+        let (isTaken, notice) = sessions.takesUploads(of: session)
+        output.send(notice, to: session.id)
+        return isTaken
+    }
+
+    /// Gathers an upload, and commits the group if it is full, or if the next upload must be judged by what this one has
+    /// written.
+    private func gather(_ upload: Upload, now: Timestamp) {
+        committer.add(upload)
+        if committer.isFull || permissions.concerns(upload.changeset) { commit(now: now) }
     }
 
     /// Commits the uploads gathered so far, and sends the result to all sessions concerned.
@@ -62,7 +70,7 @@ extension DatabaseEngine {
     /// - Parameter isPressing: whether what nobody waits for is committed, too.
     @discardableResult
     func commit(now: Timestamp, isPressing: Bool = false) -> Committer.Outcome? {
-        let outcome = committer.commit(now: now, isPressing: isPressing, following: publishFollowed)
+        let outcome = committer.commit(now: now, isPressing: isPressing)
         writes.forgetGathered()
         report(outcome)
         return outcome
@@ -75,7 +83,7 @@ extension DatabaseEngine {
         case .committed(let group):
             let start = committer.meter.now
             publish(group)
-            note(group.rejections)
+            audit.note(group.rejections, of: database.storage.schema) { sessions[$0]?.user.id }
             committer.meter.notePublished(since: start)
             if database.noteCommit() { recallSessions() }
         case .obstructed(let error, let authors):
@@ -96,35 +104,11 @@ extension DatabaseEngine {
         }
     }
 
-    /// Notes for the audit log what was rejected: by session, code and class.
-    private func note(_ rejections: [CommittedGroup.Rejection]) {
-        struct Kind: Hashable {
-            let session: SessionID
-            let code: ErrorCode
-            let classIndex: Int?
-        }
-        var counts: [Kind: Int] = [:]
-        for rejection in rejections where rejection.session != .server {
-            for reason in rejection.rejection.reasons {
-                let kind = Kind(
-                    session: rejection.session, code: reason.code, classIndex: reason.object?.classIndex)
-                counts[kind, default: 0] += reason.object == nil ? 0 : 1
-            }
-        }
-        for (kind, count) in counts {
-            let classes = database.storage.schema.classes
-            let className = kind.classIndex.flatMap { classes.indices.contains($0) ? classes[$0].name : nil }
-            audit.note(
-                .writesRejected(code: kind.code.rawValue, className: className, keyCount: count), in: kind.session,
-                user: sessions[kind.session]?.user.id, .refused, because: "the server rejected the transaction")
-        }
-    }
-
     /// Applies and publishes what other engines have appended to the journal. A record that does not continue this
     /// database's history changes nothing, and ends every session; one that is applied already is left out.
     func follow(_ records: [JournalRecord]) {
-        do { try committer.follow(records, publish: publishFollowed) } catch {
-            endAll(reason(of: error, "the journal could not be followed"))
+        do { try committer.follow(records) } catch {
+            endAll(sessions.ending(after: error, "the journal could not be followed"))
         }
     }
 
@@ -132,15 +116,16 @@ extension DatabaseEngine {
     /// those may come who were held back while the journal did not answer.
     func followSome() {
         do {
-            isBehind = try committer.followSome(publishFollowed)
+            isBehind = try committer.followSome()
             if !isBehind, database.noteAnswer() { recallSessions() }
         } catch {
             isBehind = false
             if database.noteObstacle(error) || database.otherHistory != nil { return }
-            endAll(reason(of: error, "the journal could not be followed"))
+            endAll(sessions.ending(after: error, "the journal could not be followed"))
         }
     }
 
+    /// Publishes a group that another engine has appended.
     func publishFollowed(_ group: CommittedGroup) {
         // It is somebody else's, also while this process writes.
         let writing = observers.writingHandle
@@ -154,7 +139,7 @@ extension DatabaseEngine {
         publish(acknowledgingOwn(group))
         if group.changesRules { hold(rules.latest()) }
         if group.beginsEpoch { endSessionsOfEpoch() }
-        if group.isComparison { noteComparison() }
+        if group.isComparison { replica.compute() }
     }
 
     /// A group of which this engine did not learn that the journal has it: its authors have their sessions here.
@@ -232,7 +217,7 @@ extension DatabaseEngine {
             }
             return
         }
-        let reason = reason(of: error, "a view could not follow a commit")
+        let reason = sessions.ending(after: error, "a view could not follow a commit")
         for session in view.subscriptions.map(\.session) { end(session, reason) }
     }
 
@@ -250,26 +235,7 @@ extension DatabaseEngine {
         commit(now: now)
         passTime(now: now)
         working { kept.judgeSome(&$0, now: now) }
-        if let (view, digest) = digests.next(now: now) { send(digest, of: view) }
+        working { digests.sendNext(&$0, now: now) }
         return takeOutput()
-    }
-
-    /// Continues with a digest that was made beside the writer.
-    ///
-    /// - Returns: false if the preparation is of another kind.
-    func finishDigest(_ preparation: QueryPreparation) -> Bool {
-        guard let finished = digests.finish(preparation) else { return false }
-        if let (view, digest) = finished { send(digest, of: view) }
-        return true
-    }
-
-    private func send(_ digest: ObjectID, of view: SharedView) {
-        for subscription in view.subscriptions where subscription.isComplete && !subscription.subscriber.isLight {
-            let check = ServerMessage.DigestCheck(
-                session: subscription.session.session, subscription: subscription.id,
-                version: database.storage.version, digest: digest)
-            output.send([.digest(check)], to: subscription.session)
-            sentDigestCount += 1
-        }
     }
 }

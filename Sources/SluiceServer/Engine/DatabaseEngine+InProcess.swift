@@ -37,7 +37,7 @@ extension DatabaseEngine {
         observers.writingHandle = handle
         defer { observers.writingHandle = nil }
         var result: Result?
-        let outcome = try committer.commit(now: now, holding: duty, following: publishFollowed) {
+        let outcome = try committer.commit(now: now, holding: duty) {
             let timestamp = timestamp(now: now)
             let made = try database.storage.reading(at: now) { try trying { try body($0, timestamp) } }
             result = made.result
@@ -133,27 +133,6 @@ extension DatabaseEngine {
         return try body(database.storage)
     }
 
-    /// Makes the servers of the cluster compute the digests of their replicas at one position.
-    ///
-    /// - Returns: the position.
-    package func compareReplicas() throws -> UInt64 {
-        try database.transaction { try database.storage.beginComparison() }
-        noteComparison()
-        return database.storage.head.position
-    }
-
-    /// Has the digest of the present state computed.
-    func noteComparison() {
-        let position = database.storage.head.position
-        do {
-            guard let snapshot = try database.storage.snapshot() else {
-                let digest = try database.storage.digest { false }
-                return onComparison(position, .known(digest))
-            }
-            onComparison(position, .of(snapshot))
-        } catch { database.noteFailure("the digest of a replica could not be computed", error) }
-    }
-
     /// Adds classes, properties and indexes to the schema.
     ///
     /// - Throws: `SchemaError` when they contradict it; ``StorageError``.
@@ -169,19 +148,12 @@ extension DatabaseEngine {
         bringTime(to: now, for: query, isAwaited: false)
         let view = try lifecycle.content.view(of: query)
         let number = observers.begin(view, by: handle, inbox)
-        let initial = InitialResults(query, at: database.storage.version, into: inbox)
         do {
-            if let snapshot = try database.storage.snapshot() {
-                initial.snapshot = snapshot
-            } else {
-                // A database in memory has no other connection.
-                initial.read(in: database.storage)
-            }
+            return (number, try InitialResults(query, of: database.storage, into: inbox))
         } catch {
             endObservation(number)
             throw error
         }
-        return (number, initial)
     }
 
     /// Ends an observation, and its view if nobody else has it.
@@ -228,41 +200,6 @@ extension DatabaseEngine {
     /// Reads the present state at a time.
     func reading<Result>(at time: Timestamp, _ body: (SQLiteObjectStore) throws -> Result) rethrows -> Result {
         try database.storage.reading(at: time) { try body(database.storage) }
-    }
-}
-
-/// The results with which an observation begins. One thread at a time uses it.
-package final class InitialResults: @unchecked Sendable {
-    // Sound because it is made on the database's queue and then handed to one reader.
-    private let query: Query
-    private let version: UInt64
-    private let inbox: ChangeInbox
-    fileprivate var snapshot: ServerSnapshot?
-
-    fileprivate init(_ query: Query, at version: UInt64, into inbox: ChangeInbox) {
-        self.query = query
-        self.version = version
-        self.inbox = inbox
-    }
-
-    /// Reads the results beside the database's queue, unless they were read already.
-    package func read() {
-        guard let snapshot else { return }
-        self.snapshot = nil
-        defer { snapshot.close() }
-        read(in: snapshot)
-    }
-
-    fileprivate func read(in source: any ObjectReading) {
-        do {
-            var change = ObservedChange(isInitial: true, schema: source.schema, version: version)
-            for (object, row) in try source.results(of: query) { change.add(.inserted(row), of: object) }
-            change.figures = try source.figures(of: query, schema: source.schema).map { .whole($0) }
-            if query.countsMatches { change.total = try source.matchCount(of: query) }
-            inbox.begin(with: change)
-        } catch {
-            inbox.finish(ServerError(.database, "the results could not be read: \(error)", cause: error))
-        }
     }
 }
 

@@ -65,7 +65,7 @@ extension DatabaseEngine {
         now: Timestamp
     ) throws -> (made: [Bool], Committer.Outcome?) {
         var made: [Bool] = []
-        let outcome = try committer.commit(now: now, holding: duty, following: publishFollowed) {
+        let outcome = try committer.commit(now: now, holding: duty) {
             let storage = database.storage
             var known: [JobRecord.Key: JobRecord?] = [:]
             var changes: [JobChange] = []

@@ -69,7 +69,7 @@ extension DatabaseEngine {
 
     private func refuse(_ id: SessionID, because error: any Error) {
         permissions.close(id)
-        output.end(id, reason(of: error, "a session could not be opened"))
+        output.end(id, sessions.ending(after: error, "a session could not be opened"))
     }
 
     static var hasOpenedAnother: SessionEnd {

@@ -70,7 +70,7 @@ extension DatabaseEngine {
         do {
             try database.setLimits(limits)
             guard let rules else { return }
-            let isStored = isFile && materialize == nil && isWritable
+            let isStored = isFile && database.materialize == nil && database.isWritable
             let holds = try begin(with: rules, isWritable: isStored, because: .reload, now: now)
             // A database that has no file yet gets them with it.
             if holds, !isStored { hold(AccessRules(rules)) }

@@ -74,7 +74,7 @@ extension DatabaseEngine {
         statistics.refusedSubscriptionCount = subscriptions.quotaRefusalCount
         statistics.sentBlockCount = encodedBlockCount
         statistics.concernedViewCount = hub.concernedCount
-        statistics.sentDigestCount = sentDigestCount
+        statistics.sentDigestCount = digests.sentCount
         lifecycle.content.addCounts(to: &statistics)
         return statistics
     }

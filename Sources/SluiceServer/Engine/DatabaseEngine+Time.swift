@@ -19,7 +19,7 @@ extension DatabaseEngine {
         else { return }
         // What was gathered moves it, too.
         commit(now: now)
-        let outcome = try? committer.commit(now: now, holding: nil, following: publishFollowed) {
+        let outcome = try? committer.commit(now: now, holding: nil) {
             // Another server may have been first.
             guard hub.clock.isDue(at: now, in: database.storage) else { return (nil, []) }
             let changeset = Changeset(

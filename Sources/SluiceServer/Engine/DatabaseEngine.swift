@@ -16,8 +16,8 @@ internal import SluiceWire
 /// - ``SubscriptionLifecycle``: the way of a subscription from its request to its last page, with
 ///   ``SubscriptionScheduler``, ``Resumer`` and ``PageSender``. ``ContextSwitch`` leads it on when its reader's rights
 ///   change.
-/// - ``ViewDigests``, ``Housekeeping``, ``Reports``, ``JobAnswers``, ``MessageExchange``, ``KeptObjectNotices``,
-///   ``StoredRules``, ``JSONWrites``: what happens beside that.
+/// - ``ViewDigests``, ``ReplicaDigests``, ``Housekeeping``, ``Reports``, ``JobAnswers``, ``MessageExchange``,
+///   ``KeptObjectNotices``, ``StoredRules``, ``JSONWrites``: what happens beside that.
 ///
 /// This file has events and sessions; what a commit does is in `DatabaseEngine+Commit`.
 package final class DatabaseEngine {
@@ -30,6 +30,7 @@ package final class DatabaseEngine {
     let subscriptions: Subscriptions
     let lifecycle: SubscriptionLifecycle
     let housekeeping: Housekeeping
+    let replica: ReplicaDigests
     let permissions: Permissions
     let kept: KeptObjectNotices
     let observers = InProcessObservers()
@@ -41,8 +42,6 @@ package final class DatabaseEngine {
     private let random: () -> UInt64
     /// Called before the file is closed, with where it stands in its journal, if it could be written.
     package var onClose: (JournalHead) -> Void = { _ in }
-    /// Called with the position at which servers compare their replicas, and with the state there.
-    package var onComparison: (_ position: UInt64, PendingDigest) -> Void = { _, _ in }
     let rules: StoredRules
     /// What the audit log has not been told.
     let audit = AuditNotes()
@@ -52,7 +51,6 @@ package final class DatabaseEngine {
     /// Whether the journal may have more than was applied.
     var isBehind = false
     var encodedBlockCount: UInt64 = 0
-    var sentDigestCount: UInt64 = 0
 
     /// - Parameters:
     ///   - journal: where groups are appended; nil if nobody else appends to this database.
@@ -83,12 +81,14 @@ package final class DatabaseEngine {
         messages = MessageExchange(database, permissions, subscriptions)
         writes = JSONWrites(database, committer, random: random)
         housekeeping = Housekeeping(database)
+        replica = ReplicaDigests(database)
         lifecycle = SubscriptionLifecycle(
             database, budget, permissions, subscriptions, hub, digests, housekeeping.indexes)
         committer.isOpen = { [sessions] in sessions[$0] != nil }
         judgeWrites()
-        database.catchingUp = { [unowned self] in try committer.catchingUp(publishFollowed, $0) }
-        database.catchUp = { [unowned self] in try committer.catchUp(publishFollowed) }
+        committer.onFollowed = { [unowned self] in publishFollowed($0) }
+        database.catchingUp = { [unowned self] in try committer.catchingUp($0) }
+        database.catchUp = { [unowned self] in try committer.catchUp() }
     }
 
     // MARK: Events
@@ -115,11 +115,11 @@ package final class DatabaseEngine {
                 close(id)
             case .prepared(let preparation):
                 // What was only read needs no commit before it, so uploads on both sides share one.
-                if finishReading(preparation) || finishDigest(preparation)
-                    || working({ jobs.finish(preparation, &$0, now: now) })
-                {
-                    continue
+                let wasOnlyRead = working { output in
+                    lifecycle.content.finishReading(preparation, &output) || digests.finish(preparation, &output)
+                        || jobs.finish(preparation, &output, now: now)
                 }
+                if wasOnlyRead { continue }
                 commit(now: now)
                 working { lifecycle.finish(preparation, &$0, now: now) }
             case .journalGrew:
@@ -205,19 +205,12 @@ package final class DatabaseEngine {
         output.send(resumed, to: id)
     }
 
-    /// Continues with a page that was read beside the writer.
-    ///
-    /// - Returns: false if the preparation is of another kind.
-    private func finishReading(_ preparation: QueryPreparation) -> Bool {
-        working { lifecycle.content.finishReading(preparation, &$0) }
-    }
-
     /// Runs what a part does, takes over what it wants sent, and ends the sessions that cannot go on.
     func working<Result>(_ body: (inout TurnOutput) throws -> Result) rethrows -> Result {
         var made = TurnOutput()
         defer {
             output.append(made)
-            for (id, error) in made.failures { end(id, reason(of: error, "a request failed")) }
+            for (id, error) in made.failures { end(id, sessions.ending(after: error, "a request failed")) }
         }
         return try body(&made)
     }
@@ -280,19 +273,7 @@ package final class DatabaseEngine {
 
     /// Runs what is done for a session. An error ends this session and affects nothing else.
     func guarding(_ id: SessionID, _ body: () throws -> Void) {
-        do { try body() } catch { end(id, reason(of: error, "a request failed")) }
-    }
-
-    /// Why a session ends after an error, which is logged unless the client is to blame. The client tries again, unless
-    /// the database is damaged.
-    func reason(of error: any Error, _ what: String) -> SessionEnd {
-        if let end = error as? SessionEnd { return end }
-        if let error = error as? SchemaError {
-            return SessionEnd(
-                error.code == .notAllowed ? .permissionDenied : .incompatibleSchema, error.message, action: .stop)
-        }
-        database.noteFailure(what, error)
-        return SessionEnd(because: error, database.unusable(because: error))
+        do { try body() } catch { end(id, sessions.ending(after: error, "a request failed")) }
     }
 
     func endAllIfVanished() {
@@ -320,40 +301,14 @@ package final class DatabaseEngine {
 
     // MARK: The database
 
-    /// Creates the file of a database that is still in memory, because it has nothing to keep yet; nil if it has its
-    /// file.
-    package var materialize: (() throws -> SQLiteServerStorage)? {
-        get { database.materialize }
-        set { database.materialize = newValue }
-    }
-
     /// Whether nobody waits any more for the work for a session, or, with nil, for any work. Called while a query runs.
     package var isAbandoned: @Sendable (SessionID?) -> Bool {
         get { database.isAbandoned }
         set { database.isAbandoned = newValue }
     }
 
-    /// Called when a file could not be opened because there are no descriptors left. The client will try again what
-    /// needed the file.
-    package var onTooManyFiles: () -> Void {
-        get { database.onTooManyFiles }
-        set { database.onTooManyFiles = newValue }
-    }
-
-    /// Whether something waits to be stored for which no client waits.
-    package var isHoldingSteps: Bool { committer.hasSteps }
-
     /// Applies what other engines have appended to the journal.
     package func catchUp() throws { try database.catchUp() }
-
-    /// Notes that the journal does not answer, if that is what an error says. The engine asks it again.
-    package func noteSilence(_ error: any Error) -> Bool { database.noteJournal(error) }
-
-    /// Whether nothing is known to prevent writing.
-    package var isWritable: Bool { database.isWritable }
-
-    /// How many groups were committed since the database was opened.
-    var groupCount: UInt64 { committer.counts.groupCount }
 
     /// What is known of the database, for those who must not wait for its turns.
     var health: DatabaseHealth {
@@ -406,15 +361,7 @@ package final class DatabaseEngine {
     }
 
     /// Begins a new epoch: what was served of the versions after the present one may not be what comes.
-    package func beginEpoch() throws {
-        // A damaged database gets no further versions.
-        if let damage = database.storage.damage { return database.noteFailure("an epoch could not be begun", damage) }
-        do { try database.transaction { try database.storage.beginEpoch(random()) } } catch let error as StorageError
-            where error.isOfDamage
-        {
-            database.noteFailure("an epoch could not be begun", error)
-        }
-    }
+    package func beginEpoch() throws { try database.beginEpoch(random) }
 
     /// Does a bounded amount of maintenance.
     package func performMaintenance(now: Timestamp) {

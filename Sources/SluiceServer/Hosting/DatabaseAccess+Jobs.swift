@@ -16,17 +16,17 @@ extension DatabaseAccess {
     /// Waits until a time of the server's wall clock, or until the task is cancelled.
     package func sleep(until time: Timestamp) async {
         let waiting = AsyncStream<Void>.makeStream()
-        worker.call(at: time) { waiting.continuation.finish() }
+        worker.clock.call(at: time) { waiting.continuation.finish() }
         for await _ in waiting.stream {}
     }
 
     /// Says something about a job in the log.
     package func note(_ level: LogLevel, _ message: String, _ details: [(String, String)] = []) {
-        worker.note(level, message, details)
+        worker.log?(level, message, [("database", worker.name)] + details)
     }
 
     /// The server's wall clock.
-    package var time: Timestamp { worker.time }
+    package var time: Timestamp { worker.clock.now() }
 
     /// Finds what a consumer is to be given after a checkpoint; nothing but what the log tells of is read on the queue.
     ///

@@ -17,9 +17,7 @@ final class DatabaseDirectory: Sendable {
     private static let nameCountMax = 256
 
     private let opener: DatabaseOpener
-    private let now: @Sendable () -> Timestamp
-    private let schedule: Schedule
-    private let uptime: @Sendable () -> Int64
+    private let clock: ServerClock
     private let workersByName = Mutex<[String: DatabaseWorker]>([:])
     /// How long a database stays open without sessions, in microseconds.
     private let idleTime: Int64
@@ -40,23 +38,18 @@ final class DatabaseDirectory: Sendable {
 
     /// - Parameters:
     ///   - idleTime: how long a database stays open without sessions, in microseconds.
-    ///   - schedule: calls back after a time.
-    ///   - uptime: a monotonic clock, in nanoseconds.
     ///   - carryOut: called on a database's queue with what it wants done.
     /// - Throws: ``ServerError`` when the opener's folder cannot be created or used.
     init(
-        _ opener: DatabaseOpener, idleTime: Int64, now: @escaping @Sendable () -> Timestamp,
-        schedule: @escaping Schedule, uptime: @escaping @Sendable () -> Int64, replicas: ReplicaPolicy,
+        _ opener: DatabaseOpener, idleTime: Int64, clock: ServerClock, replicas: ReplicaPolicy,
         audit: @escaping @Sendable (_ database: String, [AuditNote]) -> Void = { _, _ in },
         carryOut: @escaping @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     ) throws {
-        self.schedule = schedule
-        self.uptime = uptime
+        self.clock = clock
         self.carryOut = carryOut
         self.audit = audit
         self.idleTime = idleTime
         self.opener = opener
-        self.now = now
         let folder = try opener.folder.map { try DataFolder($0) }
         if let path = opener.folder {
             opener.journals?.remember(in: path)
@@ -73,7 +66,8 @@ final class DatabaseDirectory: Sendable {
     private func beginUpkeep(policy: ReplicaPolicy) {
         guard let journals = opener.journals else { return }
         if let path = opener.folder {
-            let upkeep = ReplicaUpkeep(journals, policy: policy, log: opener.log, schedule: schedule) { [weak self] in
+            let upkeep = ReplicaUpkeep(journals, policy: policy, log: opener.log, schedule: clock.schedule) {
+                [weak self] in
                 self?.replicas(in: path) ?? []
             }
             upkeep.begin()
@@ -92,7 +86,7 @@ final class DatabaseDirectory: Sendable {
     private func replicas(in path: String) -> [ReplicaUpkeep.Target] {
         workers.filter(\.isOpen).map { worker in
             ReplicaUpkeep.Target(name: worker.name, path: "\(path)/\(DatabaseFileName.of(worker.name))") {
-                try worker.performAndWait { engine, _ in try engine.compareReplicas() }
+                try worker.performAndWait { engine, _ in try engine.replica.compareAll() }
             }
         }
     }
@@ -124,9 +118,7 @@ final class DatabaseDirectory: Sendable {
             if let worker = workers[name], !worker.isRetired { return (worker, nil) }
             let folder = folder.withLock { $0 }
             let worker = DatabaseWorker(
-                name, now: now, log: opener.log, metrics: opener.metrics, schedule: schedule,
-                uptime: uptime,
-                mayMake: opener.mayMake,
+                name, clock: clock, log: opener.log, metrics: opener.metrics, mayMake: opener.mayMake,
                 makeEngine: { [opener, weak folder] mayMake in
                     try opener.open(name, mayMake: mayMake) { [weak folder] in try folder?.check() }
                 },
@@ -178,7 +170,7 @@ final class DatabaseDirectory: Sendable {
     /// - Parameter completion: called on any thread when the databases are closed.
     func sweep(then completion: @escaping @Sendable () -> Void = {}) {
         for worker in workers { worker.wake() }
-        let time = Timestamp(microseconds: now().microseconds - idleTime)
+        let time = Timestamp(microseconds: clock.now().microseconds - idleTime)
         close(workers, unusedSince: time, then: completion)
     }
 
@@ -257,7 +249,7 @@ final class DatabaseDirectory: Sendable {
         await withCheckedContinuation { continuation in
             let survey = DatabaseSurvey(of: workers) { continuation.resume(returning: $0) }
             survey.begin(ask)
-            schedule(Self.patience) { survey.end() }
+            clock.schedule(Self.patience) { survey.end() }
         }
     }
 
@@ -267,8 +259,9 @@ final class DatabaseDirectory: Sendable {
     func change(_ rules: RulesFile?, _ quotas: Quotas) {
         opener.terms.change(rules, quotas)
         let (limits, isFile) = (opener.terms.values.limits, opener.folder != nil)
-        let now = now
-        for worker in workers { worker.performLater { $0.takeOver(rules, limits, isFile: isFile, now: now()) } }
+        for worker in workers {
+            worker.performLater { [clock] in $0.takeOver(rules, limits, isFile: isFile, now: clock.now()) }
+        }
     }
 
     /// The costliest queries of each open database, by name. Of one that is too busy to say only that is said.

@@ -84,11 +84,11 @@ struct DatabaseOpener: Sendable {
             name: name, storage: storage, journal: journal, workerID: workerID, limits: terms.limits, log: log,
             rules: terms.rules.map { AccessRules($0) }, policies: policies, random: random)
         if let comparison {
-            engine.onComparison = { comparison.add($1, at: $0, ofDatabase: name) }
+            engine.replica.onComparison = { comparison.add($1, at: $0, ofDatabase: name) }
         }
         if isFile { log?(.info, "a database was opened", [("database", name), ("version", "\(storage.version)")]) }
         if let path, !isFile {
-            engine.materialize = { [log, now, unowned engine] in
+            engine.database.materialize = { [log, now, unowned engine] in
                 let file = try making.sync {
                     try checkFolder()
                     try checkCount()
@@ -115,7 +115,7 @@ struct DatabaseOpener: Sendable {
                 // Its history goes on wherever its replicas are opened.
                 do { try engine.catchUp() } catch {
                     // What is there is served; a replica that has nothing yet would look like an empty database.
-                    guard isFile, engine.noteSilence(error) else { throw error }
+                    guard isFile, engine.database.noteJournal(error) else { throw error }
                 }
             } else if isFile, closed.head(ofDatabase: name) != storage.head {
                 // The server starts, or the file is another one: it may be an earlier state that was put back.
@@ -123,8 +123,8 @@ struct DatabaseOpener: Sendable {
             }
             if storage.obstacle == nil { engine.onClose = { [closed] in closed.note($0, ofDatabase: name) } }
             try engine.begin(
-                with: terms.rules, isWritable: engine.materialize == nil && path != nil && engine.isWritable,
-                now: now())
+                with: terms.rules,
+                isWritable: engine.database.materialize == nil && path != nil && engine.database.isWritable, now: now())
         } catch {
             engine.abandon()
             throw error

@@ -9,63 +9,35 @@ internal import Synchronization
 /// A turn handles the events in the mailbox, up to a bound, as one batch. So uploads that arrive while a transaction is
 /// being synced to disk share the next transaction, and no backlog keeps others waiting.
 final class DatabaseWorker: Sendable {
-    /// The state that only code on the queue uses.
-    private final class Confined: @unchecked Sendable {
-        // Sound because every access goes through `queue`.
-        let database: HostedDatabase
-        /// The version of the database up to which clients were told.
-        var publishedVersion: UInt64 = 0
-        /// When the engine last handled an event.
-        var usedAt = Timestamp(microseconds: 0)
-        var eventLag = DurationHistogram()
-        /// Whether the queue will look for steps that wait to be stored.
-        var wakesForSteps = false
-        /// When the queue will look next whether time has changed results; nil if it will not.
-        var wakesForTime: Timestamp?
-
-        var engine: DatabaseEngine? { database.engine }
-
-        init(_ database: HostedDatabase) { self.database = database }
-    }
-
     let name: String
     /// What is known of the database without asking its queue.
     let health = HealthRecord()
     /// Wake jobs of this process.
     let bells = CommitBells()
-    private let confined: Confined
-    private let queue: DispatchQueue
-    /// The queue for costly queries, beside ``queue``.
-    private let aside: DispatchQueue
-    /// The queue for pages and digests that are read beside ``queue``, several at a time.
-    private let readers: DispatchQueue
+    /// What only code on the queue uses.
+    private let hosted: HostedDatabase
+    private let queues: DatabaseQueues
+    private var queue: DispatchQueue { queues.main }
     private let intake = Mutex(DatabaseIntake())
     private let lastSample = Mutex(DatabaseSample())
-    private let now: @Sendable () -> Timestamp
-    private let uptime: @Sendable () -> Int64
-    private let log: LogSink?
+    let clock: ServerClock
+    let log: LogSink?
     private let metrics: (any ServerMetrics)?
     private let makeRoom: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let act: @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     private let relay: @Sendable ([[UInt8]]) -> Void
     private let audit: @Sendable ([AuditNote]) -> Void
-    private let schedule: Schedule
-    private let isOnQueue = DispatchSpecificKey<Bool>()
 
     /// - Parameters:
     ///   - mayMake: whether a session may make the database, if there is none of the name.
     ///   - makeEngine: opens the database, or makes it if it may. It is called on the queue with the first session or work
     ///     of this process, and again with the next after it failed or the database was closed.
-    ///   - uptime: a monotonic clock, in nanoseconds.
     ///   - makeRoom: closes other databases without sessions, and then calls back.
-    ///   - schedule: calls back after a time.
     ///   - relay: tells the other servers of the cluster what clients have sent.
     ///   - audit: takes what is for the audit log, before the actions that belong to it.
     ///   - carryOut: called on the database's queue with the actions to carry out, and when the turn began.
     init(
-        _ name: String, now: @escaping @Sendable () -> Timestamp, log: LogSink?, metrics: (any ServerMetrics)? = nil,
-        schedule: @escaping Schedule = scheduleInTime,
-        uptime: @escaping @Sendable () -> Int64 = { MonotonicClock.now },
+        _ name: String, clock: ServerClock, log: LogSink?, metrics: (any ServerMetrics)? = nil,
         mayMake: @escaping @Sendable (ClientMessage.Open, User) -> Bool = { _, _ in true },
         makeEngine: @escaping @Sendable (_ mayMake: Bool) throws -> DatabaseEngine,
         makeRoom: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -74,28 +46,22 @@ final class DatabaseWorker: Sendable {
         carryOut: @escaping @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     ) {
         self.name = name
-        confined = Confined(HostedDatabase(name, log: log, mayMake: mayMake, makeEngine: makeEngine))
-        queue = DispatchQueue(label: "sluice.database.\(name)")
-        aside = DispatchQueue(label: "sluice.queries.\(name)", qos: .utility)
-        readers = DispatchQueue(label: "sluice.pages.\(name)", qos: .utility, attributes: .concurrent)
-        self.now = now
-        self.uptime = uptime
+        hosted = HostedDatabase(name, log: log, mayMake: mayMake, makeEngine: makeEngine)
+        queues = DatabaseQueues(ofDatabase: name)
+        self.clock = clock
         self.log = log
         self.metrics = metrics
-        self.schedule = schedule
         self.makeRoom = makeRoom
         self.relay = relay
         self.audit = audit
         act = carryOut
-        queue.setSpecific(key: isOnQueue, value: true)
-        confined.database.onOpen = { [weak self] in self?.prepare($0) }
+        hosted.onOpen = { [weak self] in self?.prepare($0) }
     }
 
     /// Prepares an engine that was just made, before the first session is told that the database is open.
     private func prepare(_ engine: DatabaseEngine) {
         engine.isAbandoned = { [weak self] id in self?.intake.withLock { $0.abandons(id) } ?? true }
-        engine.onTooManyFiles = { [weak self] in self?.makeRoom {} }
-        confined.publishedVersion = engine.version
+        engine.database.onTooManyFiles = { [weak self] in self?.makeRoom {} }
         noteHealth()
     }
 
@@ -111,13 +77,13 @@ final class DatabaseWorker: Sendable {
         _ event: DatabaseEvent, byteCount: Int = 0, of holder: Holder? = nil,
         from connection: (any MessageConnection)? = nil
     ) -> Bool {
-        let time = uptime()
+        let time = clock.uptime()
         let posting = intake.withLock {
             $0.post(event, byteCount: byteCount, of: holder, from: connection, at: time)
         }
         switch posting {
         case .waits(let mustSchedule):
-            if mustSchedule { queue.async { self.drain() } }
+            if mustSchedule { scheduleTurn() }
             return true
         case .dropped: return true
         case .refused: return false
@@ -128,7 +94,7 @@ final class DatabaseWorker: Sendable {
     /// once.
     func journalGrew() {
         intake.withLock { $0.noteJournalGrowth() }
-        health.noteBehind(at: uptime())
+        health.noteBehind(at: clock.uptime())
         wake()
     }
 
@@ -150,54 +116,50 @@ final class DatabaseWorker: Sendable {
     private func drain() {
         let turn = intake.withLock { $0.takeTurn() }
         for connection in turn.released { connection.resumeReceiving() }
-        let opening = confined.database.open(for: turn.events, since: turn.since)
+        let opening = hosted.open(for: turn.events, since: turn.since)
         guard case .ready(let events, let oldest, let refusals) = opening else {
-            makeRoom { [weak self] in
-                guard let self else { return }
-                queue.async { self.drain() }
-            }
+            makeRoom { [weak self] in self?.scheduleTurn() }
             return noteHealth()
         }
         carryOut(refusals)
-        let engine = confined.engine
+        let engine = hosted.engine
         if let engine {
             // Before the uploads, which are then merged once.
-            if turn.journalHasGrown { carryOut(engine.handle([.journalGrew], now: now())) }
-            if !turn.relayed.isEmpty { carryOut(engine.handle([.relayed(turn.relayed)], now: now())) }
+            if turn.journalHasGrown { carryOut(engine.handle([.journalGrew], now: clock.now())) }
+            if !turn.relayed.isEmpty { carryOut(engine.handle([.relayed(turn.relayed)], now: clock.now())) }
             if !events.isEmpty {
-                confined.usedAt = now()
-                let start = uptime()
-                let groupCount = engine.groupCount
-                let actions = engine.handle(events, now: now())
+                hosted.usedAt = clock.now()
+                let start = clock.uptime()
+                let groupCount = engine.committer.counts.groupCount
+                let actions = engine.handle(events, now: clock.now())
                 audit(of: engine)
                 carryOut(actions)
-                let end = uptime()
-                if engine.groupCount != groupCount { confined.eventLag.note(end - (oldest ?? start)) }
+                let end = clock.uptime()
+                if engine.committer.counts.groupCount != groupCount { hosted.noteLag(end - (oldest ?? start)) }
                 metrics?.databaseTurn(eventCount: events.count, of: name, took: .nanoseconds(end - start))
                 let messages = engine.takeMessages()
                 if !messages.isEmpty { relay(messages) }
             }
-            if engine.hasWork { carryOut(engine.step(now: now())) }
-            run(engine.takePreparation(), on: aside)
-            carryOut(engine.checkSessions(now: now()))
-            while let reading = engine.takeReading() { run(reading, on: readers) }
-            engine.performMaintenance(now: now())
+            if engine.hasWork { carryOut(engine.step(now: clock.now())) }
+            run(engine.takePreparation(), on: queues.aside)
+            carryOut(engine.checkSessions(now: clock.now()))
+            while let reading = engine.takeReading() { run(reading, on: queues.readers) }
+            engine.performMaintenance(now: clock.now())
             audit(of: engine)
         }
         askJournalAgain()
-        confined.database.dropIfVanished()
+        hosted.dropIfVanished()
         noteHealth()
-        let hasWork = confined.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
+        let hasWork = hosted.engine.map { $0.hasWork || $0.isJudgingCached } ?? false
         let goesOn = intake.withLock { $0.endTurn(hasWork: hasWork) }
-        if goesOn { queue.async { self.drain() } }
+        if goesOn { scheduleTurn() }
         wakeForSteps()
         wakeForTime()
     }
 
     /// Has done what a turn wants done.
     private func carryOut(_ actions: [DatabaseAction]) {
-        let moment = DatabaseMoment(database: name, version: confined.publishedVersion)
-        if let engine = confined.engine { confined.publishedVersion = engine.version }
+        let moment = hosted.takeMoment()
         if !actions.isEmpty { act(actions, moment) }
     }
 
@@ -209,48 +171,46 @@ final class DatabaseWorker: Sendable {
     /// Notes how the database is, for those who must not wait for the queue.
     private func noteHealth() {
         let state: HealthRecord.State
-        if let engine = confined.engine {
+        if let engine = hosted.engine {
             var health = engine.health
             bells.ring(at: .init(position: health.position, rights: health.rightsNumber))
             health.isBehind = health.isBehind || intake.withLock(\.journalHasGrown)
             state = .open(health)
         } else {
-            state = confined.database.failure.isEmpty ? .closed : .failed
+            state = hosted.failure.isEmpty ? .closed : .failed
         }
-        health.note(state, at: uptime())
+        health.note(state, at: clock.uptime())
     }
 
     /// Has a journal asked again that does not answer, beside the queue.
     private func askJournalAgain() {
-        guard let retry = confined.engine?.takeRetry() else { return }
-        let ask: @Sendable () -> Void = { [weak self, aside] in
-            aside.async { [weak self] in
+        guard let retry = hosted.engine?.takeRetry() else { return }
+        let ask: @Sendable () -> Void = { [weak self, queues] in
+            queues.aside.async { [weak self] in
                 retry.run()
                 self?.post(.journalAsked(retry))
             }
         }
-        if retry.delay > .zero { schedule(retry.delay, ask) } else { ask() }
+        if retry.delay > .zero { clock.schedule(retry.delay, ask) } else { ask() }
     }
 
     /// Sees to it that steps are stored for which no client waits, even if nothing happens any more.
     private func wakeForSteps() {
-        guard !confined.wakesForSteps, confined.engine?.isHoldingSteps == true else { return }
-        confined.wakesForSteps = true
+        guard hosted.beginWaitForSteps() else { return }
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
             guard let self else { return }
-            confined.wakesForSteps = false
+            hosted.endWaitForSteps()
             wake()
         }
     }
 
     /// Sees to it that time moves when it changes the results of a query, even if nothing else happens.
     private func wakeForTime() {
-        guard let next = confined.engine?.nextTick, confined.wakesForTime.map({ next < $0 }) ?? true else { return }
-        confined.wakesForTime = next
-        call(at: next) { [weak self] in
+        guard let next = hosted.beginWaitForTime() else { return }
+        clock.call(at: next) { [weak self] in
             guard let self else { return }
             queue.async { [self] in
-                if confined.wakesForTime == next { confined.wakesForTime = nil }
+                hosted.endWaitForTime(next)
                 wake()
             }
         }
@@ -268,9 +228,9 @@ final class DatabaseWorker: Sendable {
     /// at once.
     func checkFile() {
         queue.async { [self] in
-            guard let engine = confined.engine else { return }
+            guard let engine = hosted.engine else { return }
             carryOut(engine.checkFile())
-            confined.database.dropIfVanished()
+            hosted.dropIfVanished()
             noteHealth()
         }
     }
@@ -285,7 +245,7 @@ final class DatabaseWorker: Sendable {
     /// - Parameter completion: called on the queue.
     func sample(_ completion: @escaping @Sendable (DatabaseSample) -> Void) {
         queue.async { [self] in
-            let sample = sampleNow()
+            let sample = hosted.sample
             lastSample.withLock { $0 = sample }
             completion(sample)
         }
@@ -298,18 +258,11 @@ final class DatabaseWorker: Sendable {
         _ question: @escaping @Sendable (DatabaseEngine) throws -> Answer,
         then completion: @escaping @Sendable (Answer?) -> Void
     ) {
-        queue.async { [self] in completion(try? confined.engine.map(question)) }
+        queue.async { [self] in completion(try? hosted.engine.map(question)) }
     }
 
     /// What the queue said when it was last asked.
     var latestSample: DatabaseSample { lastSample.withLock { $0 } }
-
-    /// The same, on the queue.
-    private func sampleNow() -> DatabaseSample {
-        var sample = confined.database.sample
-        sample.eventLag += confined.eventLag
-        return sample
-    }
 
     // MARK: Work of this process
 
@@ -326,47 +279,31 @@ final class DatabaseWorker: Sendable {
 
     /// Does the same and waits for it; a call from the queue runs at once.
     func performAndWait<Result>(_ body: (DatabaseEngine, Timestamp) throws -> Result) throws -> Result {
-        if DispatchQueue.getSpecific(key: isOnQueue) == true { return try run(body) }
-        return try queue.sync { try run(body) }
+        try queues.performAndWait { try run(body) }
     }
 
     /// Runs work of this process on the queue, later; nothing happens if the database is not open.
     func performLater(_ body: @escaping @Sendable (DatabaseEngine) -> Void) {
         queue.async { [self] in
-            guard !intake.withLock(\.isStopping), let engine = confined.engine else { return }
+            guard !intake.withLock(\.isStopping), let engine = hosted.engine else { return }
             body(engine)
             finish(engine)
         }
     }
 
-    /// Calls back at a time of the wall clock, at once if that is over; perhaps twice.
-    func call(at time: Timestamp, _ body: @escaping @Sendable () -> Void) {
-        let wait = time.microseconds - now().microseconds
-        if wait > 0 { schedule(.microseconds(wait), body) }
-        // The clock may have moved before it was asked to call.
-        if now() >= time { body() }
-    }
-
-    /// The wall clock.
-    var time: Timestamp { now() }
-
-    func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
-        log?(level, message, [("database", name)] + details)
-    }
-
     /// Runs work of this process that needs no engine, beside the queue.
-    func performBeside(_ body: @escaping @Sendable () -> Void) { readers.async(execute: body) }
+    func performBeside(_ body: @escaping @Sendable () -> Void) { queues.readers.async(execute: body) }
 
     private func run<Result>(_ body: (DatabaseEngine, Timestamp) throws -> Result) throws -> Result {
         guard !intake.withLock(\.isStopping) else { throw ServerError(.stopped, "the server was stopped") }
         let engine: DatabaseEngine
-        do { engine = try confined.database.opened(mayMake: true) } catch {
+        do { engine = try hosted.opened(mayMake: true) } catch {
             let message = Consequence.sentence("the database '\(name)' could not be opened", of: name, because: error)
             throw ServerError(.database, message, cause: error)
         }
-        confined.usedAt = now()
+        hosted.usedAt = clock.now()
         defer { finish(engine) }
-        return try body(engine, confined.usedAt)
+        return try body(engine, hosted.usedAt)
     }
 
     /// Carries out what work of this process has left to be done.
@@ -374,17 +311,19 @@ final class DatabaseWorker: Sendable {
         audit(of: engine)
         carryOut(engine.finishOwnWork())
         askJournalAgain()
-        confined.database.dropIfVanished()
+        hosted.dropIfVanished()
         noteHealth()
         wakeForTime()
-        if confined.engine?.hasWork == true { wake() }
+        if hosted.engine?.hasWork == true { wake() }
     }
 
     /// Lets the engine do its maintenance and whatever is due by the clock, even if no event arrives.
     func wake() {
         let mustSchedule = intake.withLock { $0.schedule() }
-        if mustSchedule { queue.async { self.drain() } }
+        if mustSchedule { scheduleTurn() }
     }
+
+    private func scheduleTurn() { queue.async { self.drain() } }
 
     /// Closes the database if it has no sessions and has not been used since `time`. The next session opens it again. The
     /// two cannot interfere, since both happen on the queue. Then nothing is left of it, whether there is a file or not.
@@ -397,17 +336,16 @@ final class DatabaseWorker: Sendable {
         then completion: @escaping @Sendable (_ retired: DatabaseSample?) -> Void
     ) {
         queue.async { [self] in
-            if let engine = confined.engine {
+            if let engine = hosted.engine {
                 // Who waits for commits needs somebody to follow the journal.
-                guard engine.isIdle, bells.isEmpty, confined.usedAt <= time, hasFiles || engine.isEmpty else {
+                guard engine.isIdle, bells.isEmpty, hosted.usedAt <= time, hasFiles || engine.isEmpty else {
                     return completion(nil)
                 }
-                engine.close(now: now())
-                confined.database.forget()
+                hosted.close(now: clock.now())
                 noteHealth()
                 log?(.info, "a database that nobody uses was closed", [("database", name)])
             }
-            completion(retire() ? sampleNow() : nil)
+            completion(retire() ? hosted.sample : nil)
         }
     }
 
@@ -422,35 +360,26 @@ final class DatabaseWorker: Sendable {
         then completion: @escaping @Sendable (_ isShut: Bool, _ retired: DatabaseSample?) -> Void
     ) {
         queue.async { [self] in
-            if let engine = confined.engine {
+            if let engine = hosted.engine {
                 guard isForced || engine.isIdle else { return completion(false, nil) }
                 let actions = engine.endSessions(because: reason, by: asker)
                 audit(of: engine)
                 carryOut(actions)
-                engine.close(now: now())
-                confined.database.forget()
+                hosted.close(now: clock.now())
                 noteHealth()
             }
-            completion(true, retire() ? sampleNow() : nil)
+            completion(true, retire() ? hosted.sample : nil)
         }
     }
 
-    private func retire() -> Bool { confined.database.isForgettable && intake.withLock { $0.retire() } }
+    private func retire() -> Bool { hosted.isForgettable && intake.withLock { $0.retire() } }
 
     /// Whether the database's file is open. It waits for the work of the queue.
-    var isOpen: Bool { queue.sync { confined.engine != nil } }
+    var isOpen: Bool { queue.sync { hosted.engine != nil } }
 
     /// Calls `completion` once what has begun is done, with whether nothing is left to do. No thread waits for it.
     func whenIdle(_ completion: @escaping @Sendable (Bool) -> Void) {
-        queue.async { [self] in
-            aside.async { [self] in
-                readers.async(flags: .barrier) { [self] in
-                    queue.async { [self] in
-                        completion(intake.withLock(\.isIdle))
-                    }
-                }
-            }
-        }
+        queues.whenDone { [self] in completion(intake.withLock(\.isIdle)) }
     }
 
     /// Finishes the turn that is running, and closes the database's file. A costly query that is running is aborted,
@@ -460,11 +389,9 @@ final class DatabaseWorker: Sendable {
     func stop(isKilled: Bool) {
         intake.withLock { $0.stop() }
         queue.sync {
-            aside.sync {}
-            readers.sync(flags: .barrier) {}
-            confined.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
-            if isKilled { confined.engine?.abandon() } else { confined.engine?.close(now: now()) }
-            confined.database.forget()
+            queues.finishReading()
+            hosted.engine?.endObservations(ServerError(.stopped, "the server was stopped"))
+            if isKilled { hosted.abandon() } else { hosted.close(now: clock.now()) }
             noteHealth()
             bells.ringAnyway()
         }

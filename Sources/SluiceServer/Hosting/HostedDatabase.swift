@@ -6,7 +6,9 @@ internal import SluiceWire
 /// or its file has vanished, and then opened again by the next.
 ///
 /// Only code on the worker's queue uses it.
-final class HostedDatabase {
+final class HostedDatabase: @unchecked Sendable {
+    // Sound because every access goes through the queue.
+
     /// What has become of the events of a turn.
     enum Opening {
         /// They are handled, if the database is open.
@@ -31,6 +33,15 @@ final class HostedDatabase {
     private var postponedSince: Int64?
     /// What the databases have done that were open before.
     private var past = DatabaseSample()
+    private var eventLag = DurationHistogram()
+    /// The version of the database up to which clients were told.
+    private var publishedVersion: UInt64 = 0
+    /// When the engine last handled an event.
+    var usedAt = Timestamp(microseconds: 0)
+    /// Whether the queue will look for steps that wait to be stored.
+    private var waitsForSteps = false
+    /// When the queue will look next whether time has changed results; nil if it will not.
+    private var waitsForTime: Timestamp?
     /// Called with an engine that was just made.
     var onOpen: (DatabaseEngine) -> Void = { _ in }
 
@@ -51,7 +62,18 @@ final class HostedDatabase {
     var sample: DatabaseSample {
         var sample = engine.map { DatabaseSample($0) } ?? DatabaseSample()
         sample += past
+        sample.eventLag += eventLag
         return sample
+    }
+
+    /// Notes how long the oldest event of a turn has waited that has committed something.
+    func noteLag(_ nanoseconds: Int64) { eventLag.note(nanoseconds) }
+
+    /// The moment up to which clients were told, as they are told of what came after it.
+    func takeMoment() -> DatabaseMoment {
+        let moment = DatabaseMoment(database: name, version: publishedVersion)
+        if let engine { publishedVersion = engine.version }
+        return moment
     }
 
     /// Opens the database if a session among the events asks for it.
@@ -98,6 +120,7 @@ final class HostedDatabase {
         let made = try makeEngine(mayMake)
         engine = made
         failure = ""
+        publishedVersion = made.version
         onOpen(made)
         return made
     }
@@ -119,16 +142,52 @@ final class HostedDatabase {
         return [.send(Frame.encode(ServerMessage.error(failure)), to: id.connection), .end(id, reason: message)]
     }
 
-    /// Lets go of a database that is closed, and keeps what it has done.
-    func forget() {
-        if let engine { past.statistics += engine.statistics }
-        engine = nil
+    // MARK: Waiting for the clock
+
+    /// Begins to wait until steps are due for which no client waits.
+    ///
+    /// - Returns: false if there are none, or the queue waits already.
+    func beginWaitForSteps() -> Bool {
+        guard !waitsForSteps, engine?.committer.hasSteps == true else { return false }
+        waitsForSteps = true
+        return true
+    }
+
+    func endWaitForSteps() { waitsForSteps = false }
+
+    /// Begins to wait for the time that changes the results of a query.
+    ///
+    /// - Returns: nil if there is none, or the queue waits for one that is not later.
+    func beginWaitForTime() -> Timestamp? {
+        guard let next = engine?.nextTick, waitsForTime.map({ next < $0 }) ?? true else { return nil }
+        waitsForTime = next
+        return next
+    }
+
+    func endWaitForTime(_ time: Timestamp) { if waitsForTime == time { waitsForTime = nil } }
+
+    // MARK: Closing
+
+    /// Closes the database. The next session opens it again.
+    ///
+    /// - Parameter now: when what waits to be stored is stored; nil to drop that.
+    func close(now: Timestamp?) {
+        engine?.close(now: now)
+        forget()
+    }
+
+    /// Closes the database as the end of the process does.
+    func abandon() {
+        engine?.abandon()
+        forget()
     }
 
     /// Closes the database if its file has vanished. The next session opens the file that is there then.
-    func dropIfVanished() {
-        guard let engine, engine.mustReopen else { return }
-        engine.close()
-        forget()
+    func dropIfVanished() { if engine?.mustReopen == true { close(now: nil) } }
+
+    /// Lets go of an engine that is closed, and keeps what it has done.
+    private func forget() {
+        if let engine { past.statistics += engine.statistics }
+        engine = nil
     }
 }

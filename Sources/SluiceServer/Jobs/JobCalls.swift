@@ -113,10 +113,8 @@ final class JobCalls {
             let snapshot = try? database.storage.snapshot()
         else { return nil }
         waiting.removeFirst()
-        let isAbandoned = database.isAbandoned
         let preparation = QueryPreparation(
-            .reading(next.making), for: next.session, on: snapshot, stepCountMax: database.limits.queryStepCountMax
-        ) { isAbandoned(next.session) }
+            .reading(next.making), for: next.session, of: database, on: snapshot, endsWithSession: true)
         readings[ObjectIdentifier(preparation)] = next
         return preparation
     }

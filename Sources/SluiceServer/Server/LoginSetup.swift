@@ -93,7 +93,7 @@ enum LoginSetup {
                     "the issuer '\(issuer.issuer)' needs an audience: the name that its tokens have for this server")
             }
             let name = issuer.name ?? ""
-            guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }) else {
+            guard TokenIssuer.isName(name) else {
                 throw invalid("an issuer's name has no blanks, colons and characters beyond ASCII, unlike '\(name)'")
             }
             guard names.insert(name).inserted else {

@@ -59,6 +59,11 @@ public struct TokenIssuer: Sendable, Hashable {
         self.keys = keys
         self.name = name
     }
+
+    /// Whether a text can be the name of an issuer: it has no blanks, colons and characters beyond ASCII.
+    package static func isName(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
+    }
 }
 
 /// What a client presents to ``ServerLogins/custom``.

@@ -80,8 +80,10 @@ final class ServerParts: Sendable {
             connections: connections, ledger: ledger, queueByteCountMax: configuration.queueByteCountMax,
             now: configuration.now, log: log, metrics: configuration.metrics, reports: reports)
         databases = try DatabaseDirectory(
-            opener, idleTime: configuration.idleDatabaseTime, now: configuration.now, schedule: configuration.schedule,
-            uptime: configuration.uptime, replicas: configuration.replicas,
+            opener, idleTime: configuration.idleDatabaseTime,
+            clock: ServerClock(
+                now: configuration.now, uptime: configuration.uptime, schedule: configuration.schedule),
+            replicas: configuration.replicas,
             audit: { [connections] in audit?.note($1, ofDatabase: $0, connections) }, carryOut: fanOut.carryOut)
         let methods = try configuration.isDevelopment ? nil : LoginSetup.methods(configuration)
         let directory = methods?.directory

@@ -2,7 +2,7 @@ internal import SluiceModel
 internal import SluiceStorage
 internal import SluiceWire
 
-/// The open sessions of a database: who their clients are, and what they may upload.
+/// The open sessions of a database: who their clients are, what they may upload, and why they end.
 final class Sessions {
     private let database: Database
     private let clients: ClientRegistry
@@ -86,6 +86,18 @@ final class Sessions {
         guard let session = open.removeValue(forKey: id) else { return false }
         if let clientID = session.clientID, ofClient[clientID] == id { ofClient[clientID] = nil }
         return true
+    }
+
+    /// Why a session ends after an error, which is logged unless the client is to blame. The client tries again, unless
+    /// the database is damaged.
+    func ending(after error: any Error, _ what: String) -> SessionEnd {
+        if let end = error as? SessionEnd { return end }
+        if let error = error as? SchemaError {
+            return SessionEnd(
+                error.code == .notAllowed ? .permissionDenied : .incompatibleSchema, error.message, action: .stop)
+        }
+        database.noteFailure(what, error)
+        return SessionEnd(because: error, database.unusable(because: error))
     }
 
     /// Notes that the client has closed its session itself, so that a short-lived one is forgotten.

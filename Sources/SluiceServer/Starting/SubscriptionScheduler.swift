@@ -132,16 +132,13 @@ final class SubscriptionScheduler {
     /// - Throws: ``StorageError`` if the database could not be read.
     func handOut(_ work: CostlyWork, view: (Query) -> LiveView) throws -> Bool {
         guard let snapshot = try database.storage.snapshot() else { return false }
-        let isAbandoned = database.isAbandoned
         let task: QueryPreparation.Task =
             switch work {
             case .view(let start): .view(view(start.query))
             case .roots(let subscription):
                 .roots(subscription.view.query, after: subscription.remaining?.unlistedAfter)
             }
-        let preparation = QueryPreparation(
-            task, for: work.session, on: snapshot, stepCountMax: database.limits.queryStepCountMax
-        ) { isAbandoned(nil) }
+        let preparation = QueryPreparation(task, for: work.session, of: database, on: snapshot)
         preparing = Preparing(work: work, preparation: preparation)
         handedOut = preparation
         return true

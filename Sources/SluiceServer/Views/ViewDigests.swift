@@ -2,8 +2,10 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceStorage
 internal import SluiceViews
+internal import SluiceWire
 
-/// Makes the digests of views: for returning clients to compare, and, view by view, for running sessions.
+/// Makes the digests of views: for returning clients to compare, and, view by view, for running sessions, to which it
+/// sends them.
 final class ViewDigests {
     private let database: Database
     private var rounds: DigestRounds
@@ -11,6 +13,8 @@ final class ViewDigests {
     private var reading: (preparation: QueryPreparation, making: DigestReading)?
     /// The preparation that nobody has taken yet.
     private var handedOut: QueryPreparation?
+    /// How many digests were sent to running sessions.
+    private(set) var sentCount: UInt64 = 0
 
     private var storage: SQLiteServerStorage { database.storage }
     private var limits: DatabaseLimits { database.limits }
@@ -44,33 +48,28 @@ final class ViewDigests {
     /// Whether a digest is being made beside the writer.
     var isReading: Bool { reading != nil }
 
-    /// Makes the digest of the next view that is due, or hands out the making of it.
-    ///
-    /// - Returns: a view and its digest, if it is known or was made at once; nil for most calls.
-    func next(now: Timestamp) -> (view: SharedView, digest: ObjectID)? {
-        guard reading == nil else { return nil }
+    /// Sends the digest of the next view that is due, or hands out the making of it. Most calls do neither.
+    func sendNext(_ output: inout TurnOutput, now: Timestamp) {
+        guard reading == nil else { return }
         let due = rounds.next(now: now) {
             !$0.isTooLargeToCheck && $0.subscriptions.contains(where: \.isComplete)
         }
-        guard let view = due, let session = view.subscriptions.first?.session else { return nil }
-        if case .some(.some(let known)) = view.digest { return (view, known) }
+        guard let view = due, let session = view.subscriptions.first?.session else { return }
+        if case .some(.some(let known)) = view.digest { return send(known, of: view, &output) }
         guard view.live.linkedCount <= limits.checkedObjectCountMax else {
             view.isTooLargeToCheck = true
-            return nil
+            return
         }
         do {
-            guard let snapshot = try storage.snapshot() else { return finish(try makeInPlace(view)) }
-            let isAbandoned = database.isAbandoned
+            guard let snapshot = try storage.snapshot() else { return finish(try makeInPlace(view), &output) }
             let making = DigestReading(of: view, view.live.copyForReading(), limits)
             let preparation = QueryPreparation(
-                .reading(making), for: session, on: snapshot, stepCountMax: limits.turnStepCountMax
-            ) { isAbandoned(nil) }
+                .reading(making), for: session, of: database, on: snapshot, stepCountMax: limits.turnStepCountMax)
             reading = (preparation, making)
             handedOut = preparation
         } catch {
             note(error, of: view)
         }
-        return nil
     }
 
     /// The writer of a database in memory has the only connection.
@@ -86,32 +85,43 @@ final class ViewDigests {
         return handedOut
     }
 
-    /// Takes a digest that was made beside the writer.
+    /// Takes a digest that was made beside the writer, and sends it unless the view has changed since. A view that has
+    /// changed is due again in a later round.
     ///
-    /// - Returns: nil if the preparation is of another kind; else the view and its digest, if it has one and has not
-    ///   changed since. A view that has changed is due again in a later round.
-    func finish(_ preparation: QueryPreparation) -> (view: SharedView, digest: ObjectID)?? {
-        guard let (own, making) = reading, own === preparation else { return nil }
+    /// - Returns: false if the preparation is of another kind.
+    func finish(_ preparation: QueryPreparation, _ output: inout TurnOutput) -> Bool {
+        guard let (own, making) = reading, own === preparation else { return false }
         reading = nil
         if case .failed(let error) = preparation.outcome {
             note(error, of: making.view)
-            return .some(nil)
+        } else {
+            finish(making, &output)
         }
-        return .some(finish(making))
+        return true
     }
 
-    private func finish(_ making: DigestReading) -> (view: SharedView, digest: ObjectID)? {
+    private func finish(_ making: DigestReading, _ output: inout TurnOutput) {
         let view = making.view
         switch making.outcome {
-        case .none: return nil
+        case .none: break
         case .tooLarge:
             // A window may come to hold fewer members.
             if !view.live.holdsRoots { view.isTooLargeToCheck = true }
-            return nil
         case .digest(let digest):
-            guard view.hasSubscriptions, view.changeCount == making.changeCount else { return nil }
+            guard view.hasSubscriptions, view.changeCount == making.changeCount else { return }
             if view.live.holdsRoots { view.digest = .some(digest) }
-            return (view, digest)
+            send(digest, of: view, &output)
+        }
+    }
+
+    /// Sends the digest of a view to all sessions for which it is complete.
+    private func send(_ digest: ObjectID, of view: SharedView, _ output: inout TurnOutput) {
+        for subscription in view.subscriptions where subscription.isComplete && !subscription.subscriber.isLight {
+            let check = ServerMessage.DigestCheck(
+                session: subscription.session.session, subscription: subscription.id, version: storage.version,
+                digest: digest)
+            output.send([.digest(check)], to: subscription.session)
+            sentCount += 1
         }
     }
 

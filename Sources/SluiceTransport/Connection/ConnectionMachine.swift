@@ -7,9 +7,8 @@
 /// A request that is none for an upgrade goes `upgrading → receiving → answering → draining → lingering → ended`: one
 /// request, one answer that says `Connection: close`. What a client sends after its request is dropped.
 ///
-/// Bytes reach the decoder in the order in which they were received, whenever the owner pauses: ``didRead(_:)`` appends
-/// them to ``input``, ``next(isPaused:)`` decodes from its front, and ``room(_:)`` gives no room to read into while any
-/// are left.
+/// Bytes are decoded in the order in which they were received, whenever the owner pauses: ``didRead(_:)`` appends them to
+/// ``input``, ``next(isPaused:)`` decodes from its front, and ``room(_:)`` gives no room to read into while any are left.
 struct ConnectionMachine: ~Copyable {
     enum State {
         /// The socket is not connected: a client looks its server up and connects to it, or a server has not begun to
@@ -84,24 +83,17 @@ struct ConnectionMachine: ~Copyable {
         case lingering
     }
 
-    private enum Target {
-        case scratch(UnsafeMutableRawBufferPointer)
-        case message
-    }
-
     private let side: FrameDecoder.Side
     private let peer: String
     private(set) var state: State
-    private var input = InputBuffer()
-    private var decoder: FrameDecoder
-    private var target: Target?
+    private var input: ReceivedBytes
 
     /// - Parameter peer: for error messages.
     init(side: FrameDecoder.Side, state: State, messageByteCountMax: Int, peer: String) {
         self.side = side
         self.state = state
         self.peer = peer
-        decoder = FrameDecoder(side: side, messageByteCountMax: messageByteCountMax)
+        input = ReceivedBytes(side: side, messageByteCountMax: messageByteCountMax)
     }
 }
 
@@ -113,12 +105,8 @@ extension ConnectionMachine {
     /// - Parameter scratch: used unless the bytes can go directly to where a large message is assembled.
     mutating func room(_ scratch: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer? {
         guard wantsBytes else { return nil }
-        if case .open = state, decoder.wantsDirectRead {
-            target = .message
-            return decoder.directRoom()
-        }
-        target = .scratch(scratch)
-        return scratch
+        let areMessages = if case .open = state { true } else { false }
+        return input.room(scratch, areMessages: areMessages)
     }
 
     /// Whether bytes may be read now.
@@ -130,14 +118,7 @@ extension ConnectionMachine {
     }
 
     /// Accepts bytes that were read into ``room(_:)``. They are lent until ``endLoan()``.
-    mutating func didRead(_ count: Int) {
-        switch target {
-        case .scratch(let scratch): input.lend(UnsafeMutableRawBufferPointer(rebasing: scratch[..<count]))
-        case .message: decoder.didReadDirectly(count)
-        case nil: preconditionFailure("bytes were read without room for them")
-        }
-        target = nil
-    }
+    mutating func didRead(_ count: Int) { input.didRead(count) }
 
     /// Decodes until there is an action to carry out; nil when the input is used up or receiving is paused.
     ///
@@ -160,10 +141,10 @@ extension ConnectionMachine {
             case .open, .paused:
                 state = isPaused ? .paused : .open
                 guard !isPaused else { return nil }
-                guard let event = decode() else { return nil }
+                guard let event = input.decode() else { return nil }
                 if let action = action(for: event) { return action }
             case .closing(let error):
-                guard let event = decode() else { return nil }
+                guard let event = input.decode() else { return nil }
                 if case .failure = event { state = .draining(error) }
                 if case .success(.close) = event { state = .finishing(error) }
             case .finishing, .draining, .lingering:
@@ -175,14 +156,6 @@ extension ConnectionMachine {
 
     /// Copies what is left of the bytes lent by ``didRead(_:)``.
     mutating func endLoan() { input.endLoan() }
-
-    private mutating func decode() -> Result<FrameDecoder.Event, TransportError>? {
-        do throws(TransportError) {
-            return try decoder.next(&input.unread).map { .success($0) }
-        } catch {
-            return .failure(error)
-        }
-    }
 
     private mutating func action(for event: Result<FrameDecoder.Event, TransportError>) -> Action? {
         switch event {
@@ -215,8 +188,8 @@ extension ConnectionMachine {
     private mutating func upgrade(_ handshake: Handshake) -> Action? {
         switch handshake {
         case .server(var server):
-            let (count, step) = server.receive(UnsafeRawBufferPointer(input.unread))
-            consume(count)
+            let (count, step) = server.receive(input.unread)
+            input.consume(count)
             switch step {
             case .wait:
                 state = .upgrading(.server(server))
@@ -231,8 +204,8 @@ extension ConnectionMachine {
             }
         case .client(var client):
             do throws(TransportError) {
-                let (count, isComplete) = try client.receive(UnsafeRawBufferPointer(input.unread))
-                consume(count)
+                let (count, isComplete) = try client.receive(input.unread)
+                input.consume(count)
                 state = isComplete ? .open : .upgrading(.client(client))
                 return isComplete ? .opened : nil
             } catch {
@@ -241,12 +214,8 @@ extension ConnectionMachine {
         }
     }
 
-    private mutating func consume(_ count: Int) {
-        input.unread = UnsafeMutableRawBufferPointer(rebasing: input.unread[count...])
-    }
-
     /// Takes text messages in place of binary ones.
-    mutating func takeText() { decoder.messageOpcode = .text }
+    mutating func takeText() { input.takeText() }
 
     /// The owner of the server accepts the connection.
     mutating func accept() -> Action {
@@ -298,7 +267,7 @@ extension ConnectionMachine {
         // Nothing else holds the reader's bytes now, so that more are appended in place.
         state = .answering
         do throws(HTTPBodyReader.Failure) {
-            consume(try reader.receive(UnsafeRawBufferPointer(input.unread)))
+            input.consume(try reader.receive(input.unread))
             state = .receiving(request, reader)
             return nil
         } catch {

@@ -213,7 +213,7 @@ struct ServerFamiliesTests {
     @Test func databaseThatIsBusyCountsAsItLastWas() async throws {
         let server = try SyncServer(ServerConfiguration(port: 0, isDevelopment: true))
         let worker = try server.access(to: "shop").worker
-        _ = try await worker.perform { engine, _ in engine.groupCount }
+        _ = try await worker.perform { engine, _ in engine.committer.counts.groupCount }
         _ = await server.metricsText()
         #expect(worker.latestSample.isOpen)
         let (begun, begin) = AsyncStream<Void>.makeStream()

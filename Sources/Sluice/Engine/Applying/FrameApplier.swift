@@ -67,7 +67,7 @@ final class FrameApplier {
         departed = []
         gone = []
         for subscription in completed {
-            for target in subscription.takeTargets() where try memberships.isMissed(target, by: subscription) {
+            for target in subscription.staged.takeTargets() where try memberships.isMissed(target, by: subscription) {
                 linkTargets.insert(target)
             }
         }
@@ -107,7 +107,7 @@ final class FrameApplier {
             if effect == .demote { try noteSwitch(of: subscription) }
             if subscription.phase != phase { try subscription.carryOut(effect, in: storage, transaction) }
             if subscription.hasStagedTargets {
-                try forEachLinkTarget(page.content) { subscription.noteTarget($0) }
+                try forEachLinkTarget(page.content) { subscription.staged.noteTarget($0) }
             } else {
                 try forEachLinkTarget(page.content) { linkTargets.insert($0) }
             }
@@ -136,7 +136,7 @@ final class FrameApplier {
         case .requestAnew: return misled.append(subscription)
         case .finish:
             for object in try storage.finishStaging(id) {
-                transaction.noteMembership(object, of: id, reason: subscription.reasonOfDeparture(of: object))
+                transaction.noteMembership(object, of: id, reason: subscription.staged.reasonOfDeparture(of: object))
                 depart(object, because: .unknown)
             }
             bootstrapped.append(subscription)
@@ -285,7 +285,7 @@ final class FrameApplier {
         for role in roles {
             if subscription.phase.isStaging {
                 try storage.unstageMember(object, role: role, in: id)
-                subscription.noteDeparture(of: object, because: departure.reason)
+                subscription.staged.noteDeparture(of: object, because: departure.reason)
             } else if try storage.removeMember(object, role: role, from: id) {
                 transaction.noteMembership(object, of: id, reason: departure.reason)
             }

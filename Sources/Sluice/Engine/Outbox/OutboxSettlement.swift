@@ -99,7 +99,7 @@ final class OutboxSettlement {
 
     /// Has the subscriptions that are not complete and follow a link to an object say whether the server has it.
     private func noteWritten(_ object: ObjectRef) throws {
-        for follower in try memberships.incompleteFollowers(of: object) { follower.noteWritten(object) }
+        for follower in try memberships.incompleteFollowers(of: object) { follower.staged.noteWritten(object) }
     }
 
     /// Removes acknowledged changesets from the outbox of a store without subscriptions. What was written stays.

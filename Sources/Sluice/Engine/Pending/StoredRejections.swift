@@ -43,7 +43,20 @@ final class StoredRejections {
         try storage.transaction { try storage.setKeptObjects(Set(kept.keys)) }
     }
 
+    /// What was rejected and nobody was told of, also in earlier processes.
+    var unreported: [WriteRejection] { records.filter { !$0.isReported }.flatMap(\.reports) }
+
     // MARK: What stays visible
+
+    /// The rejected writes whose values stay visible.
+    var writes: [RejectedWrite] {
+        records.filter { !$0.operations.isEmpty }.map { record in
+            let objects = Set(record.operations.map(\.object)).sorted()
+            return RejectedWrite(
+                id: record.number, rejections: record.reports,
+                objects: objects.map { Identity(className: storage.schema[$0.classIndex].name, key: $0.key) })
+        }
+    }
 
     /// Whether rejected values of an object stay visible.
     func keeps(_ object: ObjectRef) -> Bool { kept[object] != nil }

@@ -49,8 +49,8 @@ final class Subscription {
     private(set) var wireID: UInt64?
     /// The progress of the bootstrap, as the server reports it.
     private(set) var progress = 0.0 { didSet { if progress != oldValue { onStatusChange?(self, isComplete) } } }
-    /// The groups that the record has of a query with AGGREGATE; nil until somebody asks for them.
-    private var knownGroups: KnownGroups?
+    /// What the query computes over everything that it matches, as the record has it.
+    private var figures: ServedFigures { didSet { record.figures = figures.values } }
     /// How many rows and departures the server has sent since the last request.
     private(set) var arrivedCount = 0
     /// What the server has sent of it in pages, since it has holders.
@@ -58,14 +58,8 @@ final class Subscription {
     /// When the connection ended in which the server last confirmed the membership; nil if that was not in this process.
     private(set) var confirmedUntil: Timestamp?
 
-    /// The targets of links in a bootstrap. The server sends each of them before the bootstrap is complete, unless it
-    /// does not exist.
-    private var linkTargets: Set<ObjectRef> = []
-    /// Objects to which its members link and whose writes from here were acknowledged while it was not complete. When it
-    /// is, it has them or the server does not, since what a client has listed is not sent again.
-    private var writtenTargets: Set<ObjectRef> = []
-    /// Why members leave, while their departure is only staged.
-    private var departureReasons: [ObjectRef: RemovalReason] = [:]
+    /// What is kept in mind until the server completes it.
+    var staged = StagedContent()
 
     /// Those who wait for its status, by number.
     var waiters: [UInt64: (SubscriptionStatus) -> Bool] = [:]
@@ -85,6 +79,7 @@ final class Subscription {
         isRemembered: Bool, halt: SyncError?
     ) {
         self.record = record
+        figures = ServedFigures(record.figures)
         phase = SubscriptionPhase(record.state)
         self.isLocal = isLocal || isCached
         self.isCached = isCached && !isLocal
@@ -125,7 +120,7 @@ final class Subscription {
 
     /// Adjusts to a schema that has grown.
     func rebind(_ query: Query, schema: Schema) {
-        knownGroups = nil
+        figures.forgetGroups()
         judge = judge.rebound(to: query, schema: schema)
         plan = ClosurePlan(query, schema: schema)
     }
@@ -251,20 +246,16 @@ final class Subscription {
 
     /// Notes that what is here is nothing to continue from.
     func forgetServer() -> Effect {
-        record.version = 0
-        setFigures(nil)
+        forgetVersion()
         return advance(.serverForgotten)
     }
-
-    /// Has the server say whether it has an object to which members link, once it has completed the subscription.
-    func noteWritten(_ target: ObjectRef) { writtenTargets.insert(target) }
 
     /// Returns to the record as it is stored, because a transaction has failed. If the state was another, the session
     /// that made it so ends.
     func restore(_ stored: SubscriptionRecord) {
         if stored.state != record.state { phase = SubscriptionPhase(stored.state) }
         record = stored
-        knownGroups = nil
+        figures = ServedFigures(stored.figures)
     }
 
     // MARK: Events of the server
@@ -286,90 +277,32 @@ final class Subscription {
     /// is applied like a commit.
     var hasStagedTargets: Bool { phase.isStaging || phase == .switching }
 
-    /// Notes a target of a link in a page. Targets may come in later pages than what links to them.
-    func noteTarget(_ target: ObjectRef) { linkTargets.insert(target) }
-
-    /// Notes why a member leaves the staged membership.
-    func noteDeparture(of object: ObjectRef, because reason: RemovalReason) { departureReasons[object] = reason }
-
-    /// Why a member that is not in the membership that was staged has left.
-    func reasonOfDeparture(of object: ObjectRef) -> RemovalReason { departureReasons[object] ?? .unknown }
-
     /// Takes in that the server has completed it. ``membershipIsStored()`` follows, unless it has to be requested again.
     ///
     /// - Throws: ``SyncError/Code/protocolViolation`` when the server must not send it now.
     func receive(_ completion: ServerMessage.Complete, now: Timestamp) throws -> Effect {
         let effect = try receive(.completion(completion.kind), at: nil)
         guard effect != .requestAnew else { return effect }
-        try receive(figures: completion.figures)
+        try figures.receive(completion.figures, of: query)
         progress = 1
         record.version = completion.version
         record.updatedAt = now
         return effect
     }
 
-    /// Takes in what the query computes over everything that it matches.
-    ///
-    /// - Parameter figures: nil where it computes nothing.
-    /// - Throws: ``SyncError/Code/protocolViolation`` when these are not the figures that the query asks for.
-    func receive(figures: [Value]?) throws {
-        let isRight: Bool
-        var groups: KnownGroups?
-        switch figures {
-        case nil: isRight = !query.hasFigures
-        case let figures?:
-            if let aggregates = query.aggregates {
-                groups = KnownGroups(aggregates, figures)
-                isRight = groups != nil
-            } else if query.countsMatches, figures.count == 1, case .int(let total) = figures[0] {
-                isRight = total >= 0
-            } else {
-                isRight = false
-            }
-        }
-        guard isRight else { throw SyncError(.protocolViolation, "figures that the query does not ask for, or none") }
-        setFigures(groups?.values ?? figures, groups)
-    }
-
-    private func setFigures(_ figures: [Value]?, _ groups: KnownGroups? = nil) {
-        record.figures = figures
-        knownGroups = groups
-    }
-
     /// The groups that the server has said, in the order of the query; nil if it has not. O(1) once they were asked for.
-    func saidGroups() -> [GroupFigures]? {
-        if knownGroups == nil, let aggregates = query.aggregates, let figures = record.figures {
-            knownGroups = KnownGroups(aggregates, figures)
-        }
-        return knownGroups?.groups
-    }
+    func saidGroups() -> [GroupFigures]? { figures.groups(of: query) }
 
     /// Takes in how many objects match from a subscription of the same condition, until the server has answered this one.
-    func borrow(total figures: [Value]?) { setFigures(figures) }
+    func borrow(total: [Value]?) { figures = ServedFigures(total) }
 
     /// Takes in what a commit has changed of that: of a query with GROUP the groups that are others, else all figures.
     ///
     /// - Throws: ``SyncError/Code/protocolViolation`` when these are not the figures that the query asks for.
-    func receive(changedFigures change: [Value]) throws {
-        guard saidGroups() != nil else { return try receive(figures: change) }
-        guard knownGroups?.apply(change) ?? false else {
-            throw SyncError(.protocolViolation, "a change of figures that the query does not ask for")
-        }
-        record.figures = knownGroups?.values
-    }
+    func receive(changedFigures change: [Value]) throws { try figures.receive(changed: change, of: query) }
 
     /// Notes that the membership that the server has completed is stored.
     func membershipIsStored() { record.hasHoles = false }
-
-    /// The objects to which members link, and which are here, on the server too, or nowhere, now that the subscription is
-    /// complete. They are forgotten with the rest that belongs to the staging.
-    func takeTargets() -> Set<ObjectRef> {
-        defer {
-            writtenTargets = []
-            endStaging()
-        }
-        return linkTargets.union(writtenTargets)
-    }
 
     /// Takes in that the server asks for the members.
     ///
@@ -385,7 +318,7 @@ final class Subscription {
     /// Notes that its members go, because the user may not ask for them any more.
     func forgetVersion() {
         record.version = 0
-        setFigures(nil)
+        figures = ServedFigures(nil)
     }
 
     /// Counts what the server has sent.
@@ -435,15 +368,10 @@ final class Subscription {
     /// Ends the staging of a membership that goes on no more, if there is one. What has arrived of it is no part of the
     /// next, and stays with the subscription until the server says otherwise or the subscription ends.
     private func abandonStaging(in storage: SQLiteClientStorage, _ transaction: StoreTransaction) throws {
-        endStaging()
+        staged.abandon()
         guard try storage.abandonStaging(record.id) else { return }
         record.hasHoles = true
         // Results that cannot be judged here go by the members.
         transaction.noteRebuild(record.id, rereads: false)
-    }
-
-    private func endStaging() {
-        linkTargets = []
-        departureReasons = [:]
     }
 }

@@ -1,7 +1,7 @@
 internal import SluiceStorage
 
 /// The digest of a database's state at a position, which is computed beside the database's queue.
-package struct PendingDigest: @unchecked Sendable {
+struct PendingDigest: @unchecked Sendable {
     // Sound because one thread at a time has the snapshot.
     private enum Source {
         case known([UInt8])
@@ -17,7 +17,7 @@ package struct PendingDigest: @unchecked Sendable {
     /// Computes the digest, and closes the snapshot. O(n). It is called once.
     ///
     /// - Parameter isCancelled: asked now and then whether the digest is no longer wanted.
-    package func compute(isCancelled: () -> Bool) throws -> [UInt8] {
+    func compute(isCancelled: () -> Bool) throws -> [UInt8] {
         switch source {
         case .known(let digest): return digest
         case .snapshot(let snapshot):
