@@ -118,9 +118,19 @@ SECONDS ?= 60
 fuzz: deps
 	SWIFT="$(SWIFT)" Tools/fuzz $(SECONDS) $(TARGETS)
 
-# Prints what moved since the last run: the results stay in .build/benchmarks.json.
+# Prints what moved since the last run: the results stay in .build/benchmarks.json. With PEERS=1 a PostgreSQL and a Redis
+# run beside it, which R3, R4 and R8 are compared with: make bench PEERS=1 ARGS="--only=R3,R4,R8"
+PEERS ?=
+ifeq ($(PEERS),1)
+bench: PACKAGES += redis-server
+bench: cluster-deps
+	$(SWIFT) build -c release --traits PostgreSQL --scratch-path .build/cluster --product Benchmarks
+	SLUICE_POSTGRES_SETTINGS="-c max_connections=1200" Tools/with-postgres Tools/with-redis \
+	  .build/cluster/release/Benchmarks --peers $(ARGS)
+else
 bench: release
 	$(SWIFT) run -c release --skip-build Benchmarks $(ARGS)
+endif
 
 # The rows S1 to S11, beside a PostgreSQL of their own: make bench-cluster ROWS=S10,S11
 ROWS ?= S1,S2,S3,S4,S5,S6,S7,S8,S9,S10,S11

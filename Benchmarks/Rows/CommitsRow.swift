@@ -1,19 +1,22 @@
 import Sluice
 
-/// R4: commits of one property each, as fast as A can make them, until B has received the last.
+/// R4: commits of one property each, as fast as A can make them, until B has received the last. With `--peers` also beside
+/// what other servers do.
 struct CommitsRow {
-    private let workbench: Workbench
+    let workbench: Workbench
 
     init(_ workbench: Workbench) { self.workbench = workbench }
 
     func measure() async throws -> [Measurement] {
         let count = workbench.options.size(5_000, quick: 500)
-        let pairs = try await workbench.repeated { _ in (ours: try await run(count), floor: try await rawRate(count)) }
+        let pairs = try await workbench.repeated { _ in
+            (ours: try await run(count), floor: try await rawRate(count), peers: try await peerRates(count))
+        }
         return [
             Measurement(
                 .commits, "\(Double(count).shown) one-property commits until B has all", ours: pairs.map(\.ours),
                 floor: pairs.map(\.floor), unit: "commits/s", goal: .atLeast(10_000))
-        ]
+        ] + besidePeers(pairs.map(\.peers), ours: pairs.map(\.ours), count)
     }
 
     private func run(_ count: Int) async throws -> Double {

@@ -1,9 +1,10 @@
 import Sluice
 
-/// R8: commits that change one view, which thousands of connections subscribe to, one commit after the other.
+/// R8: commits that change one view, which thousands of connections subscribe to, one commit after the other. With
+/// `--peers` also beside what other servers do.
 /// W1: the same, to connections in the JSON form.
 struct FanOutRow {
-    private let workbench: Workbench
+    let workbench: Workbench
 
     init(_ workbench: Workbench) { self.workbench = workbench }
 
@@ -19,7 +20,7 @@ struct FanOutRow {
             Measurement(
                 .fanOut, "a commit of \(pairs[0].2) bytes to \(Double(count).shown) connections",
                 ours: pairs.map(\.ours), floor: pairs.map(\.floor), unit: "messages/s", goal: .ratioAtLeast(0.7))
-        ]
+        ] + (try await besidePeers(rounds: roundCount))
     }
 
     func measureJSON() async throws -> [Measurement] {
@@ -45,7 +46,7 @@ struct FanOutRow {
     }
 
     /// - Returns: messages a second, and the length of one in bytes.
-    private func broadcast(
+    func broadcast(
         to count: Int, rounds: Int, _ form: ReaderProcess.Form = .frames
     ) async throws -> (Double, Int) {
         try await workbench.withServer { url in

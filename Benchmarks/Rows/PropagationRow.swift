@@ -1,13 +1,13 @@
 import Sluice
 
 /// R3: how long after a write on A its change event comes on B: with every write durable, and with clients whose writes
-/// survive a killed process only.
+/// survive a killed process only. With `--peers` also beside what other servers do.
 struct PropagationRow {
-    private let workbench: Workbench
+    let workbench: Workbench
 
     init(_ workbench: Workbench) { self.workbench = workbench }
 
-    private struct Run {
+    struct Run {
         var afterReturn: [Double] = []
         var afterCall: [Double] = []
         var sync = 0.0
@@ -17,7 +17,10 @@ struct PropagationRow {
     func measure() async throws -> [Measurement] {
         let count = workbench.options.size(1_000, quick: 100)
         let runs = try await workbench.repeated { _ in try await run(count, .full) }
-        let quick = try await workbench.repeated { _ in try await run(count, .process) }
+        let pairs = try await workbench.repeated { _ in
+            (ours: try await run(count, .process), peers: try await peerTimes(count))
+        }
+        let quick = pairs.map(\.ours)
         let quickP50 = quick.map { $0.afterReturn.percentile(0.5) }
         let p50 = runs.map { $0.afterReturn.percentile(0.5) }
         let p99 = runs.map { $0.afterReturn.percentile(0.99) }
@@ -41,7 +44,7 @@ struct PropagationRow {
                 .propagation, "write on A to event on B, clients not synced, p50", ours: quickP50.median,
                 floor: quick.map { $0.sync + $0.roundTrip }.median, unit: "ms", goal: .atMost(0.35),
                 samples: ["p50": quickP50]),
-        ]
+        ] + besidePeers(pairs.map(\.peers), synced: runs, notSynced: quick)
     }
 
     private func run(_ count: Int, _ durability: StoreConfiguration.Durability) async throws -> Run {

@@ -1,8 +1,10 @@
-/// The options of the command line: `--runs=N --only=R1,R3 --scale=N --quick --json=FILE`.
+/// The options of the command line: `--runs=N --only=R1,R3 --scale=N --quick --peers --json=FILE`.
 struct Options {
     private(set) var runCount = 3
     /// Whether sizes are small, only to see that everything works.
     private(set) var isQuick = false
+    /// Whether servers of other kinds run beside this program, which R3, R4 and R8 are compared with.
+    private(set) var hasPeers = false
     private(set) var jsonFile = ".build/benchmarks.json"
     private var only: Set<String> = []
     private var scale = 1
@@ -29,9 +31,10 @@ struct Options {
                 scale = number
             case ("--json", let file?): jsonFile = file
             case ("--quick", nil): isQuick = true
+            case ("--peers", nil): hasPeers = true
             default:
                 throw BenchmarkError(
-                    "'\(argument)' is unknown; use --runs=N --only=R1,R3 --scale=N --quick --json=FILE")
+                    "'\(argument)' is unknown; use --runs=N --only=R1,R3 --scale=N --quick --peers --json=FILE")
             }
         }
     }

@@ -5,6 +5,8 @@ import SluiceServer
 /// The options, files, servers and stores of a run.
 struct Workbench {
     let options: Options
+    /// The servers of other kinds that rows are compared with; none unless the options ask for them.
+    let peers: [any Peer]
     private let folder: URL
 
     init(_ options: Options) throws {
@@ -12,6 +14,7 @@ struct Workbench {
         // Beside the build, since the system's temporary folder may be in memory.
         let parent = URL(filePath: ".build", directoryHint: .isDirectory)
         folder = parent.appending(path: "benchmark-\(UUID().uuidString)")
+        peers = options.hasPeers ? try Peers.all(besides: parent.path(percentEncoded: false)) : []
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 

@@ -69,6 +69,11 @@ import Testing
         }
     }
 
+    @Test func `peers that do not run are named with what starts them`() async throws {
+        let exit = try await run("--quick", "--runs=1", "--only=R3", "--peers")
+        #expect(exit.code == 1 && exit.diagnostics.contains("run `make bench PEERS=1`"))
+    }
+
     @Test func aFileThatHoldsNoResultsIsNotOverwritten() async throws {
         try await withFolder { folder in
             let file = folder + "/notes.json"

@@ -4,12 +4,15 @@ internal import CPQ
 internal import Glibc
 
 /// A statement that a connection prepares when it is first used.
-struct PostgresStatement: Sendable {
+package struct PostgresStatement: Sendable {
     /// The name that it is prepared by; nil to send its text each time.
     let name: String?
     let sql: String
 
-    init(_ name: String?, _ sql: String) {
+    /// - Parameters:
+    ///   - name: the name that it is prepared by; nil to send its text each time.
+    ///   - sql: the text, with `$1`, `$2` and so on for its parameters.
+    package init(_ name: String?, _ sql: String) {
         self.name = name
         self.sql = sql
     }
@@ -19,7 +22,7 @@ struct PostgresStatement: Sendable {
 ///
 /// Used by one thread at a time, which is why it may be sent to another. After ``PostgresFailure/lost(_:state:)`` it is
 /// closed and of no further use.
-final class PostgresConnection: @unchecked Sendable {
+package final class PostgresConnection: @unchecked Sendable {
     let address: PostgresAddress
     private let timeouts: PostgresTimeouts
     private let stop: StopSignal
@@ -49,6 +52,15 @@ final class PostgresConnection: @unchecked Sendable {
             }
         }
         throw failure
+    }
+
+    /// Connects to a PostgreSQL whose statements nobody stops, and prepares statements: there must be no pooler between.
+    ///
+    /// - Throws: ``StorageError/Code/journal`` if the URL is none, and ``PostgresFailure/lost(_:state:)`` with what the
+    ///   server said.
+    package convenience init(url: String, timeouts: PostgresTimeouts) throws {
+        try self.init(to: PostgresAddress(url), timeouts: timeouts, stop: StopSignal())
+        preparesStatements = true
     }
 
     deinit { close() }
@@ -88,8 +100,9 @@ final class PostgresConnection: @unchecked Sendable {
     /// Runs a statement to its end.
     ///
     /// - Parameter parameters: the values of `$1`, `$2` and so on.
+    /// - Throws: ``PostgresFailure`` if the statement failed, or if there was no answer in time.
     @discardableResult
-    func execute(
+    package func execute(
         _ statement: PostgresStatement, _ parameters: PostgresParameter...
     ) throws(PostgresFailure) -> PostgresResult { try execute(statement, parameters) }
 
@@ -103,8 +116,10 @@ final class PostgresConnection: @unchecked Sendable {
     }
 
     /// Runs statements without parameters that stand in one text; the result is that of the last.
+    ///
+    /// - Throws: ``PostgresFailure`` if one of them failed, or if there was no answer in time.
     @discardableResult
-    func execute(script: String) throws(PostgresFailure) -> PostgresResult {
+    package func execute(script: String) throws(PostgresFailure) -> PostgresResult {
         guard PQsendQuery(handle, script) == 1 else { throw broken() }
         return try lastResult()
     }
@@ -186,7 +201,7 @@ final class PostgresConnection: @unchecked Sendable {
     // MARK: Notifications
 
     /// What has come for `LISTEN` since the last call: the payload, and the process that sent it.
-    func notifications() -> [(payload: String, processID: Int32)] {
+    package func notifications() -> [(payload: String, processID: Int32)] {
         var notifications: [(String, Int32)] = []
         while let notification = PQnotifies(handle) {
             defer { PQfreemem(notification) }
@@ -198,7 +213,8 @@ final class PostgresConnection: @unchecked Sendable {
     /// Waits until PostgreSQL sends something, or for a time.
     ///
     /// - Returns: whether something has come.
-    func waitForInput(until deadline: ContinuousClock.Instant) throws(PostgresFailure) -> Bool {
+    /// - Throws: ``PostgresFailure/lost(_:state:)`` if the connection has ended.
+    package func waitForInput(until deadline: ContinuousClock.Instant) throws(PostgresFailure) -> Bool {
         switch PollWait(descriptor: PQsocket(handle), stop: stop.descriptor).run(events: POLLIN, until: deadline) {
         case .stop: throw .stopped
         case .time: return false

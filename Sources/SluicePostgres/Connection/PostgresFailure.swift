@@ -3,7 +3,7 @@
 internal import SluiceStorage
 
 /// Why a statement has no result.
-enum PostgresFailure: Error, Hashable {
+package enum PostgresFailure: Error, Hashable {
     /// PostgreSQL answered that the statement failed, with an SQLSTATE, and goes on: it surely had no effect.
     case refused(state: String, String)
     /// There was no answer, or the connection has ended: whether the statement had an effect is not known.

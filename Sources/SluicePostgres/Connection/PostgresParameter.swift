@@ -3,7 +3,7 @@
 internal import CPQ
 
 /// A value for one of a statement's places, in PostgreSQL's binary format.
-enum PostgresParameter {
+package enum PostgresParameter {
     case integer(Int64)
     case integers([Int64])
     case text(String)

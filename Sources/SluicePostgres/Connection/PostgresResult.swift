@@ -3,7 +3,7 @@
 internal import CPQ
 
 /// The rows that PostgreSQL has answered, in binary.
-final class PostgresResult {
+package final class PostgresResult {
     private let handle: OpaquePointer
 
     /// Takes over a result of libpq.
@@ -13,10 +13,11 @@ final class PostgresResult {
 
     var status: ExecStatusType { PQresultStatus(handle) }
 
-    var rowCount: Int { Int(PQntuples(handle)) }
+    /// How many rows there are.
+    package var rowCount: Int { Int(PQntuples(handle)) }
 
     /// How many rows the statement has written.
-    var affectedCount: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
+    package var affectedCount: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
 
     /// What was done, such as `COMMIT`; a COMMIT of what has failed says `ROLLBACK`.
     var command: String { String(cString: PQcmdStatus(handle)) }
@@ -24,7 +25,7 @@ final class PostgresResult {
     func isNull(_ column: Int, row: Int = 0) -> Bool { PQgetisnull(handle, Int32(row), Int32(column)) == 1 }
 
     /// An integer of 2, 4 or 8 bytes, or a boolean as 0 or 1.
-    func integer(_ column: Int, row: Int = 0) -> Int64 {
+    package func integer(_ column: Int, row: Int = 0) -> Int64 {
         let bytes = buffer(column, row)
         let unused = 64 - 8 * bytes.count
         return Int64(bitPattern: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } << UInt64(unused)) >> Int64(unused)
@@ -34,7 +35,8 @@ final class PostgresResult {
 
     func bytes(_ column: Int, row: Int = 0) -> [UInt8] { Array(buffer(column, row)) }
 
-    func text(_ column: Int, row: Int = 0) -> String { String(decoding: buffer(column, row), as: UTF8.self) }
+    /// The bytes of a value as UTF-8.
+    package func text(_ column: Int, row: Int = 0) -> String { String(decoding: buffer(column, row), as: UTF8.self) }
 
     /// The bytes of a value, as long as the result is there.
     private func buffer(_ column: Int, _ row: Int) -> UnsafeBufferPointer<UInt8> {
