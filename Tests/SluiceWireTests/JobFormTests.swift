@@ -121,11 +121,15 @@ struct JobFormTests {
         #expect(try Checkpoint(wireBytes: former) == checkpoint)
         var state = ConsumerState(holder: 5, query: "Flight")
         (state.handledCount, state.committedAt) = (12, Timestamp(microseconds: 99))
-        var bytes = state.wireBytes()
-        bytes[0] = 1
-        bytes.removeLast()
-        #expect(try ConsumerState(wireBytes: bytes) == state)
+        // Neither the first form nor the second had the progress, and the first no trial.
+        for (format, missing) in [(2 as UInt8, 2), (1, 3)] {
+            var bytes = state.wireBytes()
+            bytes[0] = format
+            bytes.removeLast(missing)
+            #expect(try ConsumerState(wireBytes: bytes) == state)
+        }
         state.trial = ConsumerTrial(limit: 8, failureCount: 1)
+        (state.done, state.known) = (3, 500)
         #expect(try ConsumerState(wireBytes: state.wireBytes()) == state)
     }
 
