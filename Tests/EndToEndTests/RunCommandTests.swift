@@ -165,7 +165,8 @@ import Testing
                         ])
                 }
                 func has(_ name: String, _ key: Int) -> Bool {
-                    (try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8))?.contains("\"id\":\(key),") ?? false
+                    (try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8))?.contains("\"id\":\(key),")
+                        ?? false
                 }
                 let first = try start("first")
                 try await wait(for: "the first") { has("first", 3) }

@@ -150,7 +150,9 @@ import Testing
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for writer in 0..<20 {
                         group.addTask {
-                            for number in 0..<520 { try await nyc.putFlight("\(writer)", delay: round * 1_000 + number) }
+                            for number in 0..<520 {
+                                try await nyc.putFlight("\(writer)", delay: round * 1_000 + number)
+                            }
                         }
                     }
                     try await group.waitForAll()

@@ -49,7 +49,8 @@ struct StandbyTests {
         state.holder = holder
         let made = try await desk.nyc.host.apply([
             JobWrite(
-                key, .set(.after(.seconds(60)), value: state.wireBytes()), if: record.map { .value($0.value) } ?? .absent)
+                key, .set(.after(.seconds(60)), value: state.wireBytes()),
+                if: record.map { .value($0.value) } ?? .absent)
         ])
         #expect(made == [true])
     }
@@ -78,7 +79,8 @@ struct StandbyTests {
     }
 
     @Test(arguments: [false, true])
-    func `one that stands by goes on when the other was killed, or was taken over from`(isOverStore: Bool) async throws {
+    func `one that stands by goes on when the other was killed, or was taken over from`(isOverStore: Bool) async throws
+    {
         let desk = try await JobDesk(isOverStore: isOverStore, delays: [60])
         try await Self.leaveName(to: 7, on: desk)
         let instance = Instance(desk.consumer(Self.standby()))
