@@ -55,6 +55,18 @@ struct ScheduleTests {
         third.cancel()
         try await third.value
         #expect(try await nyc.objects(Note.self).count() == 8)
+        // One that was forgotten makes up for nothing.
+        try await nyc.removeSchedule("sweep")
+        #expect(try await nyc.schedules().isEmpty)
+        try await nyc.removeSchedule("sweep")
+        let fourth = start(.all, in: nyc)
+        while try await nyc.schedules().isEmpty { await Task.yield() }
+        try await server.advance(by: .seconds(3_600))
+        _ = await iterator.next()
+        fourth.cancel()
+        try await fourth.value
+        #expect(try await nyc.objects(Note.self).count() == 9)
+        await #expect(throws: JobError.self) { try await nyc.removeSchedule("a/b") }
     }
 
     @Test func aRunThatThrowsIsTriedAgain() async throws {

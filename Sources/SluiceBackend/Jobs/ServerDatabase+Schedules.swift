@@ -100,4 +100,13 @@ extension ServerDatabase {
             }
         }
     }
+
+    /// Forgets when a schedule was done last. A process that has it goes on as if it began now; one that begins under the
+    /// name later does no run that was missed.
+    ///
+    /// - Throws: `JobError` for a name that cannot be one; `ServerError` when the database cannot be written.
+    public func removeSchedule(_ name: String) async throws {
+        try JobError.check(name: name, of: "schedule")
+        _ = try await host.apply([JobWrite(.init(space: ScheduleDesk.prefix + name), .remove)])
+    }
 }
