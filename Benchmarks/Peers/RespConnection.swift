@@ -1,3 +1,4 @@
+import CEpoll
 import Glibc
 
 /// One connection to Redis, which blocks. One thread at a time uses it.
