@@ -225,7 +225,7 @@ final class PostgresConnection: @unchecked Sendable {
             throw .stopped
         case .time:
             close()
-            throw .lost("no answer in time")
+            throw .late
         }
     }
 
