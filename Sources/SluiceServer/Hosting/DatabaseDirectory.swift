@@ -60,7 +60,7 @@ final class DatabaseDirectory: Sendable {
         let folder = try opener.folder.map { try DataFolder($0) }
         if let path = opener.folder {
             opener.journals?.remember(in: path)
-            try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals))
+            try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals, in: path, log: opener.log))
         }
         self.folder = Mutex(folder)
         opener.journals?.messages.receive { [weak self] in self?.known($1)?.deliver($0) }
@@ -97,9 +97,19 @@ final class DatabaseDirectory: Sendable {
         }
     }
 
-    /// The cluster whose journals a server uses; nil if each database has its own.
-    private static func cluster(of journals: (any JournalService)?) throws(ServerError) -> String? {
+    /// The cluster whose journals a server uses; nil if each database has its own. Where these do not answer, a node
+    /// serves what it has as replicas of the cluster that its folder names.
+    private static func cluster(
+        of journals: (any JournalService)?, in path: String, log: LogSink?
+    ) throws(ServerError) -> String? {
         do { return try journals?.clusterID } catch {
+            if let journals, (error as? StorageError)?.isSilence == true, let mark = try ReplicaFolder.marked(path) {
+                journals.expect(clusterID: mark.cluster)
+                log?(
+                    .warning, "the server starts without its journals, which do not answer",
+                    [("reason", "\((error as? StorageError)?.message ?? "")")])
+                return mark.cluster
+            }
             throw ServerError(.database, (error as? StorageError)?.message ?? "\(error)", cause: error)
         }
     }

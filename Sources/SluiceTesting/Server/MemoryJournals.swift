@@ -63,6 +63,9 @@ package final class MemoryJournals: JournalService {
     // What servers share ends with the process.
     package func remember(in folder: String) {}
 
+    // It is always there.
+    package func expect(clusterID: String) {}
+
     package var clockOffset: Int64 { 0 }
 
     package var users: any UserStore { MemoryUsers(self, shared.users) }
