@@ -79,7 +79,8 @@ enum PostgresFailure: Error, Hashable {
         case "55P03": "another node keeps the turn for longer than a lock may be waited for"
         case "57014": "the statement took longer than it may"
         case "25006": "it is a standby or read only; name the primary, or all servers"
-        case "42501": "let an administrator run what `sluice cluster init --print --role=NAME` prints, with this role's name"
+        case "42501":
+            "let an administrator run what `sluice cluster init --print --role=NAME` prints, with this role's name"
         case "3F000", "42P01", "42703": "run `sluice cluster init`, which makes the tables"
         case "53100": "free some space on its disk"
         case "53300": "raise max_connections; a node takes 6"

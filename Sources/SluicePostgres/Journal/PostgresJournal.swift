@@ -52,6 +52,8 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
 
     private static let start = ContinuousClock.now
 
+    package var nodeName: String? { row.name }
+
     package var format: UInt8 { row.agreedFormat }
 
     // MARK: Appending

@@ -33,6 +33,8 @@ final class AwaitedJournal: Journal {
         found?.patience ?? AppendPatience(time: 0, now: { Timestamp(microseconds: 0) }, wait: { _ in })
     }
 
+    var nodeName: String? { found?.nodeName }
+
     // As for a service that has not answered yet.
     var format: UInt8 { found?.format ?? JournalGroup.formats.lowerBound }
 

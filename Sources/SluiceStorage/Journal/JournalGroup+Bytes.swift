@@ -94,7 +94,7 @@ extension JournalStep {
     fileprivate var format: UInt8 { if case .rules(_, from: .some) = self { 2 } else { 1 } }
 
     /// The step without what groups of a format cannot have.
-    func limited(to format: UInt8) -> JournalStep {
+    package func limited(to format: UInt8) -> JournalStep {
         guard format < self.format, case .rules(let bytes, _) = self else { return self }
         return .rules(bytes)
     }

@@ -24,6 +24,7 @@ package final class MemoryJournals: JournalService {
         var usersChanged: (@Sendable () -> Void)?
         var hearMessages: (@Sendable ([[UInt8]], String) -> Void)?
         var nodeURL: String?
+        var clockOffset: Int64 = 0
 
         func set(_ faults: [MemoryJournal.Fault]) {
             for journal in journals.values.joined() { journal.journal?.faults = faults }
@@ -66,7 +67,11 @@ package final class MemoryJournals: JournalService {
     // It is always there.
     package func expect(clusterID: String) {}
 
-    package var clockOffset: Int64 { 0 }
+    /// How far the clock of the journals is said to be ahead.
+    package var clockOffset: Int64 {
+        get { state.withLock { $0.clockOffset } }
+        set { state.withLock { $0.clockOffset = newValue } }
+    }
 
     package var users: any UserStore { MemoryUsers(self, shared.users) }
 
