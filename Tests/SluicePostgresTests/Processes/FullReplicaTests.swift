@@ -7,7 +7,7 @@ import Testing
 
 /// A node that has appended to the journal, and has no room for what it has appended.
 struct FullReplicaTests {
-    @Test(.enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
+    @Test(.onSmallDisk)
     func `what a node with a full disk has appended is elsewhere, and it catches up once there is room`()
         async throws
     {

@@ -4,6 +4,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import SluicePostgres
+
 /// Nodes that are killed, stopped and ended while clients write through all of them.
 struct KilledNodeTests {
     @Test func `kill -9 of nodes under writers loses nothing and repeats nothing`() async throws {
@@ -62,6 +64,26 @@ struct KilledNodeTests {
                 }
             }
             try await cluster.checkAgreement(writers)
+        }
+    }
+
+    @Test func `the name of a killed node is free at once for its folder, and for no other`() async throws {
+        try await NodeCluster.with(1) { cluster in
+            let node = cluster.nodes[0]
+            func run() throws -> [UInt8] {
+                try cluster.database.connect().execute(PostgresStatement(nil, "SELECT run FROM sluice.node")).bytes(0)
+            }
+            try await Ledger.begin(node.url())
+            let first = try run()
+            try await node.restart()
+            _ = try await Ledger.content(node.url())
+            let second = try run()
+            #expect(second != first)
+            let other = try await ServerProcess.start(
+                folder: node.folder + "-other", options: ["--journal=\(cluster.database.url)", "--node=a"])
+            _ = try await Ledger.content(other.url())
+            #expect(try run() == second)
+            try await other.kill()
         }
     }
 

@@ -129,7 +129,8 @@ struct NodeCluster {
         try await waitForOneHead()
         let url = database.url
         let comparison = try await blocking { try PostgresCluster.verify(url, database: Self.databaseName) }
-        #expect(comparison.agrees && comparison.digests.keys.sorted() == nodes.map(\.name).sorted(), "\(comparison.text)")
+        #expect(
+            comparison.agrees && comparison.digests.keys.sorted() == nodes.map(\.name).sorted(), "\(comparison.text)")
         try await waitForOneHead()
         return comparison.position
     }
