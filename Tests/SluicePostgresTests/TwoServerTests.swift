@@ -68,9 +68,9 @@ struct TwoServerTests {
         // The second one may not have known of the first one's group.
         #expect(Set(nodes[1].judged.ids.withLock { $0 }) == ["known at 1"])
         // A group of the first node arrives after one of the second.
-        async let late: Void = nodes[0].proxy.reach(.append)
+        nodes[0].proxy.stop(at: .append)
         try await stores[0].write { try $0.insert(JudgedDeparture(id: "late")) }
-        try await late
+        try await nodes[0].proxy.waitForPlace()
         try await stores[1].write { try $0.insert(JudgedDeparture(id: "early")) }
         try await stores[1].uploaded(timeout: waitMax)
         nodes[0].proxy.mode = .forwards
@@ -94,13 +94,13 @@ struct TwoServerTests {
         try await stores[0].uploaded(timeout: waitMax)
         for store in stores { _ = try await store.objects(JudgedDeparture.self).synced(timeout: waitMax) }
         // Neither knows of the other: the group of the first node is held.
-        async let held: Void = nodes[0].proxy.reach(.append)
+        nodes[0].proxy.stop(at: .append)
         for (number, store) in stores.enumerated() {
             try await store.write { transaction in
                 guard let departure = try transaction.object(JudgedDeparture.self, key: "a") else { return }
                 try transaction.update(departure) { $0.delay = number + 1 }
             }
-            if number == 0 { try await held }
+            if number == 0 { try await nodes[0].proxy.waitForPlace() }
         }
         try await stores[1].uploaded(timeout: waitMax)
         nodes[0].proxy.mode = .forwards

@@ -59,12 +59,20 @@ package final class Proxy: @unchecked Sendable {
 
     /// Lets everything pass until a place is reached for the next time, and waits for that.
     package func reach(_ place: Place) async throws {
+        stop(at: place)
+        try await waitForPlace()
+    }
+
+    /// Lets everything pass until a place is reached for the next time.
+    package func stop(at place: Place) {
         locked {
             change(to: .forwards)
             awaitedPlace = place
         }
-        try await wait { $0.awaitedPlace == nil }
     }
+
+    /// Waits until the place of ``stop(at:)`` is reached.
+    package func waitForPlace() async throws { try await wait { $0.awaitedPlace == nil } }
 
     /// Leads new connections to another port of 127.0.0.1, and closes those that are there.
     package func lead(to port: UInt16) {

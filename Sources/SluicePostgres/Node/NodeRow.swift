@@ -93,7 +93,7 @@ final class NodeRow: Sendable {
         let formats = JournalGroup.formats
         let format = min(max(UInt8(clamping: format), formats.lowerBound), formats.upperBound)
         let before = agreed.exchange(format, ordering: .relaxed)
-        if before != format { log?(.info, "groups are written in another format", [("format", "\(format)")]) }
+        if before != format, isKnown { log?(.info, "groups are written in another format", [("format", "\(format)")]) }
     }
 }
 

@@ -33,7 +33,7 @@ package struct ServerRound {
     }
 
     /// Lets the next attempts go to the other servers first.
-    mutating func moveOn(using generator: inout some RandomNumberGenerator) {
+    package mutating func moveOn(using generator: inout some RandomNumberGenerator) {
         left = (0..<serverCount).filter { $0 != last }
         if isRandom { left.shuffle(using: &generator) }
         if let last { left.append(last) }
@@ -54,7 +54,7 @@ package struct ServerRound {
     mutating func resetBackoff() { backoff.reset() }
 
     /// Begins anew: a session has opened, or the program asks for it.
-    mutating func reset() {
+    package mutating func reset() {
         backoff.reset()
         left = []
         failureCount = 0
