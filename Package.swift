@@ -229,6 +229,13 @@ let package = Package(
         .executableTarget(
             name: "JobKills", dependencies: ["SluiceBackend", "TestSupport"], path: "Tests/JobKills",
             swiftSettings: playgroundSettings),
+        // A server program of which the tests of clusters kill some.
+        .executableTarget(
+            name: "AloneNode",
+            dependencies: [
+                "Sluice", "SluiceBackend", "SluiceServer",
+                .target(name: "SluicePostgres", condition: .when(traits: ["PostgreSQL"])),
+            ], path: "Tests/AloneNode", swiftSettings: playgroundSettings),
         tests("SluiceModel", ["TestSupport"]),
         tests("SluiceQuery", ["SluiceModel", "SluiceStorage", "CSQLite", "CAllocationCounter", "TestSupport"]),
         tests("SluiceJSON"),
@@ -342,7 +349,7 @@ if let wanted = Context.environment["SLUICE_TEST_TARGETS"]?.split(separator: " "
             }
         }
     }
-    for name in wanted + ["SluiceCommand"] { need(name) }
+    for name in wanted + ["SluiceCommand", "AloneNode"] { need(name) }
     package.products.removeAll { $0.name != "sluice" }
     package.targets.removeAll { !needed.contains($0.name) }
 }

@@ -54,6 +54,7 @@ enum Row: String, CaseIterable {
     case resultChanges = "R13"
     case localStore = "R14"
     case wireSize = "R15"
+    case openings = "R16"
     case backlog = "B1"
     case overlap = "B2"
     case committers = "B3"
@@ -159,6 +160,7 @@ enum Row: String, CaseIterable {
         case .clusterLarge: "a large transaction beside small ones of another node"
         case .clusterDatabases: "databases side by side"
         case .clusterFollowing: "following what another node commits"
+        case .openings: "sessions that open at once"
         case .clusterNews: "from a commit on one node to another"
         case .clusterImport: "an import into a cluster"
         case .clusterNewNode: "a new node over a large database"
@@ -185,6 +187,7 @@ enum Row: String, CaseIterable {
         case .resultChanges: try await ResultChangesRow(workbench).measure()
         case .localStore: try await LocalStoreRow(workbench).measure()
         case .wireSize: try await WireSizeRow(workbench).measure()
+        case .openings: try await OpeningsRow(workbench).measure()
         case .backlog: try await BacklogRow(workbench).measure()
         case .observers: try await ObserversRow(workbench).measure()
         case .observedQueries: try await ObservedQueriesRow(workbench).measure()
@@ -229,7 +232,7 @@ enum Row: String, CaseIterable {
             case .clusterLarge: return try rows.largeBesideSmall()
             case .clusterDatabases: return try rows.manyDatabases()
             case .clusterFollowing: return try rows.following()
-            case .clusterNews: return try rows.news()
+            case .clusterNews: return try await rows.news() + RecoveryRows(workbench).events()
             case .clusterImport: return try rows.importing()
             case .clusterNewNode: return try await RecoveryRows(workbench).newNode()
             case .clusterKilledNode: return try await RecoveryRows(workbench).killedNode()

@@ -10,7 +10,7 @@
     /// S9 to S11: how soon a cluster serves after something has begun or ended. Nodes are processes of the program beside
     /// this one, and the clients are stores in this process. Run by `make bench-cluster`.
     struct RecoveryRows {
-        private let workbench: Workbench
+        let workbench: Workbench
         private let url: String
 
         /// - Throws: ``BenchmarkError`` where no PostgreSQL is named.
@@ -19,7 +19,8 @@
             url = try ClusterRows.journalURL()
         }
 
-        private func node(_ name: String) async throws -> ServerProcess {
+        /// Starts a node.
+        func node(_ name: String) async throws -> ServerProcess {
             try await ServerProcess.start(
                 folder: workbench.freshPath(name), options: ["--journal=\(url)", "--node=\(name)"])
         }

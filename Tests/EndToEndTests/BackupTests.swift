@@ -265,8 +265,8 @@ struct BackupTests {
         }
     }
 
-    @Test func aFullDiskRefusesABackupAndARestorationAndNothingIsLeft() async throws {
-        guard let disk = SmallDisk() else { return }
+    @Test(.onSmallDisk) func aFullDiskRefusesABackupAndARestorationAndNothingIsLeft() async throws {
+        let disk = try #require(SmallDisk())
         try await withFolder { root in
             let data = root + "/data"
             try await withServer(folder: data) { server in

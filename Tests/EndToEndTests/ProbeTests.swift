@@ -42,8 +42,8 @@ struct ProbeTests {
         }
     }
 
-    @Test func aFullDiskLeavesAServerReadySinceReadingGoesOn() async throws {
-        guard let disk = SmallDisk() else { return }
+    @Test(.onSmallDisk) func aFullDiskLeavesAServerReadySinceReadingGoesOn() async throws {
+        let disk = try #require(SmallDisk())
         try await withServer(folder: disk.path + "/data") { server in
             try await Fixture.withStore(server.url()) { store in
                 try await store.addPlane("N1")

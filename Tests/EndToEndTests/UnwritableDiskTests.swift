@@ -27,8 +27,10 @@ struct UnwritableDiskTests {
         #expect(found.lines.count == count, "\(found.diagnostics)")
     }
 
-    @Test func aDiskThatFillsUpUnderAServerRefusesWritesServesReadsAndTakesThemOnceThereIsRoom() async throws {
-        guard let disk = SmallDisk() else { return }
+    @Test(.onSmallDisk) func aDiskThatFillsUpUnderAServerRefusesWritesServesReadsAndTakesThemOnceThereIsRoom()
+        async throws
+    {
+        let disk = try #require(SmallDisk())
         try await withServer(folder: disk.path + "/data") { server in
             try await Fixture.withStore(server.url()) { store in
                 try await insert(0..<10, into: store)
@@ -48,8 +50,8 @@ struct UnwritableDiskTests {
         }
     }
 
-    @Test func usersLogInByPasswordWhileTheDiskIsFull() async throws {
-        guard let disk = SmallDisk() else { return }
+    @Test(.onSmallDisk) func usersLogInByPasswordWhileTheDiskIsFull() async throws {
+        let disk = try #require(SmallDisk())
         let folder = disk.path + "/data"
         let password = disk.path + "/password"
         try "correct horse".write(toFile: password, atomically: true, encoding: .utf8)
@@ -69,8 +71,8 @@ struct UnwritableDiskTests {
         }
     }
 
-    @Test func usersLogInAtAServerThatIsStartedOnADiskThatMayNotBeWritten() async throws {
-        guard let disk = SmallDisk() else { return }
+    @Test(.onSmallDisk) func usersLogInAtAServerThatIsStartedOnADiskThatMayNotBeWritten() async throws {
+        let disk = try #require(SmallDisk())
         let folder = disk.path + "/data"
         let password = NSTemporaryDirectory() + "sluice-password-\(UUID().uuidString)"
         try "correct horse".write(toFile: password, atomically: true, encoding: .utf8)
@@ -117,11 +119,11 @@ struct UnwritableDiskTests {
         }
     }
 
-    @Test(arguments: [true, false])
+    @Test(.onSmallDisk, arguments: [true, false])
     func aServerThatIsStartedOnADiskThatCannotBeWrittenServesReadsAndTakesWritesOnceItCan(
         isFull: Bool
     ) async throws {
-        guard let disk = SmallDisk() else { return }
+        let disk = try #require(SmallDisk())
         let port = try ServerProcess.unusedPort()
         let folder = disk.path + "/data"
         try await withServer(folder: folder, port: port) { server in
@@ -152,8 +154,8 @@ struct UnwritableDiskTests {
         }
     }
 
-    @Test func aStoreOnADiskThatCannotBeWrittenIsReadAndRefusesToWrite() async throws {
-        guard let disk = SmallDisk() else { return }
+    @Test(.onSmallDisk) func aStoreOnADiskThatCannotBeWrittenIsReadAndRefusesToWrite() async throws {
+        let disk = try #require(SmallDisk())
         let configuration = StoreConfiguration(path: disk.path + "/store", schema: try Fixture.schema())
         let store = try await Store.open(configuration)
         try await insert(0..<10, into: store)

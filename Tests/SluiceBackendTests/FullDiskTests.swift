@@ -56,9 +56,9 @@ struct FullDiskTests {
     }
 
     /// A write of the process and the upload of a client find a disk that is full, or may not be written.
-    @Test(arguments: [true, false])
+    @Test(.onSmallDisk, arguments: [true, false])
     func aDiskThatCannotBeWrittenLosesNothingServesReadsAndTakesWritesAgainOnceItCan(isFull: Bool) async throws {
-        guard let disk = SmallDisk() else { return }
+        let disk = try #require(SmallDisk())
         let network = LoopbackNetwork()
         var configuration = ServerConfiguration(
             dataFolder: disk.path + "/data", host: "server", isDevelopment: true)

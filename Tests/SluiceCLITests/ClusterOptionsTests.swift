@@ -34,7 +34,7 @@ struct ClusterOptionsTests {
     @Test(arguments: [
         (["init"], "--journal=URL is missing"), (["status"], "--journal=URL is missing"),
         (["status", "--print"], "--print is for 'sluice cluster init'"),
-        (["init", "--journal=postgres://a/b", "--role=nodes"], "--role belongs to --print"),
+        (["status", "--journal=postgres://a/b", "--role=nodes"], "--role is for 'sluice cluster init'"),
         (["verify", "--journal=postgres://a/b"], "name one database"),
         (["verify", "a,b", "--journal=postgres://a/b"], "name one database"),
         (["verify", "a b", "--journal=postgres://a/b"], "no name of a database"),

@@ -28,7 +28,7 @@ struct ClusterTests {
     @Test func `the tables are made once, and again is nothing`() throws {
         let database = try server.emptyDatabase()
         #expect(refusal(database).contains("sluice cluster init"))
-        #expect(try PostgresCluster.initialize(database.url).contains("CREATE TABLE sluice.journal"))
+        #expect(try PostgresCluster.initialize(database.url).contains("CREATE TABLE IF NOT EXISTS sluice.journal"))
         #expect(try PostgresCluster.initialize(database.url).isEmpty)
         #expect(try database.number("SELECT tables FROM sluice.cluster") == Int64(ClusterTables.version))
         let storage = "SELECT count(*) FROM pg_attribute WHERE attname = 'record' AND attstorage = 'e'"
@@ -58,7 +58,7 @@ struct ClusterTests {
         let database = try server.database()
         let role = "poor_\(database.name)"
         try database.run("CREATE ROLE \(role) LOGIN")
-        #expect(refusal(database, user: role).contains("cluster init --print"))
+        #expect(refusal(database, user: role).contains("cluster init --print --role=\(role)"))
         try database.run(
             "GRANT USAGE ON SCHEMA sluice TO \(role); GRANT SELECT ON ALL TABLES IN SCHEMA sluice TO \(role)")
         #expect(refusal(database, user: role).contains("INSERT on sluice.journal"))
@@ -68,13 +68,82 @@ struct ClusterTests {
         #expect(error?.code == .journal && error?.message.contains("42501") == true)
     }
 
-    @Test func `tables of another version are refused`() throws {
+    @Test(arguments: [false, true]) func `a role that was refused can use the tables after what it was told`(
+        isPrinted: Bool
+    ) throws {
+        let database = try server.database()
+        let role = "late_\(database.name)"
+        try database.run("CREATE ROLE \(role) LOGIN")
+        _ = refusal(database, user: role)
+        // Twice, as an administrator may do it.
+        for _ in 0..<2 {
+            if isPrinted {
+                try database.run(PostgresCluster.sql(role: role))
+            } else {
+                #expect(try PostgresCluster.initialize(database.url, role: role).isEmpty)
+            }
+        }
+        try append(to: database, user: role)
+    }
+
+    @Test(arguments: [false, true]) func `roles that could use older tables can use the present ones`(
+        isPrinted: Bool
+    ) throws {
+        let database = try server.emptyDatabase()
+        let role = "old role of \(database.name)"
+        try makeTables(ofVersion: 1, in: database)
+        try database.run(
+            """
+            CREATE ROLE "\(role)" LOGIN; GRANT USAGE ON SCHEMA sluice TO "\(role)";
+            GRANT SELECT ON ALL TABLES IN SCHEMA sluice TO "\(role)"; GRANT INSERT ON sluice.journal TO "\(role)"
+            """)
+        let user = role.replacing(" ", with: "%20")
+        #expect(refusal(database, user: user).contains("tables of version 1"))
+        if isPrinted {
+            try database.run(PostgresCluster.sql())
+        } else {
+            #expect(try PostgresCluster.initialize(database.url).contains("sluice.locks"))
+        }
+        try append(to: database, user: user)
+    }
+
+    /// Has a node append.
+    private func append(to database: TestDatabase, user: String) throws {
+        let node = try PostgresJournals(url: database.url(user: user), node: "node")
+        defer { node.stop() }
+        try node.open().appendAll(1...3)
+    }
+
+    /// Makes the tables that an older program made.
+    private func makeTables(ofVersion version: Int, in database: TestDatabase) throws {
+        try database.run(ClusterTables.steps[..<version].joined(separator: "\n"))
+        try database.run("UPDATE sluice.cluster SET tables = \(version)")
+    }
+
+    @Test func `a node uses the tables of the version before, and goes on when they are brought up to date`() throws {
+        let database = try server.emptyDatabase()
+        try makeTables(ofVersion: ClusterTables.versionMin, in: database)
+        let node = try database.node()
+        defer { node.stop() }
+        let head = try node.open().appendAll(1...2)
+        #expect(try !PostgresCluster.initialize(database.url).isEmpty)
+        // Both on the connections that it has and on others.
+        try node.open().appendAll([3], after: head)
+        try database.killBackends()
+        try append(to: database, user: "sluice")
+        #expect(try PostgresCluster.status(database.url).tables == ClusterTables.version)
+    }
+
+    @Test func `tables of a later version are used if they say that this program can, and else refused`() throws {
         let database = try server.database()
         try database.run("UPDATE sluice.cluster SET tables = 99")
+        #expect(try PostgresCluster.initialize(database.url).isEmpty)
+        try append(to: database, user: "sluice")
+        try database.run("UPDATE sluice.cluster SET oldest = 99")
         #expect(refusal(database).contains("version 99"))
         let error = #expect(throws: StorageError.self) { try PostgresCluster.initialize(database.url) }
         #expect(error?.message.contains("newer than this program") == true)
-        try database.run("UPDATE sluice.cluster SET tables = 0")
+        try database.run("UPDATE sluice.cluster SET tables = 1, oldest = NULL")
         #expect(refusal(database).contains("cluster init"))
     }
 

@@ -83,6 +83,27 @@ struct ConnectionProtocolTests {
         #expect(try receive(.open(.init(session: 4, path: "cars", schema: Schema()))) == ["open 4 cars"])
     }
 
+    @Test func `sessions whose clients know other servers are sent there, and the others stay`() throws {
+        var connection = Self.fresh()
+        func receive(_ message: ClientMessage) throws -> [String] {
+            try Self.summary(connection.receive(Frame.encode(message), now: Timestamp(microseconds: 0)))
+        }
+        func open(_ session: UInt64, knowsOthers: Bool) throws -> [String] {
+            var open = ClientMessage.Open(session: session, path: "planes", schema: Schema())
+            if knowsOthers { open.options = .hasOthers }
+            return try receive(.open(open))
+        }
+        _ = try receive(.hello(.init(features: .all, agent: "test")))
+        _ = try open(1, knowsOthers: false)
+        _ = try open(2, knowsOthers: true)
+        #expect(try Self.summary(connection.handOver(to: "")) == ["forget 2 planes", "moved 2 "])
+        #expect(connection.sessions == [1: "planes"])
+        #expect(try open(3, knowsOthers: true) == ["moved 3 "])
+        #expect(try open(4, knowsOthers: false) == ["open 4 planes"])
+        #expect(connection.handOver(to: nil).isEmpty)
+        #expect(try open(5, knowsOthers: true) == ["open 5 planes"])
+    }
+
     @Test func aSessionIsGreetedOpenedSpokenToAndClosed() throws {
         let actions = try Self.run([
             Self.hello, Self.open(1), .credit(session: 1, pages: 1), .close(session: 1), .credit(session: 1, pages: 1),

@@ -44,7 +44,7 @@ import Testing
 
     /// Written out by hand from the description of the format, so that a change of it is noticed.
     private static let everyStepBytes = """
-        01 07 d00f 01 01 77 13 00 03 09 00 28 15 03 00020141 00 0103 00020142 09 0102 01 01 01 0304 00020143 02 00 01 03 0a \
+        02 07 d00f 01 01 77 13 00 03 09 00 28 15 03 00020141 00 0103 00020142 09 0102 01 01 01 0304 00020143 02 00 01 03 0a \
         02 0102 02 03 08 03 04 02 04 01 05 05 0100000000000000 06 00 07 01 00 07 00 01 02 08 06 \
         0b 06 010175 00000000000000010000000000000002 00000000000000010000000000000004 03 0a 0c 06 00000000000000010000000000000003 0d 02 06 07 0e \
         0e 0900000000000000 0f 10 0173 0101 01 08 0107 11 0173 0102 09 02 0102 12 01 03 02 0a 01 0175 01 0177 060141 030a 0318
@@ -60,6 +60,22 @@ import Testing
         let bytes = Self.everyStep.encoded()
         #expect(Self.hexadecimal(bytes) == Self.everyStepBytes.filter { $0 != " " })
         #expect(try JournalGroup.decode(bytes) == Self.everyStep)
+    }
+
+    @Test func `a group has the oldest format that has all of it`() throws {
+        let origin = RulesOrigin(.client, at: Timestamp(microseconds: 5), userID: "u", workerID: "w")
+        func group(_ steps: JournalStep...) -> JournalGroup {
+            JournalGroup(baseVersion: 1, acceptedAt: Timestamp(microseconds: 1), steps: steps)
+        }
+        #expect(group(.rules([1]), .epoch(2)).encoded().first == 1)
+        #expect(group(.rules([1]), .rules([2], from: origin)).encoded().first == 2)
+        #expect(JournalStep.rules([2], from: origin).limited(to: 1) == .rules([2]))
+        #expect(JournalStep.rules([2], from: origin).limited(to: 2) == .rules([2], from: origin))
+        #expect(JournalStep.epoch(3).limited(to: 1) == .epoch(3))
+        var later = group(.epoch(2)).encoded()
+        later[0] = 3
+        let error = #expect(throws: StorageError.self) { try JournalGroup.decode(later) }
+        #expect(error?.message.contains("reads formats up to 2") == true)
     }
 
     @Test func whatWasDoneToElementsIsReadBackWithTheValues() throws {
@@ -170,7 +186,7 @@ import Testing
             Self.hexadecimal(start.chain) == "b1159b226092ccd77c82496bbeefd3bfe38ff9c3e0ca1b2235b11961702b9fd1")
         let next = start.following(Self.everyStep.encoded())
         #expect(next.position == 1)
-        #expect(Self.hexadecimal(next.chain) == "8c1ab7d80a36907c10ec286284a97f078f65c42ee482fb8995ca51e219601f1c")
+        #expect(Self.hexadecimal(next.chain) == "8dbb8fff8f747fb40d07d3cb9c8fc2b9a992f60760341d61b983b18aff0ab465")
     }
 
     @Test func aGroupWithoutItsValuesTellsWhoWroteWhat() throws {
@@ -188,8 +204,8 @@ import Testing
             #expect(error?.code == .journal)
         }
         #expect(throws: StorageError.self) { try JournalGroup.decode(bytes + [0]) }
-        let newer = #expect(throws: StorageError.self) { try JournalGroup.decode([2] + bytes.dropFirst()) }
-        #expect(newer?.message.contains("format 2") == true)
+        let newer = #expect(throws: StorageError.self) { try JournalGroup.decode([3] + bytes.dropFirst()) }
+        #expect(newer?.message.contains("format 3") == true)
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>) func changedBytesAreRefusedOrDecodeToAnotherGroup(seed: UInt64) throws {

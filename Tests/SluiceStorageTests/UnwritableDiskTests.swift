@@ -60,9 +60,9 @@ struct UnwritableDiskTests {
         for suffix in suffixes { rename(file + suffix + "-kept", file + suffix) }
     }
 
-    @Test(arguments: situations)
+    @Test(.onSmallDisk, arguments: situations)
     func aDatabaseOnADiskThatCannotBeWrittenIsReadAndWrittenOnceItCan(situation: Situation) throws {
-        guard let disk = SmallDisk() else { return }
+        let disk = try #require(SmallDisk())
         let file = disk.path + "/db"
         try leave(Garage.server(.file(file)), file, isKilled: situation.isKilled)
         let reopen = { try SQLiteServerStorage.open(.file(file), databaseID: ObjectID(high: 1, low: 2)) }
@@ -91,9 +91,9 @@ struct UnwritableDiskTests {
         again.close()
     }
 
-    @Test(arguments: situations)
+    @Test(.onSmallDisk, arguments: situations)
     func aStoreOnADiskThatCannotBeWrittenIsReadAndWrittenOnceItCan(situation: Situation) throws {
-        guard let disk = SmallDisk() else { return }
+        let disk = try #require(SmallDisk())
         let file = disk.path + "/store"
         try leave(Garage.client(.file(file)), file, isKilled: situation.isKilled)
         situation.begin(disk)
@@ -114,8 +114,8 @@ struct UnwritableDiskTests {
         again.close()
     }
 
-    @Test func aDiskThatFillsUpFailsTheCommitAndTakesTheNextOnceThereIsRoom() throws {
-        guard let disk = SmallDisk() else { return }
+    @Test(.onSmallDisk) func aDiskThatFillsUpFailsTheCommitAndTakesTheNextOnceThereIsRoom() throws {
+        let disk = try #require(SmallDisk())
         let storage = try Garage.server(.file(disk.path + "/db"))
         disk.fill()
         let error = #expect(throws: StorageError.self) {

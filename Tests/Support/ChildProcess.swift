@@ -233,6 +233,12 @@ package final class ChildProcess: Sendable {
         return state.withLock { $0.lines[1].joined(separator: "\n") }
     }
 
+    /// The lines that the program has written to stdout so far, each with its end.
+    package var printed: String {
+        takeWritten(.output)
+        return state.withLock { $0.lines[0].map { $0 + "\n" }.joined() }
+    }
+
     /// Where the program crashed, as far as its output says.
     package var crash: String {
         let lines = state.withLock { $0.lines[1] }

@@ -16,6 +16,14 @@ package final class Proxy: @unchecked Sendable {
         case refuses
     }
 
+    /// A place in what a node and PostgreSQL say to each other.
+    package enum Place: Sendable {
+        /// An append that is no part of a turn has been sent, and has not passed: the proxy holds.
+        case append
+        /// PostgreSQL has said that a group is in the journal, and nobody has heard it: replies are dropped.
+        case appended
+    }
+
     /// The port of 127.0.0.1 at which the proxy listens.
     package let port: UInt16
     private let listener: Int32
@@ -25,7 +33,10 @@ package final class Proxy: @unchecked Sendable {
     private var currentMode = Mode.forwards
     private var sockets: Set<Int32> = []
     private var heldCount = 0
+    private var heldAppendCount = 0
     private var droppedCount = 0
+    /// Where the mode changes by itself; nil once it has.
+    private var awaitedPlace: Place?
     private var isStopped = false
 
     /// - Parameter target: the port of 127.0.0.1 at which the server listens.
@@ -38,8 +49,30 @@ package final class Proxy: @unchecked Sendable {
     /// What happens from now on.
     package var mode: Mode {
         get { locked { currentMode } }
-        set { locked { currentMode = newValue } }
+        set { locked { change(to: newValue) } }
     }
+
+    /// Counts anew what is held or dropped.
+    private func change(to mode: Mode) {
+        (currentMode, heldCount, heldAppendCount, droppedCount, awaitedPlace) = (mode, 0, 0, 0, nil)
+    }
+
+    /// Lets everything pass until a place is reached for the next time, and waits for that.
+    package func reach(_ place: Place) async throws {
+        stop(at: place)
+        try await waitForPlace()
+    }
+
+    /// Lets everything pass until a place is reached for the next time.
+    package func stop(at place: Place) {
+        locked {
+            change(to: .forwards)
+            awaitedPlace = place
+        }
+    }
+
+    /// Waits until the place of ``stop(at:)`` is reached.
+    package func waitForPlace() async throws { try await wait { $0.awaitedPlace == nil } }
 
     /// Leads new connections to another port of 127.0.0.1, and closes those that are there.
     package func lead(to port: UInt16) {
@@ -57,10 +90,13 @@ package final class Proxy: @unchecked Sendable {
         shutdown(listener, Int32(SHUT_RDWR))
     }
 
-    /// Waits until something that clients have said is held.
+    /// Waits until something that clients have said is held, since the mode was set.
     package func waitForHeld() async throws { try await wait { $0.heldCount > 0 } }
 
-    /// Waits until something that the server has said was lost.
+    /// Waits until an append, or the preparation of one, is held, since the mode was set.
+    package func waitForHeldAppend() async throws { try await wait { $0.heldAppendCount > 0 } }
+
+    /// Waits until something that the server has said was lost, since the mode was set.
     package func waitForDropped() async throws { try await wait { $0.droppedCount > 0 } }
 
     private func wait(until holds: @escaping @Sendable (Proxy) -> Bool) async throws {
@@ -148,10 +184,12 @@ package final class Proxy: @unchecked Sendable {
     }
 
     /// Two sockets, which are closed when neither direction uses them any more.
-    private final class Link: Sendable {
+    private final class Link: @unchecked Sendable {
         let client: Int32
         let server: Int32
         let forget: @Sendable () -> Void
+        /// Guarded by the proxy's condition.
+        var conversation = PostgresConversation()
 
         init(client: Int32, server: Int32, forget: @escaping @Sendable () -> Void) {
             self.client = client
@@ -175,8 +213,9 @@ package final class Proxy: @unchecked Sendable {
                 if mode == .vanishes { _ = passes(isReply: isReply) }
                 break
             }
+            let isPlace = locked { notePlace(in: buffer[..<count], of: link, isReply: isReply) }
             guard passes(isReply: isReply) else { break }
-            guard !(isReply && mode == .dropsReplies) else {
+            guard !(isReply && (isPlace || mode == .dropsReplies)) else {
                 locked { droppedCount += 1 }
                 continue
             }
@@ -188,6 +227,22 @@ package final class Proxy: @unchecked Sendable {
             }
         }
         for socket in [link.client, link.server] { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
+
+    /// Changes the mode where what arrives is the awaited place.
+    ///
+    /// - Returns: whether it is.
+    private func notePlace(in bytes: ArraySlice<UInt8>, of link: Link, isReply: Bool) -> Bool {
+        if isReply {
+            guard link.conversation.hear(server: bytes), awaitedPlace == .appended else { return false }
+            change(to: .dropsReplies)
+            return true
+        }
+        guard let request = link.conversation.hear(client: bytes) else { return false }
+        if currentMode == .holds { heldAppendCount += 1 }
+        guard request == .appends, awaitedPlace == .append else { return false }
+        change(to: .holds)
+        return true
     }
 
     /// Waits while the proxy holds.

@@ -4,11 +4,14 @@ import Glibc
 /// The built program `sluice`.
 package enum Tool {
     /// The path of the program, which is in the same folder as the tests.
-    package static let path: String = {
+    package static let path = path(of: "sluice")
+
+    /// The path of another built program of the package.
+    package static func path(of name: String) -> String {
         let own =
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
-        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("sluice").path
-    }()
+        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(name).path
+    }
 
     /// Runs the program to its end.
     package static func run(_ arguments: String..., input: String = "") async throws -> ChildProcess.Exit {
@@ -35,9 +38,10 @@ package struct ServerProcess: Sendable {
     /// - Parameters:
     ///   - isDevelopment: whether everybody may log in.
     ///   - descriptorCountMax: how many files the server may have open; nil for as many as the tests.
+    ///   - environment: what the process has in its environment beside what the tests have.
     package static func start(
         folder: String, port: UInt16 = 0, options: [String] = [], isDevelopment: Bool = true,
-        descriptorCountMax: Int? = nil
+        descriptorCountMax: Int? = nil, environment: [String: String] = [:]
     ) async throws -> ServerProcess {
         let mode = isDevelopment ? ["--dev"] : []
         let arguments = ["serve", "--data=\(folder)", "--listen=127.0.0.1:\(port)"] + mode + options
@@ -45,8 +49,10 @@ package struct ServerProcess: Sendable {
             if let descriptorCountMax {
                 try ChildProcess(
                     "/bin/sh", ["-c", "ulimit -n \(descriptorCountMax); exec \"$0\" \"$@\"", Tool.path] + arguments)
-            } else {
+            } else if environment.isEmpty {
                 try ChildProcess(Tool.path, arguments)
+            } else {
+                try ChildProcess("/usr/bin/env", environment.map { "\($0)=\($1)" } + [Tool.path] + arguments)
             }
         return try await listening(process)
     }

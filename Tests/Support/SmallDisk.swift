@@ -1,18 +1,21 @@
 import Foundation
 import Glibc
+package import Testing
 
 /// A file system of a few megabytes, to be filled or made read-only.
 package final class SmallDisk {
     package let path: String
     private var filler: String { path + "/filler" }
 
-    /// Mounts a file system in memory; nil where this process may not.
+    /// Whether this process may mount file systems.
+    fileprivate static let isPossible = SmallDisk(byteCount: 1 << 16) != nil
+
+    /// Mounts a file system in memory; nil where this process may not. Tests that need one are `.onSmallDisk`.
     package init?(byteCount: Int = 24 << 20) {
         path = NSTemporaryDirectory() + "sluice-disk-" + UUID().uuidString
         mkdir(path, 0o700)
         guard mount("tmpfs", path, "tmpfs", 0, "size=\(byteCount)") == 0 else {
             rmdir(path)
-            print("skipped: this process may not mount a file system (\(String(cString: strerror(errno))))")
             return nil
         }
     }
@@ -44,5 +47,12 @@ package final class SmallDisk {
     /// - Returns: whether the system did.
     package func remount(isReadOnly: Bool) -> Bool {
         mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0), nil) == 0
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// The test needs a ``SmallDisk``, and is listed as skipped where this process may not mount one.
+    package static var onSmallDisk: Self {
+        .enabled(if: SmallDisk.isPossible, "this process may not mount a file system")
     }
 }

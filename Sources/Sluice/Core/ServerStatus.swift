@@ -43,6 +43,9 @@ public struct ServerStatus: Sendable, Hashable, Codable {
         public let anew: UInt64
     }
 
+    /// The node of a cluster that has answered, and whose sessions, views and subscriptions these are; nil for a server
+    /// alone.
+    public let node: String?
     /// The database's name.
     public let database: String
     /// The database's id, in hexadecimal digits.
@@ -99,6 +102,8 @@ extension ServerStatus: CustomStringConvertible {
 
 /// A query that clients observe on a server's database.
 public struct ServerSubscription: Sendable, Hashable, Codable, CustomStringConvertible {
+    /// The node of a cluster that has answered, and whose subscriptions these are; nil for a server alone.
+    public let node: String?
     /// The query in its canonical form.
     public let query: String
     /// The hash of the query's text, in hexadecimal digits.

@@ -100,7 +100,7 @@ extension ClientEngine {
             .init(
                 session: number, path: name, credentials: session.login.presented, identity: identity,
                 version: state?.version ?? 0, acknowledged: outbox.retiredSequence,
-                options: options.sessionOptions,
+                options: options.sessionOptions.union(session.mayMoveOn ? .hasOthers : []),
                 variables: session.variables, schema: schemas.request(declaring: !options.isReadOnly))
         }
         guard let greeting = place?.greeting else { return }
@@ -259,8 +259,14 @@ extension ClientEngine {
         comeAgain(atLeast: .seconds(1), because: reason, isProblem: true)
     }
 
-    /// Goes to another server, since this one hands its sessions over.
+    /// Goes to another server, since this one hands its sessions over, or asks for another to be tried.
     func moved(to url: String) {
+        guard !url.isEmpty else {
+            log?(.info, "the server asks for another to be tried", [])
+            endSession()
+            if session.failure == nil { session.moveOn() }
+            return
+        }
         log?(.info, "the server hands the session over", [("to", url)])
         endSession()
         guard session.failure == nil, !session.follow(to: url) else { return }

@@ -8,7 +8,7 @@ internal import SluiceServer
 /// What `sluice cluster` does, with all that it needs for that.
 enum ClusterAction {
     case printSQL(role: String?)
-    case initialize(String)
+    case initialize(String, role: String?)
     case status(String, ClusterCommand.Format)
     case adopt(String, folder: String)
     /// - journal: nil to do without.
@@ -26,7 +26,7 @@ enum ClusterAction {
         }
         switch action {
         case .initialize where arguments.flag("print"): self = .printSQL(role: arguments.value("role"))
-        case .initialize: self = .initialize(journal)
+        case .initialize: self = .initialize(journal, role: arguments.value("role"))
         case .status: self = .status(journal, try arguments.choice("format", as: ClusterCommand.Format.self) ?? .text)
         case .adopt: self = .adopt(journal, folder: try Self.folder(arguments))
         case .detach:
@@ -86,9 +86,12 @@ enum ClusterAction {
             let output = StandardOutput.shared
             switch self {
             case .printSQL(let role): output.write(line: PostgresCluster.sql(role: role).dropLast())
-            case .initialize(let url):
-                let script = try PostgresCluster.initialize(url)
+            case .initialize(let url, let role):
+                let script = try PostgresCluster.initialize(url, role: role)
                 output.write(line: script.isEmpty ? "the cluster's tables are there" : "the cluster's tables were made")
+                if let role {
+                    output.write(line: "the role \(DisplayText.harmless(role)) has the rights of a node")
+                }
             case .status(let url, let format):
                 let status = try PostgresCluster.status(url)
                 output.write(line: (format == .json ? status.json : status.text).dropLast())

@@ -19,11 +19,11 @@ struct ClusterCommand: Command {
                 "to", "DIR", "where the files go; the data folder itself by default (detach)", completion: .directories),
             .flag("offline", "from the replicas as they are, without PostgreSQL (detach)"),
             .flag("print", "print the SQL for an administrator, and connect to nothing (init)"),
-            .value("role", "NAME", "with --print: the role of the nodes, if the tables are another's (init)"),
+            .value("role", "NAME", "the role of the nodes, which gets the rights that it needs (init)"),
             .choice("format", Format.allCases.map(\.rawValue), "text or json; text by default (status)"),
         ],
         notes: [
-            "init makes the tables, or brings older ones to the present version; then each 'sluice serve --journal=URL' is a node of the cluster. The password comes from PGPASSFILE, PGPASSWORD or the file of file:PATH.",
+            "init makes the tables, or brings older ones to the present version, and with --role gives the role of the nodes its rights. With --print it prints SQL that does the same, and that can be run again. Then each 'sluice serve --journal=URL' is a node of the cluster. The password comes from PGPASSFILE, PGPASSWORD or the file of file:PATH.",
             "adopt makes the databases of a stopped server the cluster's, and its data folder that of a node. detach is the way back: it ends the journals of all databases, or of those that are named, and leaves their files to a server alone.",
             "verify has all nodes compare their replicas at one position, and fails if they differ. snapshot has a node make a snapshot, and waits until it is proved. epoch says that the present PostgreSQL is the right one after a restore or a change of primaries that nodes refuse.",
         ],
@@ -62,9 +62,6 @@ struct ClusterCommand: Command {
         for (option, actions) in owners where !actions.contains(action) && arguments.has(option) {
             let names = actions.map { "'sluice cluster \($0.rawValue)'" }.joined(separator: " and ")
             throw .usage("--\(option) is for \(names)")
-        }
-        if arguments.has("role"), !arguments.flag("print") {
-            throw .usage("--role belongs to --print; init gives no rights to others")
         }
         if arguments.positionals.count > 1, [.initialize, .status, .adopt].contains(action) {
             throw .usage("'sluice cluster \(action.rawValue)' is about all databases; leave the name out")

@@ -241,7 +241,7 @@ package final class PostgresConnection: @unchecked Sendable {
             throw .stopped
         case .time:
             close()
-            throw .lost("no answer in time")
+            throw .late
         }
     }
 

@@ -13,6 +13,12 @@ package enum PostgresFailure: Error, Hashable {
     /// The service has been stopped.
     case stopped
 
+    /// The server has said nothing for as long as it may: to ask again would take as long.
+    static let late = PostgresFailure.lost("no answer in time")
+
+    /// Whether the connection has ended by itself, and another may do.
+    var isOfConnection: Bool { if case .lost = self { self != .late } else { false } }
+
     /// The five characters by which PostgreSQL says what was wrong; see its appendix A.
     var state: String? {
         switch self {
@@ -73,7 +79,8 @@ package enum PostgresFailure: Error, Hashable {
         case "55P03": "another node keeps the turn for longer than a lock may be waited for"
         case "57014": "the statement took longer than it may"
         case "25006": "it is a standby or read only; name the primary, or all servers"
-        case "42501": "let an administrator run what `sluice cluster init --print` prints, for this role"
+        case "42501":
+            "let an administrator run what `sluice cluster init --print --role=NAME` prints, with this role's name"
         case "3F000", "42P01", "42703": "run `sluice cluster init`, which makes the tables"
         case "53100": "free some space on its disk"
         case "53300": "raise max_connections; a node takes 6"

@@ -52,6 +52,10 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
 
     private static let start = ContinuousClock.now
 
+    package var nodeName: String? { row.name }
+
+    package var format: UInt8 { row.agreedFormat }
+
     // MARK: Appending
 
     // After `stop()` an append throws as one that patience has given up: busy, and perhaps there all the same.
@@ -188,25 +192,32 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
     package func takeTurn() throws {
         guard turn == nil else { return }
         do throws(PostgresFailure) {
-            let accepted = try pool.take()
-            let limit = pool.timeouts.statement.milliseconds
-            let lockLimit = pool.timeouts.lock.milliseconds
-            do {
-                // Behind a pooler the limits hold for this transaction alone.
-                try accepted.connection.execute(
-                    script: """
-                        BEGIN; SET LOCAL lock_timeout = \(lockLimit); SET LOCAL statement_timeout = \(limit);
-                        SET LOCAL idle_in_transaction_session_timeout = \(limit);
-                        SELECT 1 FROM sluice.database WHERE id = \(place.id) FOR NO KEY UPDATE
-                        """)
-                turn = accepted
-            } catch {
-                accepted.connection.close()
-                pool.give(accepted)
-                throw error
+            // Another connection is tried if the first one has ended: nothing was locked by it.
+            do throws(PostgresFailure) { try lock(by: pool.take()) } catch {
+                guard error.isOfConnection else { throw error }
+                try lock(by: pool.take())
             }
         } catch {
             throw error.storageError("the turn to append to \(place) could not be taken", pool.address)
+        }
+    }
+
+    private func lock(by accepted: AcceptedConnection) throws(PostgresFailure) {
+        let limit = pool.timeouts.statement.milliseconds
+        let lockLimit = pool.timeouts.lock.milliseconds
+        do {
+            // Behind a pooler the limits hold for this transaction alone.
+            try accepted.connection.execute(
+                script: """
+                    BEGIN; SET LOCAL lock_timeout = \(lockLimit); SET LOCAL statement_timeout = \(limit);
+                    SET LOCAL idle_in_transaction_session_timeout = \(limit);
+                    SELECT 1 FROM sluice.database WHERE id = \(place.id) FOR NO KEY UPDATE
+                    """)
+            turn = accepted
+        } catch {
+            accepted.connection.close()
+            pool.give(accepted)
+            throw error
         }
     }
 
@@ -223,6 +234,7 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
     package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
         var rows: [JournalRecord] = []
         try reading("\(place) could not be read") { accepted throws(PostgresFailure) in
+            rows = []
             try accepted.connection.forEachRow(
                 of: JournalStatements.records, .integer(place.id), .integer(Int64(clamping: position)),
                 .integer(Int64(min(countMax, Self.countMax))), .integer(Self.byteCountMax)
@@ -235,7 +247,10 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
         if let first = rows.first, first.head.position != position + 1 || first.bytes.isEmpty {
             throw StorageError(.logTrimmed, "\(place) no longer has the group after position \(position)")
         }
-        for index in rows.indices { rows[index].bytes = try RecordBytes.unpack(rows[index].bytes) }
+        for index in rows.indices {
+            rows[index].bytes = try RecordBytes.unpack(rows[index].bytes)
+            try JournalGroup.checkFormat(of: rows[index].bytes)
+        }
         place.note(position: rows.last?.head.position ?? position)
         return rows
     }
@@ -250,15 +265,19 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
         }
     }
 
-    /// Reads with the connection that has the turn, or with any.
+    /// Reads with the connection that has the turn, or with any; again if the connection has ended.
     private func reading<Result>(
         _ what: @autoclosure () -> String, _ body: (AcceptedConnection) throws(PostgresFailure) -> Result
     ) throws -> Result {
         do throws(PostgresFailure) {
-            if let turn { return try body(turn) }
-            return try pool.withConnection(body)
+            guard let turn else { return try pool.withAnyConnection(body) }
+            do throws(PostgresFailure) { return try body(turn) } catch {
+                // Who has lost the turn reads without it, and appends as others do.
+                endTurn()
+                guard error.isOfConnection else { throw error }
+                return try pool.withConnection(body)
+            }
         } catch {
-            if turn != nil { endTurn() }
             throw error.storageError(what(), pool.address)
         }
     }

@@ -6,28 +6,6 @@ internal import Synchronization
 
 /// The row of a node in `sluice.node`, by which the others and `sluice cluster status` know it.
 final class NodeRow: Sendable {
-    /// Another run of the same name may take the row over after so long.
-    private static let store = PostgresStatement(
-        "node",
-        """
-        INSERT INTO sluice.node (name, run, url, version, format, seen, state)
-        VALUES ($1, $2, $3, $4, $5, clock_timestamp(), $6::jsonb)
-        ON CONFLICT (name) DO UPDATE SET run = excluded.run, url = excluded.url, version = excluded.version,
-          format = excluded.format, seen = excluded.seen, state = excluded.state
-        WHERE sluice.node.run = excluded.run OR sluice.node.seen < clock_timestamp() - interval '15 s'
-        """)
-    /// Ends a run: the node counts as gone at once, and its name is free for the next run.
-    private static let end = PostgresStatement(
-        nil, "UPDATE sluice.node SET seen = clock_timestamp() - interval '15 s' WHERE name = $1 AND run = $2")
-    /// Where clients reach another node that was alive a moment ago. One is as good as another, so that the clients of a
-    /// rolling restart are spread.
-    private static let other = PostgresStatement(
-        nil,
-        """
-        SELECT url FROM sluice.node WHERE name <> $1 AND url IS NOT NULL
-          AND seen > clock_timestamp() - interval '10 s' ORDER BY random() LIMIT 1
-        """)
-
     let name: String
     private let url: String?
     /// The random number of this run.
@@ -36,10 +14,20 @@ final class NodeRow: Sendable {
     private let log: LogSink?
     /// Whether the node has said that it stops, and is not alive any more.
     private let hasLeft = Atomic(false)
-    /// Since when another run has had the name; nil if none has.
-    private let takenSince = Mutex<ContinuousClock.Instant?>(nil)
-    /// A run that has ended keeps its name for 15 s, also from the run that follows it. Beyond that somebody renews it.
+    /// The newest format of groups that all nodes read, as far as is known.
+    private let agreed = Atomic(JournalGroup.formats.lowerBound)
+    private let state = Mutex(State())
+    /// A run that has ended keeps its name for 15 s from runs in other folders. Beyond that somebody renews it.
     private static let graceTime = Duration.seconds(20)
+
+    private struct State {
+        /// Names the data folder; nil for a node without one.
+        var folder: String?
+        /// Whether this run has had the row, which it then takes from nobody.
+        var hasHadRow = false
+        /// Since when another run has had the name; nil if none has.
+        var takenSince: ContinuousClock.Instant?
+    }
 
     init(name: String, url: String?, places: JournalPlaces, log: LogSink?) {
         self.name = name
@@ -49,13 +37,24 @@ final class NodeRow: Sendable {
         run = (0..<16).map { _ in .random(in: .min ... .max) }
     }
 
+    /// Has the row taken over from the run before this one in the same data folder, which has ended.
+    ///
+    /// - Parameter folder: a random text that the folder keeps.
+    func succeed(in folder: String) { state.withLock { $0.folder = folder } }
+
+    /// Whether the node has written its row, or has heard that another has its name.
+    var isKnown: Bool { state.withLock { $0.hasHadRow || $0.takenSince != nil } }
+
+    /// The newest format of groups that all nodes read that were seen in the last day.
+    var agreedFormat: UInt8 { agreed.load(ordering: .relaxed) }
+
     /// Writes that the node stops.
     ///
     /// - Returns: where clients reach another node; nil if none says so.
     func leave(by connection: PostgresConnection) throws(PostgresFailure) -> String? {
         hasLeft.store(true, ordering: .sequentiallyConsistent)
-        try connection.execute(Self.end, .text(name), .bytes(run))
-        let others = try connection.execute(Self.other, .text(name))
+        try connection.execute(NodeStatements.end, .text(name), .bytes(run))
+        let others = try connection.execute(NodeStatements.other, .text(name))
         return others.rowCount > 0 ? others.text(0, row: 0) : nil
     }
 
@@ -63,27 +62,38 @@ final class NodeRow: Sendable {
     func store(by connection: PostgresConnection) throws(PostgresFailure) {
         if hasLeft.load(ordering: .sequentiallyConsistent) { return }
         let heads = places.all.map { "\"\($0.id)\":\($0.position)" }.joined(separator: ",")
+        let (folder, hasHadRow) = state.withLock { ($0.folder, $0.hasHadRow) }
+        let named = folder.map { ",\"folder\":\"\($0)\"" } ?? ""
         let stored = try connection.execute(
-            Self.store, .text(name), .bytes(run), .optionalText(url), .text(SluiceRelease.version),
-            .integer(Int64(JournalGroup.format)), .text("{\"heads\":{\(heads)}}"))
-        let isTaken = stored.affectedCount == 0
-        let mustWarn = takenSince.withLock { since in
+            NodeStatements.store, .text(name), .bytes(run), .optionalText(url), .text(SluiceRelease.version),
+            .integer(Int64(JournalGroup.formats.upperBound)), .text("{\"heads\":{\(heads)}\(named)}"),
+            .optionalText(hasHadRow ? nil : folder))
+        agree(on: stored.integer(1, row: 0))
+        let isTaken = !stored.flag(0)
+        let mustWarn = state.withLock { state in
             guard isTaken else {
-                since = nil
+                (state.hasHadRow, state.takenSince) = (true, nil)
                 return false
             }
             let now = ContinuousClock.now
-            guard let first = since else {
-                since = now
+            guard let first = state.takenSince else {
+                state.takenSince = now
                 return false
             }
             guard now - first >= Self.graceTime else { return false }
-            since = now
+            state.takenSince = now
             return true
         }
         if mustWarn {
             log?(.warning, "another node has the name of this one; start one of them with another", [("node", name)])
         }
+    }
+
+    private func agree(on format: Int64) {
+        let formats = JournalGroup.formats
+        let format = min(max(UInt8(clamping: format), formats.lowerBound), formats.upperBound)
+        let before = agreed.exchange(format, ordering: .relaxed)
+        if before != format, isKnown { log?(.info, "groups are written in another format", [("format", "\(format)")]) }
     }
 }
 

@@ -74,6 +74,21 @@ final class PostgresPool: Sendable {
         return try body(connection)
     }
 
+    /// Runs `body` with a connection, and once more with another if that one has ended meanwhile: what only reads can be
+    /// done twice.
+    func withAnyConnection<Result>(
+        _ body: (AcceptedConnection) throws(PostgresFailure) -> Result
+    ) throws(PostgresFailure) -> Result {
+        let connection = try take()
+        do throws(PostgresFailure) {
+            defer { give(connection) }
+            return try body(connection)
+        } catch {
+            guard error.isOfConnection else { throw error }
+        }
+        return try withConnection(body)
+    }
+
     /// Runs `body` with a connection, for callers who know no more of failures than the engine does.
     ///
     /// - Parameter what: what could not be done, as a clause: "the group could not be appended".

@@ -32,10 +32,13 @@ final class ServerIdentity: Sendable {
         }
     }
 
+    /// Refuses servers of another cluster, until there is a first connection.
+    func expect(clusterID: [UInt8]) { state.withLock { $0.clusterID = $0.clusterID ?? clusterID } }
+
     /// The history of the newest connection.
     var history: PostgresHistory? { state.withLock { $0.history } }
 
-    /// The id of the cluster by the newest connection; nil before the first.
+    /// The id of the cluster by the newest connection, or as is expected of the first; nil for neither.
     var clusterID: [UInt8]? { state.withLock { $0.clusterID } }
 
     /// How far PostgreSQL's clock is ahead of this machine's, in microseconds.

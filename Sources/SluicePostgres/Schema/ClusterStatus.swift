@@ -46,6 +46,8 @@ public struct ClusterStatus: Sendable, Hashable, Codable {
 
     /// The version of the tables.
     public var tables: Int
+    /// The format in which nodes write groups: the newest that all nodes read that were seen in the last day.
+    public var format: Int
     /// The present history of the server: system, timeline and start.
     public var history: String
     /// The nodes by name.
@@ -86,6 +88,9 @@ extension PostgresCluster {
         ORDER BY d.name
         """)
 
+    private static let formatQuestion = PostgresStatement(
+        nil, "SELECT coalesce((\(NodeStatements.agreedFormat)), \(JournalGroup.formats.upperBound))::int8")
+
     /// Reads how a cluster is. Blocks. O(nodes and databases · log records).
     ///
     /// - Parameter url: a URL of libpq, or `file:PATH` of a file that has it.
@@ -97,7 +102,7 @@ extension PostgresCluster {
             let timeouts = PostgresTimeouts()
             let connection = try PostgresConnection(to: address, timeouts: timeouts, stop: StopSignal())
             let greeting = try Greeting(connection, timeouts: timeouts)
-            _ = try check(connection)
+            let cluster = try check(connection)
             var names: [Int64: String] = [:]
             let databases = try connection.execute(databasesQuestion)
             let listed = (0..<databases.rowCount).map { row in
@@ -110,8 +115,9 @@ extension PostgresCluster {
                     duties: duties(databases.text(6, row: row)), isDetached: databases.flag(7, row: row))
             }
             let nodes = try connection.execute(nodesQuestion)
+            let format = try connection.execute(formatQuestion)
             return ClusterStatus(
-                tables: ClusterTables.version, history: greeting.history.description,
+                tables: cluster.tables, format: Int(format.integer(0)), history: greeting.history.description,
                 nodes: (0..<nodes.rowCount).map { node(nodes, $0, names) }, databases: listed)
         } catch {
             throw error.storageError("the status of the cluster could not be read", address)

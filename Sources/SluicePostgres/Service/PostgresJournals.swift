@@ -81,7 +81,14 @@ public final class PostgresJournals: JournalService {
 
     // MARK: JournalService
 
-    package func remember(in folder: String) { identity.remember(HistoryFile(path: folder + "/server.history")) }
+    package func remember(in folder: String) {
+        identity.remember(HistoryFile(path: folder + "/server.history"))
+        if let id = NodeFile(path: folder + "/server.node").identity { row.succeed(in: id) }
+    }
+
+    package func expect(clusterID: String) {
+        if let id = Hexadecimal.decode(clusterID) { identity.expect(clusterID: id) }
+    }
 
     package var clusterID: String {
         get throws {
@@ -99,6 +106,8 @@ public final class PostgresJournals: JournalService {
     package func journal(ofDatabase name: String, isMade: Bool) throws -> any Journal {
         let what = "the journal of '\(name)' could not be opened"
         let found = try pool.asking(what) { accepted throws(PostgresFailure) -> DatabaseRow? in
+            // What may be written in the journal is known before anything is. Who only reads has no row.
+            if isWatching.load(ordering: .relaxed), !row.isKnown { try row.store(by: accepted.connection) }
             if let found = try DatabaseRow.find(name, accepted.connection) { return found }
             guard isMade else { return nil }
             try make(name, accepted)

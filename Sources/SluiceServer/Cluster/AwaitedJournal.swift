@@ -33,6 +33,11 @@ final class AwaitedJournal: Journal {
         found?.patience ?? AppendPatience(time: 0, now: { Timestamp(microseconds: 0) }, wait: { _ in })
     }
 
+    var nodeName: String? { found?.nodeName }
+
+    // As for a service that has not answered yet.
+    var format: UInt8 { found?.format ?? JournalGroup.formats.lowerBound }
+
     func append(
         _ record: JournalRecord, after head: JournalHead, holding duty: HeldDuty?
     ) throws -> JournalOutcome { try journal().append(record, after: head, holding: duty) }

@@ -13,7 +13,7 @@ package final class DutyDesk: Sendable {
     }
 
     /// How often a server asks for a duty that another one has.
-    private static let gainInterval = Duration.seconds(2)
+    package static let gainInterval = Duration.seconds(2)
     /// How soon a renewal is tried again that had no answer.
     private static let retryInterval = Duration.seconds(1)
 

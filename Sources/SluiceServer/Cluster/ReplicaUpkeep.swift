@@ -19,6 +19,7 @@ final class ReplicaUpkeep: Sendable {
 
     private let journals: any JournalService
     private let policy: ReplicaPolicy
+    private let counts: ClusterCounts
     private let log: LogSink?
     private let schedule: Schedule
     private let targets: @Sendable () -> [Target]
@@ -29,11 +30,13 @@ final class ReplicaUpkeep: Sendable {
     ///   - schedule: calls back after a time.
     ///   - targets: the databases that are open, and have files.
     init(
-        _ journals: any JournalService, policy: ReplicaPolicy, log: LogSink?, schedule: @escaping Schedule,
+        _ journals: any JournalService, policy: ReplicaPolicy, counts: ClusterCounts, log: LogSink?,
+        schedule: @escaping Schedule,
         targets: @escaping @Sendable () -> [Target]
     ) {
         self.journals = journals
         self.policy = policy
+        self.counts = counts
         self.log = log
         self.schedule = schedule
         self.targets = targets
@@ -105,11 +108,14 @@ final class ReplicaUpkeep: Sendable {
         // Another node may have done it just before.
         let request = try pending(.snapshot, target)
         guard try request != nil || isDue(target) else { return }
+        var isProved = false
+        defer { if !isProved { counts.count { $0.failedSnapshotCount += 1 } } }
         let copy = target.path + "-snapshot"
         defer { ReplicaFile.remove(copy) }
         let head = try ReplicaFile.copy(target.path, to: copy)
         let snapshot = try journals.snapshots.store(copy, at: head, holding: held)
         ReplicaFile.remove(copy)
+        counts.count { $0.madeSnapshotCount += 1 }
         note(
             .info, "a snapshot was made", target,
             [("position", "\(head.position)"), ("bytes", "\(snapshot.byteCount)")])
@@ -121,6 +127,8 @@ final class ReplicaUpkeep: Sendable {
             })
         if differing.isEmpty {
             try journals.snapshots.noteProof(of: snapshot, holding: held)
+            isProved = true
+            counts.count { $0.provedSnapshotCount += 1 }
             try trim(target, held)
         } else {
             note(

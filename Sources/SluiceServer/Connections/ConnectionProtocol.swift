@@ -36,7 +36,7 @@ package struct ConnectionProtocol: Sendable {
     /// The sessions that are open or log in.
     var sessionLogins: [UInt64: SessionLogin] = [:]
     private var lastSession: UInt64 = 0
-    /// The server to which sessions are handed over, without a database; nil while this one serves them.
+    /// The server to which sessions are handed over, as in ``handOver(to:)``; nil while this one serves them.
     private var otherServer: String?
 
     /// - Parameter offered: the features that this side names.
@@ -131,12 +131,13 @@ package struct ConnectionProtocol: Sendable {
 
     /// Hands the sessions over to another server, and those that will be opened.
     ///
-    /// - Parameter server: its URL without a database; nil serves sessions here again.
+    /// - Parameter server: its URL without a database; empty for any that a client knows, of which those that know none
+    ///   stay; nil serves sessions here again.
     package mutating func handOver(to server: String?) -> [Action] {
         otherServer = server
         guard let server else { return [] }
-        let sessions = sessionLogins.sorted { $0.key < $1.key }
-        sessionLogins = [:]
+        let sessions = sessionLogins.filter { !server.isEmpty || $1.hasOthers }.sorted { $0.key < $1.key }
+        for (number, _) in sessions { sessionLogins[number] = nil }
         return sessions.flatMap { number, login -> [Action] in
             let moved = self.moved(number, login.database, to: server)
             guard let user = login.user else { return [moved] }
@@ -146,7 +147,8 @@ package struct ConnectionProtocol: Sendable {
     }
 
     private func moved(_ session: UInt64, _ database: String, to server: String) -> Action {
-        .send(Frame.encode(ServerMessage.moved(.init(session: session, url: "\(server)/\(database)"))))
+        let url = server.isEmpty ? "" : "\(server)/\(database)"
+        return .send(Frame.encode(ServerMessage.moved(.init(session: session, url: url))))
     }
 
     /// Counts a session until it has ended, in whatever way. One that has ended does not count.
@@ -188,7 +190,9 @@ package struct ConnectionProtocol: Sendable {
                 open, .unknownDatabase,
                 "'\(open.path.prefix(80))' is no database name: use 1 to 64 letters, digits, '_' and '-'")
         }
-        if let otherServer { return [moved(open.session, open.path, to: otherServer)] }
+        if let otherServer, !otherServer.isEmpty || open.options.contains(.hasOthers) {
+            return [moved(open.session, open.path, to: otherServer)]
+        }
         var open = open
         open.features = features
         return logIn(open, byteCount: byteCount)

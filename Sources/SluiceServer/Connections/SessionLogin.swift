@@ -50,6 +50,8 @@ struct SessionLogin: Sendable {
     let database: String
     /// Whether the client wants a session token.
     let wantsToken: Bool
+    /// Whether the client knows other servers, and would go there.
+    let hasOthers: Bool
     private(set) var phase: Phase
     /// What the session counts as, until it has ended.
     var slot: QuotaLedger.Slot?
@@ -57,6 +59,7 @@ struct SessionLogin: Sendable {
     init(database: String, opening open: ClientMessage.Open, byteCount: Int) {
         self.database = database
         wantsToken = !open.options.contains(.withoutToken)
+        hasOthers = open.options.contains(.hasOthers)
         phase = .opening(open, byteCount: byteCount, held: [], heldByteCount: 0)
     }
 

@@ -31,8 +31,18 @@ final class WebSocketDoor: Sendable {
     private let gate: DatabaseGate
     /// Which web pages may connect.
     private let origins: WebOrigins
-    /// The server to which sessions are handed over; nil while this one serves them.
-    private let otherServer = Mutex<String?>(nil)
+    /// Where sessions are sent.
+    private let handOver = Mutex(HandOver())
+
+    private struct HandOver {
+        /// The server to which sessions are handed over; nil while this one serves them.
+        var server: String?
+        /// Whether those that know other servers are sent there.
+        var isCutOff = false
+
+        /// As ``ConnectionProtocol/handOver(to:)`` takes it.
+        var target: String? { server ?? (isCutOff ? "" : nil) }
+    }
 
     init(
         _ connections: OpenConnections, _ logins: LoginChecks, _ ledger: QuotaLedger, _ router: SessionRouter,
@@ -181,7 +191,7 @@ final class WebSocketDoor: Sendable {
         connections.insert(peer)
         metrics?.clientConnected()
         // One that opens while sessions are handed over is either among the others or told here.
-        if let server = otherServer.withLock({ $0 }) { peer.perform { $0.handOver(to: server) } }
+        if let server = handOver.withLock({ $0.target }) { peer.perform { $0.handOver(to: server) } }
         log?(.debug, "connected", [("peer", peer.name)])
     }
 
@@ -198,8 +208,18 @@ final class WebSocketDoor: Sendable {
     ///
     /// - Parameter server: its URL without a database; nil serves sessions here again.
     func handOver(to server: String?) {
-        otherServer.withLock { $0 = server }
-        for peer in connections.all { peer.perform { $0.handOver(to: server) } }
+        change { $0.server = server }
+    }
+
+    /// Sends sessions whose clients know other servers there, or serves them here again.
+    func sendElsewhere(_ isCutOff: Bool) { change { $0.isCutOff = isCutOff } }
+
+    private func change(_ body: (inout HandOver) -> Void) {
+        let target = handOver.withLock { handOver in
+            body(&handOver)
+            return handOver.target
+        }
+        for peer in connections.all { peer.perform { $0.handOver(to: target) } }
     }
 
     // MARK: What connections want done

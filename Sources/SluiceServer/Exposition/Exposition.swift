@@ -36,6 +36,7 @@ final class Exposition: Sendable {
         reading.health = readiness.health
         reading.counts = meter.counts
         reading.backups = backups()
+        reading.cluster = databases.clusterCounts.reading
         reading.lostAuditEventCount = audit?.lostCount ?? 0
         let peers = connections.all
         reading.connectionCount = peers.count

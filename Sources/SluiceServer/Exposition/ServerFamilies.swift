@@ -173,6 +173,15 @@ enum ServerFamilies {
             histogram("journal_append_seconds", "Appends to a shared journal.", times.append),
             counter("journal_turns", "Turns that were taken at a shared journal.", times.turnCount),
             counter("journal_epochs", "Epochs that this server has begun.", times.epochCount),
+            counter(
+                "snapshots", "Snapshots for new replicas that this server was to make.", by: "outcome",
+                [
+                    ("made", reading.cluster.madeSnapshotCount), ("proved", reading.cluster.provedSnapshotCount),
+                    ("failed", reading.cluster.failedSnapshotCount),
+                ]),
+            counter(
+                "relayed_messages", "Ephemeral messages between this server and others.", by: "direction",
+                [("sent", reading.cluster.sentMessageCount), ("received", reading.cluster.receivedMessageCount)]),
             gauge("silent_journals", "Open databases whose journal does not answer.", Double(journals.silentCount)),
             gauge(
                 "journal_silence_seconds", "For how long the journals' server has not answered.",

@@ -15,6 +15,8 @@ struct ServerReading: Sendable {
     /// The files of the open databases.
     var databaseByteCount = 0
     var walByteCount = 0
+    /// What a node has done for its cluster.
+    var cluster = ClusterCounts.Reading()
     /// Backups and the archive.
     var backups = BackupService.Reading()
     /// Events of the audit log that could not be written.

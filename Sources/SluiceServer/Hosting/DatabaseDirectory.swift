@@ -25,6 +25,7 @@ final class DatabaseDirectory: Sendable {
     private let past = Mutex(DatabaseSample())
     private let sweeping = DispatchQueue(label: "sluice.databases")
     private let isStopped = Atomic<Bool>(false)
+    let clusterCounts = ClusterCounts()
     /// Called on a database's queue with what it wants done.
     private let carryOut: @Sendable ([DatabaseAction], DatabaseMoment) -> Void
     /// Takes what databases have for the audit log.
@@ -53,10 +54,14 @@ final class DatabaseDirectory: Sendable {
         let folder = try opener.folder.map { try DataFolder($0) }
         if let path = opener.folder {
             opener.journals?.remember(in: path)
-            try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals))
+            try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals, in: path, log: opener.log))
         }
         self.folder = Mutex(folder)
-        opener.journals?.messages.receive { [weak self] in self?.known($1)?.deliver($0) }
+        opener.journals?.messages.receive { [weak self] in
+            let count = UInt64($0.count)
+            self?.clusterCounts.count { $0.receivedMessageCount += count }
+            self?.known($1)?.deliver($0)
+        }
         beginUpkeep(policy: replicas)
         guard let obstacle = folder?.obstacle else { return }
         opener.log?(.warning, "databases are served for reading only", [("reason", obstacle)])
@@ -66,8 +71,9 @@ final class DatabaseDirectory: Sendable {
     private func beginUpkeep(policy: ReplicaPolicy) {
         guard let journals = opener.journals else { return }
         if let path = opener.folder {
-            let upkeep = ReplicaUpkeep(journals, policy: policy, log: opener.log, schedule: clock.schedule) {
-                [weak self] in
+            let upkeep = ReplicaUpkeep(
+                journals, policy: policy, counts: clusterCounts, log: opener.log, schedule: clock.schedule
+            ) { [weak self] in
                 self?.replicas(in: path) ?? []
             }
             upkeep.begin()
@@ -91,9 +97,19 @@ final class DatabaseDirectory: Sendable {
         }
     }
 
-    /// The cluster whose journals a server uses; nil if each database has its own.
-    private static func cluster(of journals: (any JournalService)?) throws(ServerError) -> String? {
+    /// The cluster whose journals a server uses; nil if each database has its own. Where these do not answer, a node
+    /// serves what it has as replicas of the cluster that its folder names.
+    private static func cluster(
+        of journals: (any JournalService)?, in path: String, log: LogSink?
+    ) throws(ServerError) -> String? {
         do { return try journals?.clusterID } catch {
+            if let journals, (error as? StorageError)?.isSilence == true, let mark = try ReplicaFolder.marked(path) {
+                journals.expect(clusterID: mark.cluster)
+                log?(
+                    .warning, "the server starts without its journals, which do not answer",
+                    [("reason", "\((error as? StorageError)?.message ?? "")")])
+                return mark.cluster
+            }
             throw ServerError(.database, (error as? StorageError)?.message ?? "\(error)", cause: error)
         }
     }
@@ -123,7 +139,11 @@ final class DatabaseDirectory: Sendable {
                     try opener.open(name, mayMake: mayMake) { [weak folder] in try folder?.check() }
                 },
                 makeRoom: { [weak self] in self?.closeIdle(besides: name, then: $0) },
-                relay: { [messages = opener.journals?.messages] in messages?.send($0, inDatabase: name) },
+                relay: { [messages = opener.journals?.messages, clusterCounts] in
+                    let count = UInt64($0.count)
+                    clusterCounts.count { $0.sentMessageCount += count }
+                    messages?.send($0, inDatabase: name)
+                },
                 audit: { [audit] in audit(name, $0) },
                 carryOut: carryOut)
             workers[name] = worker

@@ -78,37 +78,41 @@ struct Reports {
                 ("count", try number { try storage.count(ofClass: index) }),
             ])
         }
-        return .object([
-            ("database", .string(database.name)),
-            ("databaseID", .string(storage.databaseID.description)),
-            ("damage", .string(storage.damage.map { Consequence.damage(of: database.name, $0) } ?? "")),
-            ("version", .number(storage.version)),
-            ("logStart", .number(storage.logStart)),
-            ("classes", .array(classes)),
-            ("indexes", .array(try storage.indexes().map(Self.index))),
-            ("clients", clientCount),
-            ("sessions", .number(UInt64(facts.sessionCount))),
-            ("views", .number(UInt64(facts.views.count))),
-            ("subscriptions", .number(UInt64(facts.subscriptionCount))),
-            ("commits", .number(facts.statistics.commits.commitCount)),
-            ("commitGroups", .number(facts.statistics.commits.groupCount)),
-            ("changedObjects", .number(facts.statistics.commits.changedObjectCount)),
-            ("supersededOperations", .number(facts.statistics.commits.supersededOperationCount)),
-            ("rejectedTransactions", .number(facts.statistics.commits.rejectedChangesetCount)),
-            ("pagesSent", .number(facts.statistics.sentPageCount)),
-            ("digestsSent", .number(facts.statistics.sentDigestCount)),
-            (
-                "subscriptionsStarted",
-                .object([
-                    ("current", .number(facts.statistics.starts[.current])),
-                    ("replayed", .number(facts.statistics.starts[.replayed])),
-                    ("equal", .number(facts.statistics.starts[.equal])),
-                    ("compared", .number(facts.statistics.starts[.compared])),
-                    ("anew", .number(facts.statistics.starts[.anew])),
-                ])
-            ),
-        ])
+        return .object(
+            node + [
+                ("database", .string(database.name)),
+                ("databaseID", .string(storage.databaseID.description)),
+                ("damage", .string(storage.damage.map { Consequence.damage(of: database.name, $0) } ?? "")),
+                ("version", .number(storage.version)),
+                ("logStart", .number(storage.logStart)),
+                ("classes", .array(classes)),
+                ("indexes", .array(try storage.indexes().map(Self.index))),
+                ("clients", clientCount),
+                ("sessions", .number(UInt64(facts.sessionCount))),
+                ("views", .number(UInt64(facts.views.count))),
+                ("subscriptions", .number(UInt64(facts.subscriptionCount))),
+                ("commits", .number(facts.statistics.commits.commitCount)),
+                ("commitGroups", .number(facts.statistics.commits.groupCount)),
+                ("changedObjects", .number(facts.statistics.commits.changedObjectCount)),
+                ("supersededOperations", .number(facts.statistics.commits.supersededOperationCount)),
+                ("rejectedTransactions", .number(facts.statistics.commits.rejectedChangesetCount)),
+                ("pagesSent", .number(facts.statistics.sentPageCount)),
+                ("digestsSent", .number(facts.statistics.sentDigestCount)),
+                (
+                    "subscriptionsStarted",
+                    .object([
+                        ("current", .number(facts.statistics.starts[.current])),
+                        ("replayed", .number(facts.statistics.starts[.replayed])),
+                        ("equal", .number(facts.statistics.starts[.equal])),
+                        ("compared", .number(facts.statistics.starts[.compared])),
+                        ("anew", .number(facts.statistics.starts[.anew])),
+                    ])
+                ),
+            ])
     }
+
+    /// Which node of a cluster says something that it knows of itself alone.
+    private var node: [(String, JSONText)] { database.journal?.nodeName.map { [("node", .string($0))] } ?? [] }
 
     private static func index(_ index: QueryExplanation.Index) -> JSONText {
         .object([
@@ -125,7 +129,8 @@ struct Reports {
         return .array(
             ordered.map { text, view in
                 .object(
-                    [("query", .string(text)), ("hash", .string(view.query.hash.description))] + Self.members(of: view))
+                    node + [("query", .string(text)), ("hash", .string(view.query.hash.description))]
+                        + Self.members(of: view))
             })
     }
 }

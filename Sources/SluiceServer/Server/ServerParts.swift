@@ -20,6 +20,8 @@ final class ServerParts: Sendable {
     /// Gives duties to tasks of this process.
     let duties: DutyDesk
     let door: WebSocketDoor
+    /// Sends stores elsewhere while the journals do not answer; nil where each database has its own.
+    let cutOff: CutOffWatch?
     let origins: WebOrigins
     let readiness: Readiness
     let exposition: Exposition
@@ -122,6 +124,7 @@ final class ServerParts: Sendable {
             connections, logins, ledger, SessionRouter(databases), login: login, limits: limits.server,
             isBehindProxy: configuration.isBehindTLSProxy, now: configuration.now, log: log,
             metrics: configuration.metrics, audit: audit, gate: gate, origins: origins)
+        cutOff = configuration.journals.map { [door] in CutOffWatch($0, log: log, tell: { door.sendElsewhere($0) }) }
         reports.begin(
             .init(
                 sessions: SessionSurvey(connections: connections, databases: databases, now: configuration.now),

@@ -66,6 +66,7 @@ public final class SyncServer: Sendable {
             databases.startSweeping()
             databases.startWatchingFiles()
             parts.backups?.begin()
+            parts.cutOff?.begin()
             gate.watch { [weak self] in self?.heedRestriction(of: nil) }
             if let directory = parts.directory {
                 parts.logins.startWatching()
@@ -170,6 +171,7 @@ public final class SyncServer: Sendable {
             defer { listening = .stopped }
             return listening
         }
+        parts.cutOff?.stop()
         if !isKilled { await handOverToOthers(from: was) }
         parts.readiness.noteStop()
         switch was {

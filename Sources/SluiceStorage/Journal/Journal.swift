@@ -11,6 +11,12 @@ package protocol Journal {
     /// How long an append is tried again while nobody knows its outcome.
     var patience: AppendPatience { get }
 
+    /// The name of this server among those that append; nil for one alone.
+    var nodeName: String? { get }
+
+    /// The newest format of groups that all who read the journal can read, which is one of ``JournalGroup/formats``.
+    var format: UInt8 { get }
+
     /// Appends a group after the head that it was made for.
     ///
     /// - Parameter duty: what the server must have at the moment at which the journal takes the group; nil for nothing.
@@ -48,6 +54,11 @@ extension Journal {
     package func append(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
         try append(record, after: head, holding: nil)
     }
+
+    package var nodeName: String? { nil }
+
+    // Without others, what this version reads counts.
+    package var format: UInt8 { JournalGroup.formats.upperBound }
 
     // One engine alone is never overtaken.
     package func takeTurn() {}

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SluiceModel
 internal import SluiceWire
 
@@ -5,8 +6,16 @@ internal import SluiceWire
 /// only who wrote what need not decode the values. A transaction that is a run of creations is written as it came, values
 /// included.
 extension JournalGroup {
-    /// The format that this version writes, and the only one that it reads.
-    package static let format: UInt8 = 1
+    /// The formats that this version reads and writes. A group is written in the oldest one that has all of it: those
+    /// with ``JournalStep/rules(_:from:)`` of a known origin need format 2.
+    ///
+    /// With the environment variable SLUICE_JOURNAL_FORMAT a program behaves like one that knows no newer format than the
+    /// variable names, so that tests can run old nodes beside new ones.
+    package static let formats = UInt8(1)...(pinnedFormat ?? 2)
+
+    private static var pinnedFormat: UInt8? {
+        getenv("SLUICE_JOURNAL_FORMAT").flatMap { UInt8(String(cString: $0)) }.map { min(max($0, 1), 2) }
+    }
 
     /// The most bytes of one group, above what the limits of uploads allow.
     package static let byteCountMax = 1 << 29
@@ -16,7 +25,7 @@ extension JournalGroup {
 
     package func encoded() -> [UInt8] {
         var writer = ByteWriter()
-        writer.byte(Self.format)
+        writer.byte(steps.lazy.map(\.format).max() ?? Self.formats.lowerBound)
         writer.varint(baseVersion)
         writer.zigzag(acceptedAt.microseconds)
         writer.optional(workerID) { $0.string($1) }
@@ -38,10 +47,7 @@ extension JournalGroup {
         guard bytes.count <= byteCountMax else {
             throw StorageError(.journal, "a group of the journal has \(bytes.count) bytes; at most \(byteCountMax)")
         }
-        guard bytes.first == format else {
-            let found = bytes.first.map { "format \($0)" } ?? "no bytes"
-            throw StorageError(.journal, "a group of the journal has \(found); this version reads format \(format)")
-        }
+        try checkFormat(of: bytes)
         do throws(WireError) {
             return try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
                 var reader = ByteReader(UnsafeRawBufferPointer(buffer), limits: limits)
@@ -54,6 +60,19 @@ extension JournalGroup {
             }
         } catch {
             throw StorageError(.journal, "a group of the journal cannot be read: \(error)")
+        }
+    }
+
+    /// Checks that this version reads the format of a group. O(1).
+    ///
+    /// - Throws: ``StorageError/Code/journal`` if it does not.
+    package static func checkFormat(of bytes: [UInt8]) throws(StorageError) {
+        guard let format = bytes.first else { throw StorageError(.journal, "a group of the journal has no bytes") }
+        guard formats.contains(format) else {
+            throw StorageError(
+                .journal,
+                "a group of the journal has format \(format); this version reads formats up to \(formats.upperBound). "
+                    + "Update it")
         }
     }
 
@@ -71,6 +90,15 @@ extension JournalGroup {
 }
 
 extension JournalStep {
+    /// The oldest format of groups that has the step.
+    fileprivate var format: UInt8 { if case .rules(_, from: .some) = self { 2 } else { 1 } }
+
+    /// The step without what groups of a format cannot have.
+    package func limited(to format: UInt8) -> JournalStep {
+        guard format < self.format, case .rules(let bytes, _) = self else { return self }
+        return .rules(bytes)
+    }
+
     fileprivate enum Tag {
         static let transaction: UInt8 = 0
         static let rejection: UInt8 = 1

@@ -12,6 +12,10 @@ package protocol JournalService: Sendable {
     /// the server has a data folder.
     func remember(in folder: String)
 
+    /// Says which cluster the service must be that of, where it could not be asked for ``clusterID``: it refuses any other
+    /// when it is reached.
+    func expect(clusterID: String)
+
     /// How far the clock of the journals, which counts for all servers, is ahead of this machine's, in microseconds.
     var clockOffset: Int64 { get }
 

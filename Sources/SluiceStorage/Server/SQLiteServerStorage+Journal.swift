@@ -91,9 +91,10 @@ extension SQLiteServerStorage {
         return StorageError(.journal, "\(place) does not continue the history that the database has")
     }
 
-    /// Carries out a step and makes it part of the transaction's own group.
+    /// Carries out a step and makes it part of the transaction's own group, as far as all who read the journal can read it.
     func perform(_ step: JournalStep) throws {
         try requireTransaction()
+        let step = step.limited(to: journal?.format ?? JournalGroup.formats.upperBound)
         var effect = JournalApplier(self, isForeign: false)
         try carryOut(step, &effect)
         try effect.finish(at: log.acceptedAt)

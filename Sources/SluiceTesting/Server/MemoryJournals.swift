@@ -24,6 +24,7 @@ package final class MemoryJournals: JournalService {
         var usersChanged: (@Sendable () -> Void)?
         var hearMessages: (@Sendable ([[UInt8]], String) -> Void)?
         var nodeURL: String?
+        var clockOffset: Int64 = 0
 
         func set(_ faults: [MemoryJournal.Fault]) {
             for journal in journals.values.joined() { journal.journal?.faults = faults }
@@ -63,7 +64,14 @@ package final class MemoryJournals: JournalService {
     // What servers share ends with the process.
     package func remember(in folder: String) {}
 
-    package var clockOffset: Int64 { 0 }
+    // It is always there.
+    package func expect(clusterID: String) {}
+
+    /// How far the clock of the journals is said to be ahead.
+    package var clockOffset: Int64 {
+        get { state.withLock { $0.clockOffset } }
+        set { state.withLock { $0.clockOffset = newValue } }
+    }
 
     package var users: any UserStore { MemoryUsers(self, shared.users) }
 

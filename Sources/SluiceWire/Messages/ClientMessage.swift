@@ -122,6 +122,8 @@ extension ClientMessage {
             package static let withoutToken = Options(rawValue: 1 << 2)
             /// The database must be there: opening the session makes none.
             package static let existing = Options(rawValue: 1 << 3)
+            /// The client knows other servers of the database, and goes to one of them if this one would rather have it.
+            package static let hasOthers = Options(rawValue: 1 << 4)
         }
     }
 

@@ -101,7 +101,8 @@ extension ServerMessage {
     /// Where a session goes on.
     package struct Moved: Hashable, Sendable {
         package var session: UInt64
-        /// The other server's URL, with the database.
+        /// The other server's URL, with the database; empty for one of those that the client knows, which has said that
+        /// there are some (``ClientMessage/Open/Options/hasOthers``).
         package var url: String
 
         package init(session: UInt64, url: String) {

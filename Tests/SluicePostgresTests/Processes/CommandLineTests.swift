@@ -79,6 +79,19 @@ struct CommandLineTests {
         try await withFolder { try await fill($0 + "/node", journal: byHand.url(user: role)) }
     }
 
+    @Test func `a node whose role has no rights says which command gives them, and serves after it`() async throws {
+        let database = try server.database()
+        let role = "told_\(database.name)"
+        try database.run("CREATE ROLE \(role) LOGIN")
+        try await withFolder { folder in
+            let said = try await refusal(folder + "/node", journal: database.url(user: role))
+            #expect(said.contains("sluice cluster init --role=\(role)"), "\(said)")
+            let exit = try await Tool.run("cluster", "init", "--journal=\(database.url)", "--role=\(role)")
+            #expect(exit.code == 0 && exit.lines.last == "the role \(role) has the rights of a node", "\(exit)")
+            try await fill(folder + "/node", journal: database.url(user: role))
+        }
+    }
+
     @Test func `status says which nodes and databases there are, in words and as JSON`() async throws {
         try await NodeCluster.with(2) { cluster in
             for node in cluster.nodes { try await Ledger.begin(node.url()) }

@@ -46,6 +46,32 @@ struct FailoverTests {
         for server in [primary, standby] { try await server.stop() }
     }
 
+    @Test func `a failover to a synchronous standby costs each client one reconnect`() async throws {
+        let primary = try await PostgresServer()
+        let standby = try await PostgresServer(standbyOf: primary, at: primary.port)
+        try await primary.waitForStandby()
+        try await NodeCluster.with(2, on: primary) { cluster in
+            try await Ledger.begin(cluster.nodes[0].url())
+            let clients = try await cluster.nodes.indices.asyncMap { try await CountingClient(cluster.urls(from: $0)) }
+            for client in clients { try await client.write() }
+            #expect(clients.allSatisfy { $0.openingCount == 1 })
+            try await primary.kill()
+            try await standby.promote()
+            let moved = cluster.led(to: standby)
+            // The first group begins the epoch, at which all sessions end once.
+            try await clients[0].write()
+            for client in clients { try await wait(for: "a client to come again") { client.openingCount == 2 } }
+            for client in clients { try await client.write() }
+            try await moved.compare()
+            for client in clients {
+                #expect(client.openingCount == 2 && client.resetCount == 0)
+                await client.store.close()
+            }
+        }
+        try await standby.stop()
+        try await primary.discard()
+    }
+
     @Test func `who has seen what an asynchronous standby lacks starts over, and all agree`() async throws {
         let primary = try await PostgresServer()
         let wire = try Proxy(to: primary.port)
@@ -64,10 +90,13 @@ struct FailoverTests {
             wire.mode = .holds
             try await writers.whileWriting { try await writers.getOn() }
             for writer in writers { try await writer.shows(writers.names) }
+            let unsent = try await writers[1].writeUnsent(cluster)
             try await primary.kill()
             wire.stop()
             try await standby.promote()
-            try await checkThatAllStartOver(cluster.led(to: standby), writers, keeping: kept)
+            let moved = cluster.led(to: standby)
+            for node in cluster.nodes { node.signal(SIGCONT) }
+            try await checkThatAllStartOver(moved, writers, keeping: kept.union([unsent]))
         }
         try await standby.stop()
         try await primary.discard()
@@ -84,10 +113,11 @@ struct FailoverTests {
             try await server.dump(cluster.database, to: dump)
             try await writers.whileWriting { try await writers.getOn() }
             for writer in writers { try await writer.shows(writers.names) }
+            let unsent = try await writers[1].writeUnsent(cluster)
             if !nodesRun { for node in cluster.nodes { try await node.kill() } }
             try await server.restore(cluster.database, from: dump)
-            if !nodesRun { for node in cluster.nodes { try await node.start() } }
-            try await checkThatAllStartOver(cluster, writers, keeping: kept)
+            for node in cluster.nodes { if nodesRun { node.signal(SIGCONT) } else { try await node.start() } }
+            try await checkThatAllStartOver(cluster, writers, keeping: kept.union([unsent]))
         }
         try await server.stop()
     }
@@ -106,7 +136,11 @@ struct FailoverTests {
         }
         // A node that no client has gone back to opens the database for whoever asks.
         for node in cluster.nodes { _ = try await Ledger.content(node.url()) }
-        try await cluster.waitForOneHead()
+        try await cluster.compare()
+        // Each node had what was lost, and has put it aside.
+        for node in cluster.nodes {
+            #expect(FileManager.default.fileExists(atPath: node.replica() + "-foreign"), "\(node.name)")
+        }
         let (names, count) = try await Ledger.content(cluster.nodes[0].url())
         #expect(names.count == Set(names).count && Set(names).isSuperset(of: kept))
         #expect(count == Int64(names.count), "a transaction is there by half, or twice")
@@ -116,6 +150,18 @@ struct FailoverTests {
             #expect(Set(own) == Set(names) && ownCount == count, "\(node.name)")
         }
         for writer in writers { await writer.store.close() }
+    }
+}
+
+extension LedgerWriter {
+    /// Writes something that no node gets: all stand still.
+    ///
+    /// - Returns: the name of the entry.
+    fileprivate func writeUnsent(_ cluster: NodeCluster) async throws -> String {
+        for node in cluster.nodes { node.signal(SIGSTOP) }
+        let known = names
+        try await writeLocally()
+        return try #require(names.subtracting(known).first)
     }
 }
 

@@ -7,10 +7,11 @@ import Testing
 
 /// A node that has appended to the journal, and has no room for what it has appended.
 struct FullReplicaTests {
-    @Test func `what a node with a full disk has appended is elsewhere, and it catches up once there is room`()
+    @Test(.onSmallDisk)
+    func `what a node with a full disk has appended is elsewhere, and it catches up once there is room`()
         async throws
     {
-        guard let disk = SmallDisk() else { return }
+        let disk = try #require(SmallDisk())
         let database = try await PostgresServer.shared.value.database()
         try await withFolder { folder in
             let nodes = [

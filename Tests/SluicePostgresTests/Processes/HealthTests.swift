@@ -1,17 +1,23 @@
 #if PostgreSQL
 
 import Glibc
+import Sluice
 import TestSupport
 import Testing
 
 /// What balancers are told about nodes, and what becomes of the clients of a node that ends.
 struct HealthTests {
-    @Test func `a node that does not reach PostgreSQL is unready after ten seconds, and ready again by itself`()
+    @Test
+    func `a node that does not reach PostgreSQL is unready, sends its clients on once, and is ready again by itself`()
         async throws
     {
         try await NodeCluster.with(2) { cluster in
             try await Ledger.begin(cluster.nodes[0].url())
             let (cut, other) = (cluster.nodes[0], cluster.nodes[1])
+            // One knows the other node, and one does not.
+            let roaming = try await CountingClient(cluster.urls(from: 0))
+            let loyal = try await CountingClient([cut.url()])
+            for client in [roaming, loyal] { try await client.write() }
             for node in cluster.nodes {
                 let answer = try await node.readiness()
                 #expect(answer.status == 200 && answer.body.contains("\"journal\":{\"answers\":true"), "\(answer.body)")
@@ -26,8 +32,25 @@ struct HealthTests {
             // It still answers queries, and says that it lives.
             #expect(try await HTTPAnswer.get("/health/live", port: cut.port).status == 200)
             #expect(try await Ledger.content(cut.url()).count == 0)
+            try await cut.logged("stores that know other servers are sent there")
+            try await roaming.write()
+            #expect(roaming.openingCount == 2 && loyal.openingCount == 1)
+            // Who comes now, and knows another, is sent there at once; who has been everywhere is served.
+            let late = try await CountingClient(cluster.urls(from: 0))
+            try await late.write()
+            other.proxy.mode = .refuses
+            other.proxy.cut()
+            try await wait(for: "the other node to be unready") { try await other.readiness().status == 503 }
+            try await wait(for: "it to send its clients on") { roaming.openingCount == 3 && late.openingCount == 2 }
+            #expect(try await late.store.records("Entry").synced(timeout: waitMax).count == 4)
+            other.proxy.mode = .forwards
             cut.proxy.mode = .forwards
             try await wait(for: "the node to be ready again") { try await cut.readiness().status == 200 }
+            for client in [roaming, loyal, late] {
+                try await client.write()
+                #expect(client.resetCount == 0)
+                await client.store.close()
+            }
         }
     }
 

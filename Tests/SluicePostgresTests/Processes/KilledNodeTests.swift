@@ -4,6 +4,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import SluicePostgres
+
 /// Nodes that are killed, stopped and ended while clients write through all of them.
 struct KilledNodeTests {
     @Test func `kill -9 of nodes under writers loses nothing and repeats nothing`() async throws {
@@ -22,22 +24,66 @@ struct KilledNodeTests {
         }
     }
 
-    @Test func `a node that is killed after an append without an answer leaves its group there once`() async throws {
+    @Test func `a node that is killed before it hears that its group is there leaves it there once`() async throws {
+        try await killing { node, _ in
+            try await node.proxy.reach(.appended)
+            try await node.kill()
+            node.proxy.mode = .forwards
+        }
+    }
+
+    @Test func `an append that arrives when its node was killed is there once, or not, as the next one`() async throws {
+        try await killing { node, _ in
+            try await node.proxy.reach(.append)
+            try await node.kill()
+            node.proxy.mode = .forwards
+        }
+    }
+
+    @Test func `an append that arrives when its node was killed and others have its place is not there`() async throws {
+        try await killing { node, cluster in
+            try await node.proxy.reach(.append)
+            try await node.kill()
+            let before = try cluster.lastPosition()
+            try await wait(for: "somebody to have its place") { try cluster.lastPosition() > before }
+            node.proxy.mode = .forwards
+        }
+    }
+
+    /// Kills a node to which clients write, again and again; they go on elsewhere.
+    private func killing(_ kill: (NodeProcess, NodeCluster) async throws -> Void) async throws {
         try await NodeCluster.with { cluster in
             let writers = try await cluster.writers()
-            let node = cluster.nodes[0]
             try await writers.whileWriting {
                 for _ in NodeCluster.kills(5) {
                     try await writers.getOn()
-                    node.proxy.mode = .dropsReplies
-                    try await node.proxy.waitForDropped()
-                    try await node.kill()
-                    node.proxy.mode = .forwards
+                    let node = try cluster.lastAuthor()
+                    try await kill(node, cluster)
                     try await writers.getOn()
                     try await node.start()
                 }
             }
             try await cluster.checkAgreement(writers)
+        }
+    }
+
+    @Test func `the name of a killed node is free at once for its folder, and for no other`() async throws {
+        try await NodeCluster.with(1) { cluster in
+            let node = cluster.nodes[0]
+            func run() throws -> [UInt8] {
+                try cluster.database.connect().execute(PostgresStatement(nil, "SELECT run FROM sluice.node")).bytes(0)
+            }
+            try await Ledger.begin(node.url())
+            let first = try run()
+            try await node.restart()
+            _ = try await Ledger.content(node.url())
+            let second = try run()
+            #expect(second != first)
+            let other = try await ServerProcess.start(
+                folder: node.folder + "-other", options: ["--journal=\(cluster.database.url)", "--node=a"])
+            _ = try await Ledger.content(other.url())
+            #expect(try run() == second)
+            try await other.kill()
         }
     }
 

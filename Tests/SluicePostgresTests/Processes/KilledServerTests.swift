@@ -69,6 +69,29 @@ struct KilledServerTests {
         try await server.stop()
     }
 
+    @Test func `a node that starts while PostgreSQL is away answers queries, and takes writes when it is back`()
+        async throws
+    {
+        let server = try await PostgresServer()
+        try await NodeCluster.with(1, on: server) { cluster in
+            let node = cluster.nodes[0]
+            try await Ledger.begin(node.url())
+            let writer = try await LedgerWriter(0, [node.url()])
+            try await writer.writeOne()
+            try await node.kill()
+            try await server.kill()
+            try await node.start()
+            try await node.logged("the server starts without its journals")
+            let reader = try await Ledger.store([node.url()], access: .readOnly)
+            #expect(try await reader.records("Entry").synced(timeout: waitMax).count == 1)
+            await reader.close()
+            try await writer.writeLocally()
+            try await server.start()
+            try await cluster.checkAgreement([writer])
+        }
+        try await server.stop()
+    }
+
     @Test func `a node that alone is cut off from PostgreSQL answers queries, and takes writes when it is back`()
         async throws
     {

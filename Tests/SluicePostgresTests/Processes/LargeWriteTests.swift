@@ -12,8 +12,8 @@ struct LargeWriteTests {
         try ClassSchema(
             "Part", primaryKey: "id", properties: [Property("id", .scalar(.int)), Property("name", .scalar(.string))])
     }
-    private static let chunkCount: Int64 = 8
-    private static let chunkSize: Int64 = 1_500
+    private static let chunkCount: Int64 = 12
+    private static let chunkSize: Int64 = 5_000
 
     private func load(_ store: Store) async throws {
         for chunk in 0..<Self.chunkCount {

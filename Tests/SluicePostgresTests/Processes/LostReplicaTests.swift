@@ -10,14 +10,16 @@ import Testing
 /// A node whose replica is gone, or another, when it starts: it serves again without help.
 struct LostReplicaTests {
     private enum Loss: CaseIterable {
-        case deleted, emptied, garbage, halved, ofAnotherDatabase, older
+        case deleted, emptied, garbage, halved, ofAnotherDatabase, ofAnotherCluster, older
 
         /// Whether what was there is kept beside the new replica.
-        var setsAside: Bool { [.garbage, .halved, .ofAnotherDatabase].contains(self) }
+        var setsAside: Bool { [.garbage, .halved, .ofAnotherDatabase, .ofAnotherCluster].contains(self) }
     }
 
     /// Damages a replica whose node does not run.
-    private func inflict(_ loss: Loss, on node: NodeProcess, older: String, foreign: String) throws {
+    private func inflict(
+        _ loss: Loss, on node: NodeProcess, older: String, foreign: String, ofAnotherCluster other: String
+    ) throws {
         let files = FileManager.default
         let replica = node.replica()
         func removeLog() throws {
@@ -45,8 +47,18 @@ struct LostReplicaTests {
             let bytes = try Data(contentsOf: URL(fileURLWithPath: replica))
             try bytes.prefix(bytes.count / 2).write(to: URL(fileURLWithPath: replica))
         case .ofAnotherDatabase: try replace(by: foreign)
+        case .ofAnotherCluster: try replace(by: other)
         case .older: try replace(by: older)
         }
+    }
+
+    /// Makes a replica of a database that has the same name in another cluster.
+    private func replicaOfAnotherCluster(in folder: String) async throws -> String {
+        let node = try NodeProcess("other", in: folder, of: try await PostgresServer.shared.value.database())
+        try await node.start()
+        try await Ledger.begin(node.url())
+        try await node.stop()
+        return node.replica()
     }
 
     @Test func `a replica that is deleted, damaged, older or another's is made anew`() async throws {
@@ -65,9 +77,10 @@ struct LostReplicaTests {
             try FileManager.default.copyItem(atPath: first.replica(), toPath: older)
             let copy = first.folder + "-foreign.sluicedb"
             try FileManager.default.copyItem(atPath: foreign, toPath: copy)
+            let other = try await replicaOfAnotherCluster(in: first.folder + "-other")
             for loss in Loss.allCases {
                 for writer in writers { try await writer.writeOne() }
-                try inflict(loss, on: first, older: older, foreign: copy)
+                try inflict(loss, on: first, older: older, foreign: copy, ofAnotherCluster: other)
                 try await first.start()
                 let names = try await Ledger.content(first.url()).names
                 #expect(Set(names) == writers.names, "\(loss)")

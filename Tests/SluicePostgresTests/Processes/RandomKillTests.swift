@@ -39,9 +39,23 @@ struct RandomKillTests {
         case node, primary, standby, primaryForGood, nodeAndPrimary
     }
 
-    /// How long after the writers have got on something is killed, drawn so that it meets every step of a commit.
-    private func killMoment(_ generator: inout SeededGenerator) -> Duration {
-        .microseconds(Int.random(in: 0...50_000, using: &generator))
+    /// Where in a commit of a node something is killed.
+    private enum Moment: CaseIterable {
+        /// Wherever the writers are when they have got on.
+        case any
+        /// The append is sent, and has not arrived.
+        case beforeAppend
+        /// The group is there, and its node does not know.
+        case afterAppend
+
+        /// Waits until a node is there.
+        func reach(by node: NodeProcess) async throws {
+            switch self {
+            case .any: return
+            case .beforeAppend: try await node.proxy.reach(.append)
+            case .afterAppend: try await node.proxy.reach(.appended)
+            }
+        }
     }
 
     @Test func `kill -9 of nodes, the primary and its standby at random loses nothing and repeats nothing`()
@@ -63,17 +77,22 @@ struct RandomKillTests {
                 for _ in NodeCluster.kills(6) {
                     try await writers.getOn(by: 1)
                     let victim = Victim.allCases.randomElement(using: &generator) ?? .node
-                    let node = cluster.nodes.randomElement(using: &generator) ?? cluster.nodes[0]
+                    let moment = Moment.allCases.randomElement(using: &generator) ?? .any
+                    // One at which somebody writes.
+                    let node = try cluster.lastAuthor()
                     counts[victim, default: 0] += 1
-                    try await Task.sleep(for: killMoment(&generator))
+                    try await moment.reach(by: node)
+                    defer { node.proxy.mode = .forwards }
                     switch victim {
                     case .node:
                         try await node.kill()
+                        node.proxy.mode = .forwards
                         try await writers.getOn(by: 1)
                         try await node.start()
                     case .standby:
                         // Nothing is acknowledged until it is there again.
                         try await pair.standby.kill()
+                        node.proxy.mode = .forwards
                         try await pair.standby.start()
                     case .primary:
                         try await pair.primary.kill()

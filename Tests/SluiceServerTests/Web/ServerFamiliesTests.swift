@@ -110,6 +110,9 @@ struct ServerFamiliesTests {
         (reading.backups.archiveLagPositions, reading.backups.archiveLag) = (66, 67_000_000)
         reading.health.journals = .init(
             silenceMilliseconds: 68_000, lagMilliseconds: 69_000, lagPositions: 70, answeringCount: 1, silentCount: 71)
+        reading.cluster = .init(
+            madeSnapshotCount: 72, provedSnapshotCount: 73, failedSnapshotCount: 74, sentMessageCount: 75,
+            receivedMessageCount: 76)
         let text = try parsed(reading)
         let names = [
             "open_databases", "writable_databases", "damaged_databases", "failed_databases", "connections",
@@ -131,6 +134,9 @@ struct ServerFamiliesTests {
             "backups_total{outcome=\"made\"}", "backups_total{outcome=\"failed\"}", "last_backup_timestamp_seconds",
             "archived_groups_total", "archive_failures_total", "archive_lag_positions", "archive_lag_seconds",
             "journal_silence_seconds", "journal_lag_seconds", "journal_lag_positions", "silent_journals",
+            "snapshots_total{outcome=\"made\"}", "snapshots_total{outcome=\"proved\"}",
+            "snapshots_total{outcome=\"failed\"}", "relayed_messages_total{direction=\"sent\"}",
+            "relayed_messages_total{direction=\"received\"}",
         ]
         for (number, name) in names.enumerated() {
             #expect(text["sluice_server_\(name)"] == Double(number + 11), "\(name)")

@@ -150,6 +150,19 @@ import Testing
             #expect(orders.count > 2)
         }
 
+        @Test func `a store that is sent on tries its other servers first, and the same one last`() {
+            var generator = SeededGenerator(seed: 1)
+            var options = ClientOptions()
+            options.serverCount = 3
+            var round = ServerRound(options)
+            #expect([round.next(using: &generator), round.next(using: &generator)] == [0, 1])
+            // A session opens there, and the server sends it on.
+            round.reset()
+            round.moveOn(using: &generator)
+            #expect((0..<3).map { _ in round.next(using: &generator) } == [0, 2, 1])
+            #expect(round.next(using: &generator) == 0)
+        }
+
         @Test func theURLsOfAStoreNameOneDatabase() async throws {
             for urls in [[], ["ws://a/cars", "ws://b/planes"], ["ws://a/cars", "http://b/cars"]] {
                 await #expect {

@@ -10,6 +10,8 @@ package struct ServerRound {
     private var backoff: ReconnectBackoff
     /// The servers that this round has not tried yet; empty before a round.
     private var left: [Int] = []
+    /// The server of the last attempt; nil before the first.
+    private var last: Int?
     /// How many attempts have failed in a row.
     package private(set) var failureCount = 0
 
@@ -25,7 +27,16 @@ package struct ServerRound {
             left = Array(0..<serverCount)
             if isRandom, serverCount > 1 { left.shuffle(using: &generator) }
         }
-        return left.removeFirst()
+        let server = left.removeFirst()
+        last = server
+        return server
+    }
+
+    /// Lets the next attempts go to the other servers first.
+    package mutating func moveOn(using generator: inout some RandomNumberGenerator) {
+        left = (0..<serverCount).filter { $0 != last }
+        if isRandom { left.shuffle(using: &generator) }
+        if let last { left.append(last) }
     }
 
     /// Notes that an attempt, or the session that it led to, has ended.
@@ -43,7 +54,7 @@ package struct ServerRound {
     mutating func resetBackoff() { backoff.reset() }
 
     /// Begins anew: a session has opened, or the program asks for it.
-    mutating func reset() {
+    package mutating func reset() {
         backoff.reset()
         left = []
         failureCount = 0

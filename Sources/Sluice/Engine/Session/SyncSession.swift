@@ -34,6 +34,8 @@ final class SyncSession {
     private var handOver: String?
     /// How often the store was handed over since a session last opened.
     private var handOverCount = 0
+    /// How often in a row a server has asked for another to be tried, since the last session opened.
+    private var moveCount = 0
     /// When the attempt to connect began.
     private(set) var attemptedAt: Timestamp?
     private var actions: [ClientAction] = []
@@ -172,7 +174,7 @@ final class SyncSession {
         wasOpen = true
         login.begin(userID: userID)
         lastProblem = nil
-        handOverCount = 0
+        (handOverCount, moveCount) = (0, 0)
         round.reset()
     }
 
@@ -284,6 +286,21 @@ final class SyncSession {
         advance(.comeAgain)
         lastProblem = reason
         actions.append(.reconnect(after: max(delay, minimum)))
+    }
+
+    /// Whether the store goes to another of its servers if one would rather have it: as often as it has servers, and then
+    /// stays with the next one.
+    var mayMoveOn: Bool { options.serverCount > 1 && moveCount < options.serverCount }
+
+    /// Forgets the connection, and goes to another of the store's servers at once, since this one wants it.
+    func moveOn() {
+        var generator = RandomSource(random)
+        round.moveOn(using: &generator)
+        moveCount += 1
+        handOver = nil
+        advance(.comeAgain)
+        lastProblem = "the server asks for another to be tried"
+        actions.append(.reconnect(after: .zero))
     }
 
     /// How often a store lets itself be handed over before a session opens.

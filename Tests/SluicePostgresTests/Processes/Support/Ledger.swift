@@ -1,6 +1,7 @@
 #if PostgreSQL
 
 import Sluice
+import SluiceModel
 import TestSupport
 
 /// What the writers of a test write: entries, each named by its writer and number, and a counter of all.
@@ -16,22 +17,23 @@ enum Ledger {
             properties: [Property("name", .scalar(.string)), Property("value", .scalar(.int))])
     }
 
-    /// Opens a store that notices soon that its server has gone.
+    /// Opens a store that notices soon that its server has gone, unless it has a log.
     static func store(
         _ urls: [String], path: String? = nil, classes: [ClassSchema]? = nil,
         access: SyncConfiguration.Access = .readWrite,
-        credentials: Credentials = .anonymous, whenReset: (@Sendable () -> Void)? = nil
+        credentials: Credentials = .anonymous, log: LogSink? = nil, whenReset: (@Sendable () -> Void)? = nil
     ) async throws -> Store {
         var sync = SyncConfiguration(urls: urls, credentials: credentials)
         sync.reconnectDelay = .milliseconds(20)
         sync.reconnectDelayMax = .milliseconds(200)
         // Nobody stops a server at which users log in, and on a machine with much to do their passwords take a while.
-        if credentials == .anonymous { sync.heartbeat = .milliseconds(500) }
+        if credentials == .anonymous, log == nil { sync.heartbeat = .milliseconds(500) }
         // A process that was stopped takes connections, and says nothing.
         sync.connectTimeout = .seconds(2)
         sync.access = access
         let schema = try Schema(classes ?? [entry.get(), counter.get()])
         var configuration = StoreConfiguration(path: path, schema: schema, sync: sync)
+        configuration.log = log
         if let whenReset { configuration.clientReset.before = { _ in whenReset() } }
         return try await Store.open(configuration)
     }

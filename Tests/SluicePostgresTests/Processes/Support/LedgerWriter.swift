@@ -88,6 +88,14 @@ final class LedgerWriter: Sendable {
     }
 }
 
+extension Sequence {
+    func asyncMap<Result>(_ body: (Element) async throws -> Result) async rethrows -> [Result] {
+        var results: [Result] = []
+        for element in self { results.append(try await body(element)) }
+        return results
+    }
+}
+
 extension [LedgerWriter] {
     /// What all have written.
     var names: Set<String> { reduce(into: []) { $0.formUnion($1.names) } }

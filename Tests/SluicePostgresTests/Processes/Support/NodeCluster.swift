@@ -26,9 +26,10 @@ struct NodeCluster {
     ///   - server: their PostgreSQL; nil for that of all tests.
     ///   - options: what their servers are told; nil for ones that are for development.
     ///   - haveURLs: whether each says where clients reach it.
+    ///   - environment: what their processes have in their environments.
     static func with(
         _ count: Int = 3, on server: PostgresServer? = nil, options: [String]? = nil, haveURLs: Bool = false,
-        _ body: (NodeCluster) async throws -> Void
+        environment: [String: String] = [:], _ body: (NodeCluster) async throws -> Void
     ) async throws {
         let server = if let server { server } else { try await PostgresServer.shared.value }
         let database = try server.database()
@@ -36,6 +37,7 @@ struct NodeCluster {
             let nodes = try (0..<count).map {
                 try NodeProcess(["a", "b", "c", "d"][$0], in: folder, of: database, options: options)
             }
+            for node in nodes { node.environment = environment }
             if haveURLs { for node in nodes { node.tellURL() } }
             let cluster = NodeCluster(database: database, nodes: nodes)
             try await cluster.whileRunning { try await body(cluster) }
@@ -76,8 +78,23 @@ struct NodeCluster {
         return writers
     }
 
-    /// Checks that every node has what the writers have written, each once, that all have one history, and that no client
-    /// was sent back to the start. The nodes then end in order.
+    /// The last position of the journal.
+    func lastPosition() throws -> Int64 { try database.number("SELECT max(position) FROM sluice.journal") }
+
+    /// The node that has appended last, at which somebody writes.
+    func lastAuthor() throws -> NodeProcess {
+        let found = try database.connect().execute(
+            PostgresStatement(
+                nil,
+                """
+                SELECT node FROM sluice.journal WHERE database = (SELECT id FROM sluice.database WHERE name = 'test')
+                ORDER BY position DESC LIMIT 1
+                """))
+        return try #require(nodes.first { $0.name == found.text(0) })
+    }
+
+    /// Checks that every node has what the writers have written, each once, that all have one history and one digest at
+    /// one position, and that no client was sent back to the start. The nodes then end in order.
     func checkAgreement(_ writers: [LedgerWriter]) async throws {
         for writer in writers { try await writer.acknowledge() }
         let expected = writers.names
@@ -92,16 +109,30 @@ struct NodeCluster {
             #expect(Set(names) == expected, "\(node.name) lacks something, or has what nobody has written")
             #expect(count == Int64(expected.count), "\(node.name) has a transaction by half, or twice")
         }
-        // The row of a run that has ended keeps its place for 15 s.
-        if nodes.allSatisfy({ $0.startCount == 1 }) { try await waitForOneHead() }
+        let position = try await compare()
         for node in nodes { try await node.stop() }
         let journal = try database.node("reader").open(Self.databaseName)
         for node in nodes {
             let storage = try SQLiteServerStorage.open(.file(node.replica()), databaseID: journal.databaseID)
             defer { storage.close() }
             #expect(storage.damage == nil)
+            #expect(storage.head.position >= position)
             #expect(try journal.continues(storage.head), "\(node.name) has a history of its own")
         }
+    }
+
+    /// Has all nodes compare their replicas.
+    ///
+    /// - Returns: the position at which they did.
+    @discardableResult
+    func compare() async throws -> UInt64 {
+        try await waitForOneHead()
+        let url = database.url
+        let comparison = try await blocking { try PostgresCluster.verify(url, database: Self.databaseName) }
+        #expect(
+            comparison.agrees && comparison.digests.keys.sorted() == nodes.map(\.name).sorted(), "\(comparison.text)")
+        try await waitForOneHead()
+        return comparison.position
     }
 
     /// Waits until all nodes are alive and say where they are reached, as `sluice cluster status` has it.
@@ -117,7 +148,7 @@ struct NodeCluster {
             let status = try PostgresCluster.status(database.url)
             guard let database = status.databases.first(where: { $0.name == Self.databaseName }) else { return false }
             return nodes.allSatisfy { node in
-                status.nodes.contains { $0.name == node.name && status.lag(of: $0, in: database) == 0 }
+                status.nodes.contains { $0.name == node.name && $0.isAlive && status.lag(of: $0, in: database) == 0 }
             }
         }
     }

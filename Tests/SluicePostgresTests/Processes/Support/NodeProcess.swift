@@ -20,6 +20,8 @@ final class NodeProcess {
     let port: UInt16
     /// More options of the process.
     var moreOptions: [String] = []
+    /// What the process has in its environment.
+    var environment: [String: String] = [:]
     private(set) var process: ChildProcess?
     /// How often it was started.
     private(set) var startCount = 0
@@ -59,7 +61,7 @@ final class NodeProcess {
         process = try await ServerProcess.start(
             folder: folder, port: port,
             options: ["--journal=\(journal)", "--node=\(name)"] + (options ?? []) + moreOptions,
-            isDevelopment: options == nil
+            isDevelopment: options == nil, environment: environment
         ).process
     }
 
@@ -83,6 +85,13 @@ final class NodeProcess {
     }
 
     func signal(_ number: Int32) { process?.signal(number) }
+
+    /// What its log says of sessions that it has ended since it was started, and not their clients.
+    var endedSessions: [Substring] {
+        (process?.diagnostics ?? "").split(separator: "\n").filter {
+            $0.contains("a session ended") && !$0.contains("another session") && !$0.contains("its client closed it")
+        }
+    }
 
     /// Waits for the next line of its log with all of some words.
     func logged(_ words: String...) async throws {
