@@ -10,14 +10,18 @@ final class AccessWatch {
     private struct Session {
         let id: SessionID
         let client: Int
+        /// The node that has it.
+        let node: Int
         var identity: SimulatedIdentity
         /// What the server calls that which the user may read.
         var context: [UInt8]?
     }
 
     private let history: ServerHistory
-    /// The rules that the database has.
-    private(set) var rules: SimulatedRules?
+    /// The rules that each node has.
+    private var rules: [Int: SimulatedRules] = [:]
+    /// The rules that were stored last, of a server of several nodes.
+    var newestRules: SimulatedRules?
     /// The open sessions, by connection: a client opens one.
     private var sessions: [UInt64: Session] = [:]
     /// What each client's user may have been allowed where the server named a context.
@@ -28,6 +32,12 @@ final class AccessWatch {
     private var known: [Int: Set<ObjectRef>] = [:]
     /// What each client's user might do, with the version from which on, ascending.
     private var holdings: [Int: [(since: UInt64, access: RuledAccess)]] = [:]
+    /// The nodes that were to store rules, by the numbers of these.
+    private var deployers: [Int: Int] = [:]
+    /// The node of each client's last session.
+    private var lastNodes: [Int: Int] = [:]
+    /// Who has a session, or had one recently.
+    private(set) var recent: Set<SimulatedIdentity> = []
     /// What happened, to see that simulations reach it.
     var counts = AccessCounts()
 
@@ -35,16 +45,20 @@ final class AccessWatch {
 
     // MARK: Sessions
 
-    func opened(_ id: SessionID, client: Int, _ identity: SimulatedIdentity) {
-        sessions[id.connection] = Session(id: id, client: client, identity: identity)
-        noteHolding(of: client, identity)
+    func opened(_ id: SessionID, client: Int, at node: Int, _ identity: SimulatedIdentity) {
+        sessions[id.connection] = Session(id: id, client: client, node: node, identity: identity)
+        recent.insert(identity)
+        if let last = lastNodes.updateValue(node, forKey: client), last != node { counts.movedSessions += 1 }
+        noteHolding(of: client, at: node, identity)
     }
 
     func renewed(_ id: SessionID, _ identity: SimulatedIdentity) {
         if sessions[id.connection]?.identity != identity { counts.changedIdentities += 1 }
         sessions[id.connection]?.identity = identity
-        noteAccess(of: id.connection)
-        if let client = sessions[id.connection]?.client { noteHolding(of: client, identity) }
+        recent.insert(identity)
+        guard let session = sessions[id.connection] else { return }
+        noteAccess(of: session)
+        noteHolding(of: session.client, at: session.node, identity)
     }
 
     /// Forgets the sessions of connections that the server does not know any more.
@@ -52,50 +66,76 @@ final class AccessWatch {
         sessions = sessions.filter { connections($0.value.id) }
     }
 
-    func deployed(_ rules: SimulatedRules?) {
-        self.rules = rules
-        for connection in sessions.keys { noteAccess(of: connection) }
+    /// Forgets of who had a session that it was recently.
+    func forgetDeparted() { recent = Set(sessions.values.map(\.identity)) }
+
+    /// Notes the rules that a node has from now on, of a server that is one node.
+    func deployed(_ rules: SimulatedRules) {
+        self.rules[0] = rules
+        newestRules = rules
+        for session in sessions.values { noteAccess(of: session) }
         for (client, holdings) in holdings {
-            if let identity = holdings.last?.access.identity { noteHolding(of: client, identity) }
+            if let identity = holdings.last?.access.identity { noteHolding(of: client, at: 0, identity) }
         }
     }
 
-    private func noteHolding(of client: Int, _ identity: SimulatedIdentity) {
+    /// Notes that one of several nodes is to store rules.
+    func announced(_ rules: SimulatedRules, at node: Int) { deployers[rules.number] = node }
+
+    /// Notes the rules that one of several nodes has from now on.
+    func moved(_ node: Int, to rules: SimulatedRules?) {
+        guard self.rules[node]?.number != rules?.number else { return }
+        if let rules, deployers[rules.number] != node { counts.followedRules += 1 }
+        self.rules[node] = rules
+        for session in sessions.values where session.node == node {
+            noteAccess(of: session)
+            noteHolding(of: session.client, at: node, session.identity)
+        }
+    }
+
+    private func noteHolding(of client: Int, at node: Int, _ identity: SimulatedIdentity) {
         holdings[client, default: []].append(
-            (history.latest.version, RuledAccess(rules: rules, identity: identity)), unlessLastBy: { $0.access.name })
+            (history.latest.version, RuledAccess(rules: rules[node], identity: identity)),
+            unlessLastBy: { $0.access.name })
     }
 
     /// Whether the user of a client might read an object at some time, by what held then.
-    private func wasReadable(_ object: ObjectRef, by client: Int) -> Bool {
+    ///
+    /// - Parameter stand: where the node stands that tells of the object.
+    private func wasReadable(_ object: ObjectRef, by client: Int, before stand: AccessStand) -> Bool {
         let holdings = holdings[client] ?? []
         return holdings.indices.contains { index in
-            let end = index + 1 < holdings.count ? holdings[index + 1].since : history.latest.version
-            return (holdings[index].since...end).contains { version in
-                history.state(at: version)?.readable(by: holdings[index].access).isPresent(object) ?? false
+            // Who moves to a node that lags goes back.
+            let since = min(holdings[index].since, stand.version)
+            let end = index + 1 < holdings.count ? holdings[index + 1].since : stand.version
+            return (since...max(since, end)).contains { version in
+                history.state(at: version, inEpoch: stand.epoch)?.readable(by: holdings[index].access)
+                    .isPresent(object) ?? false
             }
         }
     }
 
     /// Whether an object was readable at some time by what holds for a user now.
-    private func wasEverReadable(_ object: ObjectRef, by access: RuledAccess) -> Bool {
-        (0...history.latest.version).contains { version in
-            history.state(at: version)?.readable(by: access).isPresent(object) ?? false
+    private func wasEverReadable(_ object: ObjectRef, by identity: SimulatedIdentity, before stand: AccessStand) -> Bool
+    {
+        let access = RuledAccess(rules: stand.rules, identity: identity)
+        return (0...stand.version).contains { version in
+            history.state(at: version, inEpoch: stand.epoch)?.readable(by: access).isPresent(object) ?? false
         }
     }
 
     /// The id of the user of the session on a connection.
     func userID(of connection: UInt64) -> String? { sessions[connection]?.identity.userID }
 
-    /// What the users of open sessions with an id may do now.
-    func accesses(ofUser id: String?) -> [RuledAccess] {
+    /// The users of open sessions with an id.
+    func identities(ofUser id: String?) -> [SimulatedIdentity] {
         sessions.sorted { $0.key < $1.key }.map(\.value.identity).filter { $0.userID == id }
-            .map { RuledAccess(rules: rules, identity: $0) }
     }
 
     /// What the user of a client may do now, if the client has a session.
     func access(of client: Int) -> RuledAccess? {
         sessions.values.filter { $0.client == client }.max { $0.id < $1.id }
-            .map { RuledAccess(rules: rules, identity: $0.identity) }
+            .map { RuledAccess(rules: rules[$0.node], identity: $0.identity) }
     }
 
     /// What the user of a client may have been allowed in a context, the latest first.
@@ -106,8 +146,10 @@ final class AccessWatch {
         return accesses[client]?[context]?.reversed() ?? []
     }
 
-    private func noteAccess(of connection: UInt64) {
-        guard let session = sessions[connection], let context = session.context else { return }
+    private func noteAccess(of session: Session) { noteAccess(of: session, by: rules[session.node]) }
+
+    private func noteAccess(of session: Session, by rules: SimulatedRules?) {
+        guard let context = session.context else { return }
         accesses[session.client, default: [:]][context, default: []].append(
             RuledAccess(rules: rules, identity: session.identity), unlessLastBy: { $0.name })
     }
@@ -120,19 +162,22 @@ final class AccessWatch {
 
     /// Judges a frame that the server sends.
     ///
-    /// - Parameter version: the version of the server before it made the frame.
-    func judge(_ frame: [UInt8], to connection: UInt64, since version: UInt64) throws {
+    /// - Parameter stands: where the node stood while it made the frame, in order.
+    func judge(_ frame: [UInt8], to connection: UInt64, among stands: [AccessStand]) throws {
         for message in try Frame.decode(frame, as: ServerMessage.self) {
             switch message {
             case .page(let page):
-                try judge([page.content], to: connection, among: version...history.latest.version)
+                try judge([page.content], to: connection, among: stands)
             case .commit(let commit):
                 let version = commit.header.version
-                try judge(commit.blocks.map(\.content), to: connection, among: version...version)
+                let blocks = commit.blocks.map(\.content)
+                try judge(blocks, to: connection, among: stands.filter { $0.version == version })
             case .context(let context):
-                sessions[connection]?.context = context.context.wireBytes() + context.fields.wireBytes()
                 counts.contexts += 1
-                noteAccess(of: connection)
+                guard var session = sessions[connection] else { break }
+                session.context = context.context.wireBytes() + context.fields.wireBytes()
+                sessions[connection] = session
+                for stand in stands { noteAccess(of: session, by: stand.rules) }
             case .rejected(let rejected):
                 note(rejected.rejection, of: connection)
             case .withdrawn(let withdrawn):
@@ -159,21 +204,27 @@ final class AccessWatch {
         rejected[client, default: []].insert(rejection.sequence)
     }
 
-    private func judge(_ blocks: [ViewBlock], to connection: UInt64, among versions: ClosedRange<UInt64>) throws {
+    private func judge(_ blocks: [ViewBlock], to connection: UInt64, among stands: [AccessStand]) throws {
         guard blocks.contains(where: { !$0.isEmpty }) else { return }
-        guard let session = sessions[connection] else {
-            throw SimulationFailure("the server sends objects to connection \(connection), which has no session")
+        guard let session = sessions[connection], let last = stands.last else {
+            throw SimulationFailure(
+                "the server sends objects to connection \(connection), which has no session, or of a state it never had"
+            )
         }
-        let access = RuledAccess(rules: rules, identity: session.identity)
-        let states = versions.compactMap { history.state(at: $0)?.readable(by: access) }
+        let states = stands.compactMap { stand in
+            history.state(at: stand.version, inEpoch: stand.epoch)?
+                .readable(by: RuledAccess(rules: stand.rules, identity: session.identity))
+        }
         for block in blocks {
             for group in block.objects.groups {
                 for key in group.keys {
                     let object = ObjectRef(group.classIndex, key)
                     known[session.client, default: []].insert(object)
                     counts.judgedRows += 1
+                    if last.rules?.number != newestRules?.number { counts.rowsByFormerRules += 1 }
                     guard states.contains(where: { $0.isPresent(object) }) else {
                         let name = history.latest.schema[group.classIndex].name
+                        let access = RuledAccess(rules: last.rules, identity: session.identity)
                         throw SimulationFailure(
                             "client \(session.client) is sent \(name) \(key), which it may not read: \(access.name), "
                                 + "\(access.rules?.text ?? "")")
@@ -186,8 +237,8 @@ final class AccessWatch {
                 // Who joins pages that others with the same rights are being sent is told of it too.
                 let isKnown = known[session.client]?.contains(departure.object) ?? false
                 guard
-                    isKnown || wasReadable(departure.object, by: session.client)
-                        || wasEverReadable(departure.object, by: access)
+                    isKnown || wasReadable(departure.object, by: session.client, before: last)
+                        || wasEverReadable(departure.object, by: session.identity, before: last)
                 else {
                     throw SimulationFailure(
                         "client \(session.client) is told that \(departure.object) is gone (\(departure.reason), as \(departure.role)), "
@@ -210,13 +261,20 @@ package struct AccessCounts: Sendable, SummedCounts {
     package var changedIdentities = 0
     package var endedSessions = 0
     package var refusedLogins = 0
+    /// How many sessions were opened at another node than the client's session before.
+    package var movedSessions = 0
+    /// How many times a node was led to other rules by what another one had stored.
+    package var followedRules = 0
+    /// How many rows a node has sent that had still to learn of other rules.
+    package var rowsByFormerRules = 0
 
     package init() {}
 
     package static var all: [WritableKeyPath<AccessCounts, Int>] {
         [
             \.judgedRows, \.contexts, \.revokedObjects, \.refusals, \.judgedWrites, \.judgedRefusals, \.deployments,
-            \.changedIdentities, \.endedSessions, \.refusedLogins,
+            \.changedIdentities, \.endedSessions, \.refusedLogins, \.movedSessions, \.followedRules,
+            \.rowsByFormerRules,
         ]
     }
 }

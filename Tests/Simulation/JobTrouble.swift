@@ -52,6 +52,9 @@ final class JobTrouble {
         }
     }
 
+    /// Notes that so much time has passed that every lease of before has ended: its claim may be taken over.
+    func leasesHaveEnded() { holders = [:] }
+
     private func judge(_ write: JobWrite, former: QueueClaim, _ writes: [JobWrite]) throws {
         guard outlivesEverything, former.holder != 0, let gates = holders[former.holder], !gates.isGone else { return }
         switch write.change {

@@ -55,7 +55,7 @@ struct ServerBatch {
                 if let identity = server.identities[id] {
                     // What was sent to another session before is judged by what held for its user.
                     try flush()
-                    server.watch.opened(id, client: client, identity)
+                    server.watch.opened(id, client: client, at: server.node(of: connection).number, identity)
                 }
                 events.append(.open(id, open, user))
             case .deliver(let session, _, _, let messages, _):

@@ -6,10 +6,16 @@ import SluiceTesting
 
 /// One process of the simulated server: an engine with its file of the database, and what it reads beside its own work.
 final class SimulatedNode {
+    /// Its place among the nodes.
+    let number: Int
+    /// Where it stood when it last sent something; all that it sends next it has made since.
+    var sentHead: JournalHead
     /// The database's file; nil for one in memory.
     private(set) var path: String?
     /// Whether it has groups that the journal has lost, and others in their place.
     var isStale = false
+    /// Whether it does not follow the journal unless it appends to it.
+    var isLagging = false
     /// The folder of replicas that were made of snapshots; nil before the first.
     private var folder: String?
     private var replicaCount = 0
@@ -29,13 +35,16 @@ final class SimulatedNode {
     private var startsOfEarlierLives = StartCounts()
     private var sharedPagesOfEarlierLives = SharedPageCounts()
 
-    init(path: String?, _ journal: MemoryJournal?, _ makeEngine: @escaping (SQLiteServerStorage) -> DatabaseEngine)
-        throws
-    {
+    init(
+        _ number: Int, path: String?, _ journal: MemoryJournal?,
+        _ makeEngine: @escaping (SQLiteServerStorage) -> DatabaseEngine
+    ) throws {
+        self.number = number
         self.path = path
         self.journal = journal
         self.makeEngine = makeEngine
         storage = try Self.open(path)
+        sentHead = storage.head
         engine = makeEngine(storage)
     }
 
@@ -113,8 +122,13 @@ final class SimulatedNode {
             try body()
             storage = try Self.open(path)
         }
+        beginLife()
+    }
+
+    private func beginLife() {
         engine = makeEngine(storage)
         engine.loadRules()
+        sentHead = storage.head
     }
 
     private func endLife() {
@@ -139,7 +153,7 @@ final class SimulatedNode {
         try snapshot?.copy(to: replica)
         if path != nil || snapshot != nil { path = replica }
         storage = try Self.open(path)
-        engine = makeEngine(storage)
+        beginLife()
         isStale = false
     }
 

@@ -8,12 +8,41 @@ import TestSupport
 extension SimulatedServer {
     func isBehind(_ node: SimulatedNode) -> Bool { journal.map { node.storage.head != $0.head } ?? false }
 
+    /// Whether a node is to follow what others have appended.
+    func mustFollow(_ node: SimulatedNode) -> Bool { !node.isLagging && isBehind(node) }
+
+    /// Lets most nodes, but for one, not follow the journal from now on.
+    func lag(_ generator: inout SeededGenerator) {
+        guard nodes.count > 1 else { return }
+        let first = generator.below(nodes.count)
+        for node in nodes where node.number != first { node.isLagging = generator.chance(80) }
+    }
+
+    /// Lets all nodes follow the journal again.
+    func catchUp() { for node in nodes { node.isLagging = false } }
+
+    /// Decides what happens to the next groups of a node on their way to the journal.
+    func disturbJournal(of node: SimulatedNode) {
+        guard let journal = node.journal, fortune.chance(20) else { return }
+        journal.faults = fortune.chance(50) ? [.losesAnswer] : [.losesGroup]
+        if options.delaysGroups, fortune.chance(60) {
+            let count = fortune.below(3)
+            // Where the author tries again, its group is there before the late one.
+            journal.faults = fortune.chance(70) ? [.delaysGroup(by: count), .silent] : [.repeatsGroup(after: count)]
+        }
+        // Now and then it says nothing more, whether it has the group or not.
+        if fortune.chance(25) { journal.faults.append(.silent) }
+    }
+
     /// Records the state of a node, if it is a new one; else the node must have the state that another one has recorded.
     func record(_ node: SimulatedNode) throws {
         let position = node.storage.head.position
         if nodes.count == 1 { return try history.record(node.storage) }
+        try noteGroups()
+        try checkRules(of: node)
         if node.isStale || position <= recordedPosition { return try history.check(node.storage) }
         try history.record(node.storage, at: position)
+        if places != nil { try judgeWrites() }
         if options.forksJournal { try noteVisits(upTo: position) }
         recordedPosition = position
     }
@@ -94,6 +123,8 @@ extension SimulatedServer {
             try replace(node)
             try node.engine.catchUp()
         }
+        // It has no sessions yet.
+        node.sentHead = node.storage.head
         try record(node)
     }
 
@@ -111,6 +142,7 @@ extension SimulatedServer {
     /// Makes the replica of a node anew, of a snapshot where the journal no longer has everything.
     private func replace(_ node: SimulatedNode) throws {
         journalCounts.replacements += 1
+        forgetObservations(of: node)
         try node.beginAnew(with: snapshot)
         if node === nodes[0] { try follow() }
     }

@@ -20,8 +20,12 @@ final class SimulatedServer {
     private(set) var nodes: [SimulatedNode] = []
     /// What the nodes share; nil for one node with a journal of its own.
     let journal: MemoryJournal?
+    /// What holds at each place of the journal of several nodes, where there are rules.
+    let places: JournalPlaces?
+    /// What nodes have still to learn of users.
+    var news: [UserNews] = []
     /// Decides what the journal loses, and how far nodes follow.
-    private var fortune: SeededGenerator
+    var fortune: SeededGenerator
     /// The head at which the latest state was recorded.
     var recordedPosition: UInt64 = 0
     /// What a node begins with whose next group the journal no longer has.
@@ -43,11 +47,11 @@ final class SimulatedServer {
     /// The logins that are being checked.
     var logins: [PendingLogin] = []
     /// The uploads of the batch that is being handled.
-    var uploads: [(client: Int, userID: String?, changeset: Changeset)] = []
+    var uploads: [(client: Int, node: Int, userID: String?, changeset: Changeset)] = []
     /// An engine that follows this one.
     private(set) var follower: SimulatedFollower!
-    /// What observes and writes inside the server's process.
-    private(set) var backend = SimulatedBackend()
+    /// What observes inside the process of each node.
+    private(set) var backends: [SimulatedBackend] = []
     /// How many times a backup was put back.
     private(set) var putBackCount = 0
     /// How many engines have followed this one.
@@ -90,10 +94,12 @@ final class SimulatedServer {
             let path = path.map { number == 0 ? $0 : "\($0)-node-\(number)" }
             let access = journal?.another()
             nodes.append(
-                try SimulatedNode(path: path, access) { storage in
+                try SimulatedNode(number, path: path, access) { storage in
                     Self.engine(storage, access, options, conditions, problems, random)
                 })
         }
+        backends = nodes.map { _ in SimulatedBackend() }
+        places = journal == nil || !options.isRuled ? nil : JournalPlaces(of: nodes[0].storage)
         history = try ServerHistory(nodes[0].storage)
         watch = AccessWatch(history)
         try follow()
@@ -165,7 +171,7 @@ final class SimulatedServer {
 
     var connections: [UInt64] { protocols.keys.sorted() }
 
-    var hasWork: Bool { !logins.isEmpty || nodes.contains { $0.hasWork || isBehind($0) } }
+    var hasWork: Bool { !logins.isEmpty || !news.isEmpty || nodes.contains { $0.hasWork || mustFollow($0) } }
 
     /// Handles items of several connections as one batch.
     ///
@@ -201,10 +207,11 @@ final class SimulatedServer {
             return try batch.finish()
         }
         stepCount += 1
-        let working = nodes.filter { $0.hasWork || isBehind($0) }
+        let working = nodes.filter { $0.hasWork || mustFollow($0) }
+        if !news.isEmpty, working.isEmpty || fortune.chance(30) { return try learn(news.removeFirst(), now: now) }
         guard !working.isEmpty else { return [] }
         let node = working[stepCount % working.count]
-        if isBehind(node), !node.hasWork || fortune.chance(50) { return try follow(on: node, now: now) }
+        if mustFollow(node), !node.hasWork || fortune.chance(50) { return try follow(on: node, now: now) }
         if node.engine.isJudgingCached { return try handle([], on: node, now: now) }
         let before = history.latest
         let actions = node.step(now: now)
@@ -213,7 +220,7 @@ final class SimulatedServer {
             try record(node)
             try follower.step(now: now)
         }
-        let outputs = try carryOut(actions, since: before.version)
+        let outputs = try carryOut(actions, of: node, since: before.version)
         try replaceIfFailed(node)
         return outputs
     }
@@ -242,26 +249,16 @@ final class SimulatedServer {
         return outputs
     }
 
-    private func handle(_ events: [DatabaseEvent], on node: SimulatedNode, now: Timestamp) throws -> [Output] {
+    func handle(_ events: [DatabaseEvent], on node: SimulatedNode, now: Timestamp) throws -> [Output] {
         let before = history.latest
-        if let journal = node.journal, fortune.chance(20) {
-            journal.faults = fortune.chance(50) ? [.losesAnswer] : [.losesGroup]
-            if options.delaysGroups, fortune.chance(60) {
-                let count = fortune.below(3)
-                // Where the author tries again, its group is there before the late one.
-                journal.faults =
-                    fortune.chance(70) ? [.delaysGroup(by: count), .silent] : [.repeatsGroup(after: count)]
-            }
-            // Now and then it says nothing more, whether it has the group or not.
-            if fortune.chance(25) { journal.faults.append(.silent) }
-        }
+        disturbJournal(of: node)
         let actions = node.handle(events, now: now)
         node.journal?.faults = []
         try record(node)
         try follower.step(now: now)
-        if options.isRuled { try judgeWrites(since: before) }
-        try checkBackend()
-        let outputs = try carryOut(actions, since: before.version)
+        if options.isRuled, places == nil { try judgeWrites() }
+        try checkBackend(of: node)
+        let outputs = try carryOut(actions, of: node, since: before.version)
         try replaceIfFailed(node)
         return outputs
     }
@@ -271,14 +268,15 @@ final class SimulatedServer {
         try nodes.reduce(into: []) { $0 += try handle([], on: $1, now: now) }
     }
 
-    /// Writes from the server's own process.
+    /// Writes from the process of the server, or of one of its nodes, which may not learn whether it is stored.
     func write(now: Timestamp, _ body: (any ObjectReading) throws -> [ObjectOperation]) throws -> [Output] {
-        let before = history.latest
-        try engine.write(by: 1, now: now) { objects, _ in OwnTransaction((), try body(objects)) }
-        try history.record(storage)
-        try follower.step(now: now)
-        try checkBackend()
-        return try carryOut(engine.finishOwnWork(), since: before.version)
+        let node = nodes.count > 1 ? fortune.pick(nodes) : nodes[0]
+        disturbJournal(of: node)
+        let (result, outputs) = try perform(on: node, now: now) { node, now in
+            try node.engine.write(by: 1, now: now) { objects, _ in OwnTransaction((), try body(objects)) }
+        }
+        if case .failure(let error) = result, nodes.count == 1 || !(error is ServerError) { throw error }
+        return nodes.count == 1 ? outputs : outputs + (try handle([], on: node, now: now))
     }
 
     /// Does something in the process of a node.
@@ -289,24 +287,35 @@ final class SimulatedServer {
     ) throws -> (Swift.Result<Result, any Error>, [Output]) {
         let before = history.latest
         let result = Swift.Result { try body(node, now) }
+        node.journal?.faults = []
         let actions = node.engine.finishOwnWork()
         try record(node)
         try follower.step(now: now)
-        try checkBackend()
-        let outputs = try carryOut(actions, since: before.version)
+        try checkBackend(of: node)
+        let outputs = try carryOut(actions, of: node, since: before.version)
         try replaceIfFailed(node)
         return (result, outputs)
     }
 
-    private func checkBackend() throws {
-        guard options.hasBackend else { return }
-        try backend.note(storage, of: engine.connectedClients)
-        try backend.check(engine)
-        try backend.observe(engine, now: storage.now)
+    private func checkBackend(of node: SimulatedNode) throws {
+        guard options.hasBackend, node.engine.failure == nil else { return }
+        try backends[node.number].note(node.storage, of: node.engine.connectedClients)
+        try backends[node.number].check(node.engine)
+        try backends[node.number].observe(node.engine, now: node.storage.now)
+    }
+
+    /// Forgets what the process of a node observes, whose engine is gone.
+    func forgetObservations(of node: SimulatedNode) { backends[node.number].forget() }
+
+    /// Of how many objects of a client's transaction validators say that they refuse it; nil if they do not.
+    func refusalCount(of sequence: UInt64, by clientID: UInt64) -> Int? {
+        backends.lazy.compactMap { $0.refused[clientID]?[sequence] }.first
     }
 
     /// - Parameter version: the server's version before it made these; nil if that is the present one.
-    func carryOut(_ actions: [DatabaseAction], since version: UInt64? = nil) throws -> [Output] {
+    func carryOut(
+        _ actions: [DatabaseAction], of node: SimulatedNode, since version: UInt64? = nil
+    ) throws -> [Output] {
         var outputs: [Output] = []
         for action in actions {
             switch action {
@@ -318,12 +327,7 @@ final class SimulatedServer {
             case .end(let id, _): protocols[id.connection]?.ended(session: id.session)
             }
         }
-        guard options.isRuled else { return outputs }
-        for case .send(let frame, let connection) in outputs {
-            try watch.judge(frame, to: connection, since: version ?? history.latest.version)
-        }
-        watch.keepSessions { protocols[$0.connection]?.sessions[$0.session] != nil }
-        try judgeRefusals(since: version ?? history.latest.version)
+        if options.isRuled { try judge(outputs, of: node, since: version ?? history.latest.version) }
         return outputs
     }
 
@@ -333,9 +337,9 @@ final class SimulatedServer {
     /// - Parameter body: what happens while the node is down.
     func restart(_ node: SimulatedNode, _ body: () throws -> Void) throws {
         protocols = protocols.filter { self.node(of: $0.key) !== node }
-        logins = []
-        watch.keepSessions { _ in false }
-        backend.forget()
+        logins.removeAll { self.node(of: $0.connection) === node }
+        keepSessions()
+        forgetObservations(of: node)
         try node.restart(body)
         if journal != nil { try join(node) }
         // The journal of several nodes goes on, and sometimes nobody can be sure of that.

@@ -67,6 +67,8 @@ extension Simulation {
         case .putBack: try putBack()
         case .forkJournal: try forkJournal(&generator)
         case .trimJournal: try trimJournal(&generator)
+        case .lagNodes: server.lag(&generator)
+        case .catchUpNodes: server.catchUp()
         case .pauseReading: client.isPaused = true
         case .goOnReading: try goOnReading(client)
         case .replace: try replace(client, &generator)

@@ -283,7 +283,9 @@ extension Simulation {
 
     /// How many rejections of a transaction its author hears of: validators say of each object what is wrong.
     private func rejectionCount(of write: SimulatedClient.Write, by client: SimulatedClient) -> Int {
-        if let count = client.clientIDs.last.flatMap({ server.backend.refused[$0]?[write.sequence] }) { return count }
+        if let id = client.clientIDs.last, let count = server.refusalCount(of: write.sequence, by: id) {
+            return count
+        }
         let isRejected =
             write.isRejected || isRuled && server.watch.rejected[client.index]?.contains(write.sequence) ?? false
         return isRejected ? 1 : 0

@@ -151,6 +151,7 @@ extension Simulation {
                 guard case .queue = spec.kind, attemptCount < 3 else { break }
                 // Leases end.
                 pass(microseconds: plan.options.jobLease + 40_000)
+                jobs.trouble.leasesHaveEnded()
                 attemptCount += 1
             }
         }

@@ -23,8 +23,9 @@ extension Simulation {
 
     func deploy(_ generator: inout SeededGenerator) throws {
         guard isRuled else { return }
-        carryOut(try server.deploy(&generator, now: now))
-        note("  rules \(server.watch.rules?.number ?? 0): \(server.watch.rules?.text ?? "")")
+        let (rules, outputs) = try server.deploy(&generator, now: now)
+        carryOut(outputs)
+        note("  rules \(rules.number): \(rules.text)")
     }
 
     /// Has a user's next token say something else. The client gets it when it renews its login; half of the time the

@@ -28,6 +28,7 @@ extension Simulation {
     func comeToRest() throws {
         note("coming to rest")
         issuer.lifetime = nil
+        server.catchUp()
         for client in clients {
             client.impersonated = nil
             client.engine.handle(.credentials(credentials(of: client)))

@@ -38,6 +38,9 @@ extension SimulationPlan {
         }
     }
 
+    /// Whether a server with rules, or with a backend, is several nodes too: from 13,000,000 on.
+    static func hasNodesWithRules(_ seed: UInt64) -> Bool { seed >= 13_000_000 }
+
     /// Adds trims of the journal that nodes share in half of the seeds, and forks where programs and readers allow it.
     static func disturbJournal(
         _ actions: inout [SimulationAction], _ options: inout SimulationOptions, seed: UInt64, evolves: Bool
@@ -59,5 +62,26 @@ extension SimulationPlan {
         // Of what the server has lost it is not known what it would have rejected.
         options.operationCountMax = 100_000
         add(.forkJournal, 3)
+    }
+
+    /// Adds times in which rights change at a node, and others that do not know it go on to serve what they have.
+    static func insertLags(into actions: inout [SimulationAction], seed: UInt64, _ options: SimulationOptions) {
+        var generator = SeededGenerator(seed: seed ^ 0x1A6)
+        for _ in 0..<5 {
+            var kinds: [SimulationAction.Kind] = [.plugIn, .logIn, .plugIn, .logIn, .plugIn, .logIn]
+            kinds += generator.chance(40) ? [.gatherClasses] : [.stopToken, .stopToken, .stopToken, .stopToken]
+            kinds += [.deliverMuch, .deliverMuch, .deliverMuch, .lagNodes]
+            // What the others follow later is of before and of after.
+            kinds += generator.pick([
+                [.deploy], [.write, .write, .deliver, .deliver, .deliver, .deploy, .write, .deliver],
+                [.changeClaims, .write, .write],
+            ])
+            kinds += generator.pick([[.gather, .gather, .gather], [.gatherClasses], [.gatherClasses]])
+            kinds += [.deliverMuch, .deliverMuch, .write, .deliver, .deliverMuch, .catchUpNodes, .deliverMuch]
+            let herd = kinds.map {
+                SimulationAction(kind: $0, client: generator.below(options.clientCount), seed: generator.next())
+            }
+            actions.insert(contentsOf: herd, at: generator.below(actions.count + 1))
+        }
     }
 }

@@ -63,6 +63,8 @@ package struct SimulationAction: Sendable, CustomStringConvertible {
         case forkJournal
         /// The journal of several nodes loses its first groups, once a snapshot has them.
         case trimJournal
+        /// Some of several nodes do not follow the journal unless they append to it, and later all do.
+        case lagNodes, catchUpNodes
         /// The client does not read what arrives, and later reads all of it at once.
         case pauseReading, goOnReading
         /// An object is deleted, and in a later transaction one with its key is created.
@@ -165,7 +167,7 @@ package struct SimulationPlan: Sendable {
         let isRuled = seed % 4 == 3
         if isRuled {
             options.isRuled = true
-            options.hasGenerousRules = seed % 20 > 11
+            options.hasGenerousRules = seed % 20 > 11 || Self.hasNodesWithRules(seed) && seed % 20 > 3
             options.tokenLifetime = seed % 8 == 3 ? 20_000_000 : nil
             options.clientCount = max(2, options.clientCount)
             // Many changes of rights are found beside the writer, which takes a file.
@@ -253,10 +255,13 @@ package struct SimulationPlan: Sendable {
         }
         // Nor this: in most of the seeds that remain the server is two or three processes. Not where a herd comes to the
         // same query: at one node it shares more.
-        if seed / 3 % 4 < 2 || seed % 12 == 8, !gathers, !isRuled, !options.hasBackend, !options.putsBackupsBack {
+        let hasNodes = seed / 3 % 4 < 2 || seed % 12 == 8
+        let sharesAll = Self.hasNodesWithRules(seed) && (isRuled || options.hasBackend)
+        if hasNodes && !isRuled && !options.hasBackend || sharesAll, !gathers, !options.putsBackupsBack {
             options.nodeCount = seed % 2 == 0 ? 2 : 3
             Self.disturbJournal(&actions, &options, seed: seed, evolves: evolves)
             self.options = options
+            if isRuled { Self.insertLags(into: &actions, seed: seed, options) }
         }
         if options.hasGenerousRules {
             var generator = SeededGenerator(seed: seed ^ 0x6E4E)

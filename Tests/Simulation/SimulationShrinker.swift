@@ -32,7 +32,8 @@ package enum SimulationShrinker {
                 var candidate = best.plan
                 candidate.actions.removeSubrange(start..<min(start + chunk, candidate.actions.count))
                 runCount += 1
-                if let failure = Self.failure(of: candidate) {
+                // With fewer actions something else may go wrong, which is then not understood in place of this.
+                if let failure = Self.failure(of: candidate), failure.kind == best.failure.kind {
                     best = (candidate, failure)
                     hasShrunk = true
                 } else {
@@ -43,5 +44,15 @@ package enum SimulationShrinker {
             if !hasShrunk { chunk = max(1, chunk / 2) }
         }
         return best
+    }
+}
+
+extension SimulationFailure {
+    /// The first words of the message, without names, numbers and queries.
+    fileprivate var kind: [Substring] {
+        let parts = message.split(separator: "'", omittingEmptySubsequences: false).enumerated()
+        let text = parts.filter { $0.offset % 2 == 0 }.map(\.element).joined(separator: " ")
+        return text.split(separator: " ").filter { $0.allSatisfy(\.isLetter) && $0 != "client" }.prefix(3)
+            .map { Substring($0) }
     }
 }

@@ -52,7 +52,10 @@ extension DatabaseEngine {
         for (arrival, client) in zip(arrived, clients) {
             do {
                 let (open, user) = (arrival.client.open, arrival.client.user)
-                if isOtherSchema { try permissions.open(arrival.id, user, variables: open.variables) }
+                // So may the first rules, before which nobody was bound.
+                if isOtherSchema || !permissions.isBound(arrival.id) {
+                    try permissions.open(arrival.id, user, variables: open.variables)
+                }
                 try self.open(arrival, as: client.get())
             } catch { refuse(arrival.id, because: error) }
         }

@@ -144,6 +144,11 @@ final class Permissions {
         bound[subject]?.sessions.insert(session)
     }
 
+    /// Whether it was found what holds for the user of a session; it need not be while nothing decides.
+    func isBound(_ session: SessionID) -> Bool {
+        if case .none = source { true } else { subjects[session] != nil }
+    }
+
     /// Checks that it is known what holds for the user of a session.
     ///
     /// - Throws: why it could not be found.
