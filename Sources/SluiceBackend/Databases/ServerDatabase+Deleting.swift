@@ -11,7 +11,7 @@ extension ServerDatabase {
     ///
     /// - Parameter results: the query. What it computes does not count.
     /// - Returns: how many objects were deleted.
-    /// - Throws: `QueryError`; ``ServerError`` when the database cannot be written; `CancellationError`.
+    /// - Throws: `QueryError`; `ServerError` when the database cannot be written; `CancellationError`.
     @discardableResult
     public func delete<Element: ResultElement>(all results: ServerResults<Element>) async throws -> Int {
         let isWhole = try results.query(in: try await schema).isDeletedInParts
