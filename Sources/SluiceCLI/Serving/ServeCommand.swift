@@ -75,6 +75,8 @@ struct ServeCommand: Command {
         supervision.end()
         await server.stop()
         writing?.cancel()
+        // A write that is under way would leave its draft behind when the process ends.
+        await writing?.value
         await metricsFile?.write()
     }
 
