@@ -79,6 +79,7 @@ final class JobWorker: @unchecked Sendable {
     func perform(_ run: ScheduledRun) async throws {
         try await gates.pass("body") {}
         let (name, number) = (name, jobs.nextNumber())
+        jobs.noteRun(number, at: simulation.now)
         let time = Int(run.time.timeIntervalSince1970)
         if number % 7 == 0 { throw SimulatedJobs.Poison() }
         try await run.commit { transaction in
@@ -96,7 +97,8 @@ final class JobWorker: @unchecked Sendable {
 
         init(_ writer: LocalWriter, _ job: String, _ generation: String) throws {
             guard let classIndex = writer.schema.index(of: JobWorld.className) else {
-                throw SimulationFailure("a job of a program without the class for it")
+                // A node may have a job before anybody has declared it.
+                throw JobError.tryAgain("the class for it is not there yet")
             }
             self.classIndex = classIndex
             self.writer = writer

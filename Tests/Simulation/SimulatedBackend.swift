@@ -30,6 +30,7 @@ struct SimulatedBackend {
     }
 
     private var mirrors: [Mirror] = []
+    private(set) var counts = BackendCounts()
     /// The transactions that validators have refused, by client and sequence, with the number of objects that each says
     /// so of.
     private(set) var refused: [UInt64: [UInt64: Int]] = [:]
@@ -97,7 +98,9 @@ struct SimulatedBackend {
             for bytes in try storage.rejections(of: client) {
                 let rejection = try ServerMessage.Rejection(wireBytes: bytes)
                 guard rejection.reasons.contains(where: { $0.code == .writeRefused }) else { continue }
-                refused[client, default: [:]][rejection.sequence] = rejection.reasons.count
+                let former = refused[client, default: [:]].updateValue(
+                    rejection.reasons.count, forKey: rejection.sequence)
+                if former == nil { counts.refusals += 1 }
             }
         }
     }
@@ -116,7 +119,10 @@ struct SimulatedBackend {
                 case .ended:
                     hasEnded = true
                     break taking
-                case .change(let change): try take(change, at: index)
+                case .change(let change):
+                    counts.changes += 1
+                    if !change.isOwn { counts.changesOfOthers += 1 }
+                    try take(change, at: index)
                 }
             }
             if hasEnded {
@@ -182,5 +188,23 @@ struct SimulatedBackend {
                 mirrors[index].rows[object] = nil
             }
         }
+    }
+}
+
+/// What backends have met.
+package struct BackendCounts: Sendable, SummedCounts {
+    /// How many changes observers in the server's processes were told of, and how many of these others have written.
+    package var changes = 0
+    package var changesOfOthers = 0
+    /// How many transactions of clients validators have refused.
+    package var refusals = 0
+    /// How many transactions the processes have written themselves, and how many of these they do not know the fate of.
+    package var ownWrites = 0
+    package var unknownWrites = 0
+
+    package init() {}
+
+    package static var all: [WritableKeyPath<BackendCounts, Int>] {
+        [\.changes, \.changesOfOthers, \.refusals, \.ownWrites, \.unknownWrites]
     }
 }

@@ -43,6 +43,8 @@ final class SimulatedClient {
     private(set) var clientIDs: [UInt64] = []
     /// The last transaction that the client was told the server has, where backups are put back.
     private var acknowledged: UInt64 = 0
+    /// The transactions that the client was told are rejected, where the server may lose what it has said.
+    private var refused: Set<UInt64> = []
     /// The client's numbers when the server's file was copied.
     private var copiedClientIDs: [UInt64] = []
     /// Numbers that the server has lost.
@@ -253,17 +255,22 @@ final class SimulatedClient {
         clientIDs.removeAll { lostClientIDs.contains($0) }
     }
 
-    /// Whether the client was told that the server has a transaction that the server has lost since.
+    /// Whether the client was told that the server has a transaction that the server has lost since, or that it is
+    /// rejected, which another history need not say.
     func isExcused(_ write: Write, by history: ServerHistory) -> Bool {
-        write.sequence <= acknowledged && history.hasLost(write.sequence, by: clientIDs + lostClientIDs)
+        refused.contains(write.sequence)
+            || write.sequence <= acknowledged && history.hasLost(write.sequence, by: clientIDs + lostClientIDs)
     }
 
-    /// Notes which transactions the client was told that the server has.
+    /// Notes which transactions the client was told that the server has, and which it does not take.
     func noteAcknowledgements(in frame: [UInt8]) throws {
         for message in try Frame.decode(frame, as: ServerMessage.self) {
             switch message {
             case .commit(let commit): acknowledged = max(acknowledged, commit.header.acknowledged ?? 0)
-            case .opened(let opened): acknowledged = max(acknowledged, opened.acknowledged)
+            case .opened(let opened):
+                acknowledged = max(acknowledged, opened.acknowledged)
+                refused.formUnion(opened.rejections.map(\.sequence))
+            case .rejected(let rejected): refused.insert(rejected.rejection.sequence)
             default: break
             }
         }

@@ -56,6 +56,8 @@ final class SimulatedJobs {
     private(set) var runs: [Run] = []
     /// The number of the last body that was run, so that each effect has a name of its own.
     private var lastNumber = 0
+    /// When bodies of schedules began, by their numbers.
+    private(set) var runTimes: [Int: Timestamp] = [:]
     /// What went wrong while a job was doing something.
     var failure: (any Error)?
     private var noted = JobCounts()
@@ -195,6 +197,9 @@ final class SimulatedJobs {
         lastNumber += 1
         return lastNumber
     }
+
+    /// Notes when a body of a schedule began.
+    func noteRun(_ number: Int, at time: Timestamp) { runTimes[number] = time }
 
     func noteParked() { noted.poisoned += 1 }
     func noteReset() { noted.resets += 1 }

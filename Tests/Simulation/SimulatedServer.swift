@@ -52,6 +52,8 @@ final class SimulatedServer {
     private(set) var follower: SimulatedFollower!
     /// What observes inside the process of each node.
     private(set) var backends: [SimulatedBackend] = []
+    /// Counts what the server's processes write.
+    private var ownWrites = BackendCounts()
     /// How many times a backup was put back.
     private(set) var putBackCount = 0
     /// How many engines have followed this one.
@@ -68,6 +70,9 @@ final class SimulatedServer {
 
     /// The work for pages that clients share.
     var sharedPages: SharedPageCounts { nodes.reduce(into: SharedPageCounts()) { $0 += $1.sharedPages } }
+
+    /// What observers and writers in the server's processes have met.
+    var backendCounts: BackendCounts { backends.reduce(into: ownWrites) { $0 += $1.counts } }
 
     /// What the server sends to the network.
     enum Output {
@@ -275,7 +280,11 @@ final class SimulatedServer {
         let (result, outputs) = try perform(on: node, now: now) { node, now in
             try node.engine.write(by: 1, now: now) { objects, _ in OwnTransaction((), try body(objects)) }
         }
-        if case .failure(let error) = result, nodes.count == 1 || !(error is ServerError) { throw error }
+        ownWrites.ownWrites += 1
+        if case .failure(let error) = result {
+            guard nodes.count > 1, error is ServerError else { throw error }
+            ownWrites.unknownWrites += 1
+        }
         return nodes.count == 1 ? outputs : outputs + (try handle([], on: node, now: now))
     }
 

@@ -248,7 +248,10 @@ extension Simulation {
         }
         let refused = client.ledger.reduce(0) { $0 + rejectionCount(of: $1, by: client) }
         // A crash between the commit and the callback may lose reports of rejections.
-        guard client.rejectionCount == refused || (client.life > 0 && client.rejectionCount < refused) else {
+        guard
+            client.rejectionCount == refused || plan.options.losesHistory
+                || (client.life > 0 && client.rejectionCount < refused)
+        else {
             throw SimulationFailure(
                 "client \(client.index) heard of \(client.rejectionCount) rejections of \(refused)")
         }
@@ -271,6 +274,8 @@ extension Simulation {
         let count = server.history.acceptedCount(of: write.sequence, by: client.clientIDs)
         if count == 0, client.isExcused(write, by: server.history) { return true }
         if write.isOfJob { return count <= 1 }
+        // A history that was lost may have rejected what another one takes.
+        if plan.options.losesHistory, mustBeRejected(write, of: client) { return count <= 1 }
         guard !client.clientIDs.isEmpty else { return false }
         return count == (mustBeRejected(write, of: client) ? 0 : 1)
     }

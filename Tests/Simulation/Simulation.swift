@@ -113,6 +113,9 @@ package final class Simulation {
     /// How many times clients began anew, since the server had another history.
     package var resetCount: Int { clients.reduce(0) { $0 + $1.resetCount } }
 
+    /// What observers and writers in the server's processes have met.
+    package var backendCounts: BackendCounts { server.backendCounts }
+
     /// What jobs have met.
     package var jobCounts: JobCounts { jobs.counts }
 

@@ -34,6 +34,7 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
             return Array(stride(from: range[0], through: range[1], by: Int(range.count > 2 ? range[2] : 1)))
         }
         return SimulatedSeeds.usual + SimulatedSeeds.withLateGroups + SimulatedSeeds.withJobs
+            + SimulatedSeeds.withRulesAtNodes + SimulatedSeeds.withBackendAtNodes
     }
 
     @Test(arguments: seeds) func whateverHappensEveryClientShowsWhatTheServerHolds(seed: UInt64) async {
@@ -127,6 +128,11 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         simulate(seed: 11_000_510, actionCount: 250)
     }
 
+    /// A node followed the first rules while it opened a session, which was then allowed nothing for as long as it lasted.
+    @Test func whoComesWithTheFirstRulesIsBoundByThem() {
+        simulate(seed: 13_000_035, actionCount: 150)
+    }
+
     /// The first object of a reset was put aside, and with it went that there was one.
     @Test func aConsumerKnowsOfAResetWhoseFirstObjectIsPutAside() {
         simulate(seed: 11_000_565, actionCount: 250)
@@ -183,6 +189,21 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         #expect(counts.judgedWrites > 300 && counts.refusals > 100 && counts.judgedRefusals > 50, "\(counts)")
         #expect(counts.deployments > 50 && counts.changedIdentities > 3, "\(counts)")
         #expect(counts.endedSessions > 10 && counts.refusedLogins > 0, "\(counts)")
+    }
+
+    @Test func nodesJudgeByTheRulesOfTheirPlaceAndClientsMoveBetweenThem() async {
+        var counts = AccessCounts()
+        for seed in SimulatedSeeds.withRulesAtNodes { counts += await SimulatedSeeds.outcome(of: seed).access }
+        #expect(counts.judgedRows > 800 && counts.contexts > 60 && counts.revokedObjects > 10, "\(counts)")
+        #expect(counts.judgedWrites > 120 && counts.judgedRefusals > 60, "\(counts)")
+        #expect(counts.deployments > 25 && counts.followedRules > 40 && counts.rowsByFormerRules > 20, "\(counts)")
+        #expect(counts.movedSessions > 15 && counts.changedIdentities > 3, "\(counts)")
+    }
+
+    @Test func backendsOfSeveralNodesRefuseAmendAndWriteBesideEachOther() async {
+        var counts = BackendCounts()
+        for seed in SimulatedSeeds.withBackendAtNodes { counts += await SimulatedSeeds.outcome(of: seed).backend }
+        #expect(counts.ownWrites > 40 && counts.changesOfOthers > 100 && counts.refusals >= 1, "\(counts)")
     }
 
     @Test func jobsAreKilledAndTakenOverAtEveryAwaitAndMeetPoisonAndResets() async {
