@@ -194,6 +194,10 @@ final class ObjectImages {
                 }
             }
         }
+        // What is deleted here has no row, and may have an image, which a rejection of the deletion would show.
+        for object in try storage.pendingObjects where try !storage.isPresent(object) {
+            try storage.setBaseImage(BaseImage.none, of: object)
+        }
     }
 }
 
