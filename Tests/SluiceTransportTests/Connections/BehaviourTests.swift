@@ -201,7 +201,8 @@ import Testing
             server.state.value.connection?.resumeReceiving()
             try await client.state.wait(for: "the drained queue") { $0.drainCount > 0 }
             try await server.state.wait(for: "all messages") { $0.messageCount == 32 }
-            #expect(connection.queuedBytes <= WebSocketOptions().lowWaterByteCount)
+            // The last bytes may have arrived before their sender knows that the kernel has taken them.
+            while connection.queuedBytes > WebSocketOptions().lowWaterByteCount { await Task.yield() }
         }
     }
 
