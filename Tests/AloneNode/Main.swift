@@ -60,7 +60,7 @@ import SluiceServer
             return stream
         }
     #else
-        private static func run(_ arguments: [String]) throws {
+        private static func run(_ arguments: [String]) async throws {
             throw Failure("build with the package trait PostgreSQL")
         }
     #endif
