@@ -52,12 +52,13 @@ struct ExportPlace {
 
     /// Why the file cannot be used for this export.
     var foreign: CommandError {
-        let made = origin.map { origin in
-            let isOfSamePlace = origin == (className, url)
-            return isOfSamePlace
-                ? "is of another database, which was at \(url) before"
-                : "is of the export of \(origin.className) from \(origin.url)"
-        } ?? "is of another export"
+        let made =
+            origin.map { origin in
+                let isOfSamePlace = origin == (className, url)
+                return isOfSamePlace
+                    ? "is of another database, which was at \(url) before"
+                    : "is of the export of \(origin.className) from \(origin.url)"
+            } ?? "is of another export"
         return .failure(
             "--since: '\(path)' \(made), and not of \(className) from \(url): name the file of this one, or one "
                 + "that is not there to begin with everything")
