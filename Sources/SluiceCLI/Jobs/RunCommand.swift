@@ -55,6 +55,9 @@ struct RunCommand: Command {
         }
         self.name = name
         isOfChanges = arguments.flag("changes")
+        do { try JobError.check(name: name, of: isOfChanges ? "consumer" : "queue") } catch {
+            throw .usage((error as? JobError)?.message ?? "\(error)")
+        }
         isOnce = arguments.flag("once")
         isStandby = arguments.flag("standby")
         batch = try arguments.wholeNumber("batch") ?? 100
