@@ -269,7 +269,14 @@ final class ConsumerReader: Sendable {
         guard isReading || isLongAgo || version - min(before, version) >= Self.idleVersionCountMax else { return }
         var next = stored
         next.checkpoint = place
-        try await store(next, []) { _ in }
+        next.committedAt = host.time
+        // A transaction would be a version, and then the log could be read further once more.
+        let write = JobWrite(key, .set(.after(Self.hold), value: next.wireBytes()), if: .value(stored.wireBytes()))
+        guard try await host.apply([write]) == [true] else {
+            try await rewind()
+            return
+        }
+        noteStored(next)
     }
 
     // MARK: Committing
@@ -339,12 +346,16 @@ final class ConsumerReader: Sendable {
             if meaning.isOfDatabase { state.withLock { $0.obstacle = meaning } }
             throw error
         }
+        noteStored(next)
+        return result
+    }
+
+    private func noteStored(_ next: ConsumerState) {
         state.withLock { state in
             state.stored = next
             state.lostPlace = nil
             state.placedAt = next.committedAt
         }
-        return result
     }
 
     /// What has kept the database from being written since the last call, whoever was told; nil if nothing did.
