@@ -168,8 +168,8 @@ package enum JobBatchName {
 
 /// What names a state of an object for a job.
 package enum StateName {
-    /// The job's name if there is one, the class, the key, and the version with the epoch that it belongs to: after a backup was put back,
-    /// the same number is given once more.
+    /// The job's name if there is one, the class, the key, and the version with the epoch that it belongs to: after a
+    /// backup was put back, the same number is given once more.
     package static func of(_ row: Row, ofClass className: String, _ epochs: [Epoch], for job: String?) -> String {
         let epoch = epochs.epoch(ofVersion: row.version)
         return (job.map { "\($0)/" } ?? "") + "\(className)/\(row.key)/\(row.version)-\(String(epoch, radix: 36))"
