@@ -1,4 +1,4 @@
-package import SluiceModel
+internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceWire
 internal import Synchronization
