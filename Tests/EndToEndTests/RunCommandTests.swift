@@ -175,7 +175,8 @@ import Testing
                 try await wait(for: "the first once more") { has("first", 4) }
                 // What was not committed would come again.
                 try await wait(for: "its commit") {
-                    try await Tool.run("consumers", url, "--format=jsonl").lines.first?.contains(#""handled":4"#) == true
+                    try await Tool.run("consumers", url, "--format=jsonl").lines.first?.contains(#""handled":4"#)
+                        == true
                 }
                 first.signal(SIGTERM)
                 #expect(try await first.finish().code == 0)
