@@ -171,11 +171,17 @@ final class ConsumerReader: Sendable {
         while !Task.isCancelled {
             await host.sleep(until: host.time.advanced(by: Self.beat))
             if Task.isCancelled { return }
-            let value = state.withLock { $0.stored.wireBytes() }
-            let write = JobWrite(key, .set(.after(Self.hold), value: value), if: .value(value))
+            let stored = state.withLock { $0.stored }
+            let write = replacing(stored, by: stored)
             // Where it fails, who asks for the name may have it.
             do { _ = try await host.apply([write]) } catch { if host.meaning(ofAny: error).endsJob { return } }
         }
+    }
+
+    /// The change of what is stored, which counts if nobody has changed it since.
+    private func replacing(_ former: ConsumerState, by next: ConsumerState, isHeld: Bool = true) -> JobWrite {
+        JobWrite(
+            key, .set(isHeld ? .after(Self.hold) : .never, value: next.wireBytes()), if: .value(former.wireBytes()))
     }
 
     /// Lets go of the name, so that others need not wait, and stores how far the log was read.
@@ -183,7 +189,7 @@ final class ConsumerReader: Sendable {
         let (stored, place) = state.withLock { ($0.stored, $0.cursor.chunk == nil ? $0.cursor.place : nil) }
         var next = stored
         if let place, case .changes(_, nil, nil, _) = place.place { next.checkpoint = place }
-        let write = JobWrite(key, .set(.never, value: next.wireBytes()), if: .value(stored.wireBytes()))
+        let write = replacing(stored, by: next, isHeld: false)
         // The name is free by itself after a while.
         guard let made = try? await host.apply([write]), made == [true] else { return }
         state.withLock { $0.stored = next }
@@ -200,7 +206,7 @@ final class ConsumerReader: Sendable {
         var next = stored
         next.trial = trial
         guard next != stored else { return true }
-        let write = JobWrite(key, .set(.after(Self.hold), value: next.wireBytes()), if: .value(stored.wireBytes()))
+        let write = replacing(stored, by: next)
         guard let made = try? await host.apply([write]), made == [true] else { return false }
         state.withLock { $0.stored = next }
         return true
@@ -271,7 +277,7 @@ final class ConsumerReader: Sendable {
         next.checkpoint = place
         next.committedAt = host.time
         // A transaction would be a version, and then the log could be read further once more.
-        let write = JobWrite(key, .set(.after(Self.hold), value: next.wireBytes()), if: .value(stored.wireBytes()))
+        let write = replacing(stored, by: next)
         guard try await host.apply([write]) == [true] else {
             try await rewind()
             return
@@ -326,8 +332,7 @@ final class ConsumerReader: Sendable {
     ) async throws -> Result {
         var next = next
         next.committedAt = host.time
-        let former = state.withLock { $0.stored.wireBytes() }
-        let write = JobWrite(key, .set(.after(Self.hold), value: next.wireBytes()), if: .value(former))
+        let write = replacing(state.withLock { $0.stored }, by: next)
         let result: Result
         do { result = try await host.write([write] + jobs, body) } catch is JobWriteRejection {
             // Another one has the name, or a commit has arrived whose outcome nobody knew, or a backup was put back.
