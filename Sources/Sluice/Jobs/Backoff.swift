@@ -1,4 +1,4 @@
-internal import SluiceWire
+package import SluiceWire
 
 /// How long a job waits before it tries again what has failed.
 public struct Backoff: Sendable, Hashable {
@@ -25,18 +25,33 @@ public struct Backoff: Sendable, Hashable {
 }
 
 /// How often something was tried, and how much of it is tried next.
-struct Retries {
+///
+/// A batch that has failed often enough is searched for the object at fault: its halves are tried once each and at once,
+/// and an object that is alone is tried a second time before it is given up. How long it waits for that depends on what
+/// else succeeds: a second where others of the batch did, since the object is at fault then; otherwise as long as if its
+/// batch had failed once more, and longer for each further one, since then everything fails, and whatever is given up
+/// meanwhile has to be tried again by hand.
+package struct Retries {
     private let limitMax: Int
     private let attempts: Int
     private let backoff: Backoff
     /// How many objects are tried next, at most.
-    private(set) var limit: Int
+    package private(set) var limit: Int
     private var failureCount = 0
     /// How often in a row what was tried was put off.
     private var putOffCount = 0
+    /// How many of the next objects have the one at fault among them; 0 if nothing is searched.
+    private var suspectCount = 0
+    /// Whether anything has succeeded since the search began.
+    private var hasSucceeded = false
+    /// How many objects were given up since anything succeeded.
+    private var givenUpCount = 0
 
-    /// - Parameter trial: what an earlier holder of the name has found out.
-    init(_ limit: Int, attempts: Int, _ backoff: Backoff, _ trial: ConsumerTrial?) {
+    /// - Parameters:
+    ///   - limit: the number of objects that are tried together as long as nothing fails.
+    ///   - attempts: how often they are tried together.
+    ///   - trial: what an earlier holder of the name has found out.
+    package init(_ limit: Int, attempts: Int, _ backoff: Backoff, _ trial: ConsumerTrial?) {
         limitMax = max(1, limit)
         self.limit = min(limitMax, max(1, Int(clamping: trial?.limit ?? .max)))
         self.attempts = max(1, attempts)
@@ -45,42 +60,77 @@ struct Retries {
     }
 
     /// What the next holder of the name needs to know; nil for nothing.
-    var trial: ConsumerTrial? {
+    package var trial: ConsumerTrial? {
         guard limit < limitMax || failureCount > 0 else { return nil }
         return ConsumerTrial(limit: UInt64(limit), failureCount: UInt64(failureCount))
     }
 
-    mutating func noteSuccess() {
-        (failureCount, putOffCount) = (0, 0)
-        limit = min(limitMax, limit * 2)
+    /// - Parameter count: how many objects have succeeded together.
+    package mutating func noteSuccess(of count: Int) {
+        (failureCount, putOffCount, givenUpCount) = (0, 0, 0)
+        hasSucceeded = true
+        suspectCount = max(0, suspectCount - count)
+        limit = suspectCount > 0 ? max(1, suspectCount / 2) : min(limitMax, limit * 2)
+    }
+
+    /// Notes that an object was given up.
+    package mutating func noteGivenUp() {
+        (failureCount, putOffCount, suspectCount) = (0, 0, 0)
+        givenUpCount += 1
+        hasSucceeded = false
     }
 
     /// What ``trial`` is after a success.
-    var trialAfterSuccess: ConsumerTrial? {
+    package func trial(afterSuccessOf count: Int) -> ConsumerTrial? {
         var next = self
-        next.noteSuccess()
+        next.noteSuccess(of: count)
+        return next.trial
+    }
+
+    /// What ``trial`` is after an object was given up.
+    package var trialAfterGivingUp: ConsumerTrial? {
+        var next = self
+        next.noteGivenUp()
         return next.trial
     }
 
     /// - Returns: how long to wait before what was put off is tried again, which counts as no attempt.
-    mutating func notePutOff() -> Duration {
+    package mutating func notePutOff() -> Duration {
         putOffCount += 1
-        return backoff.wait(afterFailures: putOffCount, chance: .random(in: 0...1))
+        return wait(afterFailures: putOffCount)
     }
 
     /// - Parameter count: how many objects failed together.
     /// - Returns: how long to wait before the next attempt; nil if one object has failed alone often enough.
-    mutating func noteFailure(of count: Int) -> Duration? {
-        failureCount += 1
-        if failureCount >= attempts {
+    package mutating func noteFailure(of count: Int) -> Duration? {
+        let isSearching = suspectCount > 0 || limit < limitMax
+        if !isSearching {
+            failureCount += 1
+            if failureCount < attempts { return wait(afterFailures: failureCount + standingFailureCount) }
             guard count > 1 else {
                 failureCount = 0
                 return nil
             }
-            failureCount = 0
-            limit = max(1, count / 2)
         }
-        return backoff.wait(afterFailures: max(1, failureCount), chance: .random(in: 0...1))
+        if suspectCount == 0 { hasSucceeded = false }
+        suspectCount = max(1, count)
+        guard count <= 1 else {
+            (failureCount, limit) = (0, count / 2)
+            return .zero
+        }
+        failureCount += 1
+        if failureCount >= min(2, attempts) {
+            failureCount = 0
+            return nil
+        }
+        return wait(afterFailures: hasSucceeded ? 1 : max(attempts, standingFailureCount))
+    }
+
+    /// For how many failures the wait stands where nothing has succeeded since an object was given up.
+    private var standingFailureCount: Int { givenUpCount > 0 ? attempts + givenUpCount : 0 }
+
+    private func wait(afterFailures count: Int) -> Duration {
+        backoff.wait(afterFailures: count, chance: .random(in: 0...1))
     }
 }
 

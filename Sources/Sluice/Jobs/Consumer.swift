@@ -47,9 +47,9 @@ public struct Consumer<Element: ResultElement>: Sendable {
 
         /// The most objects of a batch.
         public var limit = 1_000
-        /// What becomes of an object that has failed ``attempts`` times alone.
+        /// What becomes of an object that fails alone.
         public var onPoison = Poison.park
-        /// How often a batch is tried before it is halved, and an object before it counts as poison.
+        /// How often a batch is tried before the consumer looks for the object that fails.
         public var attempts = 4
         /// How long to wait before a batch is tried again.
         public var backoff = Backoff.exponential(.seconds(1), max: .seconds(300))
@@ -76,8 +76,10 @@ public struct Consumer<Element: ResultElement>: Sendable {
 
     /// Handles batches until the task is cancelled.
     ///
-    /// A batch for which `body` throws, or which it does not commit, is tried again after a while, and then in halves,
-    /// until the object that fails is alone. What becomes of that, ``Options/onPoison`` says. An object that cannot be read
+    /// A batch for which `body` throws, or which it does not commit, is tried again after a while. When it has failed
+    /// ``Options/attempts`` times, its halves are tried, at once, until the object that fails is alone. That is tried a
+    /// second time: after the first wait of ``Options/backoff`` if other objects of the batch succeeded, and otherwise
+    /// after a longer one, since then it may be that everything fails. What becomes of it, ``Options/onPoison`` says. An object that cannot be read
     /// as `Element` fails in the same way. What has failed how often is kept with the name, so one that takes it over goes on
     /// with that. A batch for which `body` throws ``JobError/tryAgain(_:)`` comes again as it is, however often.
     ///
@@ -143,23 +145,26 @@ public struct Consumer<Element: ResultElement>: Sendable {
                     await holding.waitForMore()
                     continue
                 }
-                part.trialAfterwards = retries.trialAfterSuccess
+                part.trialAfterwards = retries.trial(afterSuccessOf: part.range.count)
                 if let found = poison, found.state == nil ? part.isReset : found.state == part.firstState {
                     if part.isReset, found.state != nil {
                         // The object is left out, and what was derived before is to be removed all the same.
                         given = part.beginning
                         try await handle(part.beginning, body)
+                        retries.noteSuccess(of: 0)
                     } else {
+                        part.trialAfterwards = retries.trialAfterGivingUp
                         try await park(found.state == nil ? part.beginning : part, found.error)
+                        retries.noteGivenUp()
                         poison = nil
                     }
                 } else {
                     given = part
                     try await handle(part, body)
                     count += part.range.count
+                    retries.noteSuccess(of: part.range.count)
                     poison = nil
                 }
-                retries.noteSuccess()
                 obstruction.noteEnd()
             } catch {
                 if Task.isCancelled { break }
