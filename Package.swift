@@ -79,10 +79,14 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
+/// Tests call what is to be fast, and are compiled anew with each change of it: to optimise them takes longer than they
+/// run.
+let testSettings: [SwiftSetting] = settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .testTarget(
         name: name + "Tests", dependencies: [.init(stringLiteral: name)] + dependencies,
-        swiftSettings: settings)
+        swiftSettings: testSettings)
 }
 
 let package = Package(
@@ -252,7 +256,7 @@ let package = Package(
                 "SluiceTesting", "SluiceTransport", "SluiceViews", "SluiceWire", "TestSupport",
             ],
             // A fiftieth of the work at which the type checker gives up: a typed clause must need less.
-            swiftSettings: settings + macroSettings
+            swiftSettings: testSettings + macroSettings
                 + [.unsafeFlags(["-Xfrontend", "-solver-scope-threshold=20000"])]),
         tests(
             "SluiceServer",
@@ -297,12 +301,12 @@ let package = Package(
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets", "SluiceWire", "TestSupport"],
             path: "Tests/Fuzz/Replay",
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         // Real processes and sockets: the built `sluice`, and clients that behave or do not.
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["Sluice", "SluiceModel", "SluiceStorage", "SluiceWire", "TestSupport"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
     ]
 )
 
