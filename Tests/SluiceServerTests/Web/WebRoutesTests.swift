@@ -70,6 +70,17 @@ struct WebRoutesTests {
         #expect(byteCountMax("GET") == 0)
     }
 
+    @Test func `a page of databases that is added is one that pages of other sites may ask for`() throws {
+        let parts = try ServerParts(ServerConfiguration(port: 0, isDevelopment: true))
+        let pages = DatabasePages(door: parts.door, origins: parts.origins, limits: parts.limits.server)
+        var routes = WebRoutes()
+        pages.add("GET", "added", to: &routes) { exchange, _ in exchange.respond(HTTPResponse(status: 200)) }
+        let page: HTTPHeaders = ["Host": "localhost", "Origin": "http://localhost"]
+        let preflight = answer(routes, request("OPTIONS", "/any/added", page))
+        #expect(preflight.hasPrefix("HTTP/1.1 204 "), "\(preflight)")
+        #expect(preflight.contains("\r\nAccess-Control-Allow-Origin: http://localhost\r\n"))
+    }
+
     // MARK: Health
 
     private func health(_ health: ServerHealth, _ request: HTTPRequest) -> String {
