@@ -62,6 +62,18 @@ struct WebRoutesTests {
         #expect(answer(Self.routes, request("GET", "/b")).contains("\r\nAllow: POST\r\n"))
     }
 
+    /// What the server itself answers is kept by nobody either.
+    @Test(arguments: [("GET", "/c"), ("GET", "/b"), ("GET", "/a")])
+    func `of a text whatever its status no cache keeps anything and no browser guesses the type`(
+        method: String, target: String
+    ) {
+        let answer = answer(Self.routes, request(method, target))
+        for header in [
+            "Content-Type: text/plain; charset=utf-8", "Cache-Control: no-store", "X-Content-Type-Options: nosniff",
+            "Cross-Origin-Resource-Policy: same-origin",
+        ] { #expect(answer.contains("\r\n\(header)\r\n"), "\(target) lacks \(header)") }
+    }
+
     @Test func eachRouteSaysHowLongABodyMayBe() {
         func byteCountMax(_ method: String) -> Int? {
             if case .take(let count, _) = Self.routes.route(request(method, "/a")) { count } else { nil }
