@@ -305,7 +305,7 @@ let package = Package(
         // Real processes and sockets: the built `sluice`, and clients that behave or do not.
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["Sluice", "SluiceModel", "SluiceStorage", "SluiceWire", "TestSupport"],
+            dependencies: ["Sluice", "SluiceModel", "SluiceRules", "SluiceStorage", "SluiceWire", "TestSupport"],
             swiftSettings: testSettings),
     ]
 )

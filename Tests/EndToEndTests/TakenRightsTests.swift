@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SluiceModel
+import SluiceRules
 import SluiceWire
 import TestSupport
 import Testing
@@ -8,10 +9,10 @@ import Testing
 /// A user's record changes while the user's sessions are open: what was a right is none any more, without a new login.
 @Suite(.serialized)
 struct TakenRightsTests {
+    /// An administrator has all rights.
     private static let rules = """
         {"roles": {"admin": "$user.claims.role == 'admin'"},
-         "database": {"schema": "$role.admin", "reports": "$role.admin", "rules": "$role.admin",
-                      "messages": "$role.admin"},
+         "database": {\(DatabaseRight.allCases.map { "\"\($0.rawValue)\": \"$role.admin\"" }.joined(separator: ", "))},
          "classes": {"Plane": {"read": "$role.admin", "create": "$role.admin"}}}
         """
 
@@ -46,29 +47,57 @@ struct TakenRightsTests {
         case given, denied, over
     }
 
+    /// A message that takes a right, made with the number of its request.
+    private typealias Trial = (name: String, message: (UInt64) -> ClientMessage)
+
+    private static func trials(of right: DatabaseRight) -> [Trial] {
+        switch right {
+        case .schema:
+            [
+                (
+                    "removal",
+                    { .remove(.init(session: 1, request: $0, className: "Plane", property: "none of these")) }
+                )
+            ]
+        case .reports: [("reports", { .reportRequest(.init(session: 1, request: $0, topic: .status)) })]
+        case .rules:
+            [
+                ("rules", { .reportRequest(.init(session: 1, request: $0, topic: .rules)) }),
+                (
+                    "deployment",
+                    { .deploy(.init(session: 1, request: $0, isTrial: true, file: Array(rules.utf8))) }
+                ),
+            ]
+        case .messages:
+            [
+                ("listening", { .listen(.init(session: 1, request: $0, topics: ["room"])) }),
+                ("sending", { .message(.init(session: 1, request: $0, topic: "room", payload: [1])) }),
+            ]
+        case .jobs:
+            [
+                ("records", { .job(.init(session: 1, request: $0, question: .spaces(prefix: ""))) }),
+                ("changes", { .job(.init(session: 1, request: $0, question: .apply([]))) }),
+            ]
+        }
+    }
+
+    private static var trials: [Trial] { DatabaseRight.allCases.flatMap(trials(of:)) }
+
     /// What a peer has of the rights that the rules give, by trying each of them; nil if its session is over.
     private func tried(_ peer: RawPeer, _ round: UInt64) throws -> [String: Bool]? {
-        let first = round * 10
-        let trials: [(String, ClientMessage)] = [
-            ("reports", .reportRequest(.init(session: 1, request: first + 1, topic: .status))),
-            ("rules", .reportRequest(.init(session: 1, request: first + 2, topic: .rules))),
-            (
-                "deployment",
-                .deploy(.init(session: 1, request: first + 3, isTrial: true, file: Array(Self.rules.utf8)))
-            ),
-            ("messages", .listen(.init(session: 1, request: first + 4, topics: ["room"]))),
-            ("sending", .message(.init(session: 1, request: first + 5, topic: "room", payload: [1]))),
-        ]
+        let first = round * 100
         var rights: [String: Bool] = [:]
-        for (index, (name, message)) in trials.enumerated() {
-            peer.send(message)
+        for (index, (name, message)) in Self.trials.enumerated() {
             let number = first + UInt64(index) + 1
+            peer.send(message(number))
             let answer: Answer
             do {
                 answer = try peer.receive { message in
                     switch message {
                     case .report(_, number, _): .given
-                    case .reportError(let error) where error.request == number: .denied
+                    // Whoever may remove a property is told that it is not there.
+                    case .reportError(let error) where error.request == number:
+                        error.code == .unknownName ? .given : .denied
                     case .error(let error) where error.action == .stop: .over
                     default: nil
                     }
@@ -92,7 +121,7 @@ struct TakenRightsTests {
                 let peers = [try open(server), try open(server)]
                 for peer in peers {
                     let rights = try #require(try tried(peer, 1))
-                    #expect(rights.count == 5 && rights.values.allSatisfy { $0 }, "\(rights)")
+                    #expect(rights.count == Self.trials.count && rights.values.allSatisfy { $0 }, "\(rights)")
                 }
                 switch change {
                 case .claims: try await users("claims", folder, ["--claims={}"])

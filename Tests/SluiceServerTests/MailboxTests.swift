@@ -163,6 +163,29 @@ import Testing
         #expect(Self.taken(mailbox.takeTurn(), of: 1).count <= 2_000)
     }
 
+    @Test func `a turn has no more transactions of JSON than of uploads`() {
+        var mailbox = Mailbox()
+        for sequence in 1...10_000 as ClosedRange<UInt64> {
+            let write = ClientMessage.Write(session: 1, sequence: sequence, operations: "[{}]", operationCount: 1)
+            mailbox.add(.messages(Self.session(1), [.write(write)]), byteCount: 1)
+        }
+        #expect(Self.taken(mailbox.takeTurn(), of: 1).count <= 2_000)
+        mailbox.add(Self.uploads(1..<100_001, of: 2), byteCount: 1)
+        let turn = mailbox.takeTurn()
+        let counts = [1, 2].map { Self.taken(turn, of: $0).count }
+        #expect(abs(counts[0] - counts[1]) <= Mailbox.shareOperationCountMax / Mailbox.transactionCost, "\(counts)")
+    }
+
+    @Test func `a large transaction of JSON costs its operations`() {
+        var mailbox = Mailbox()
+        for sequence in 1...100 as ClosedRange<UInt64> {
+            let write = ClientMessage.Write(session: 1, sequence: sequence, operations: "", operationCount: 1_000)
+            mailbox.add(.messages(Self.session(1), [.write(write)]), byteCount: 1)
+        }
+        let count = Self.taken(mailbox.takeTurn(), of: 1).count
+        #expect((10...20).contains(count), "\(count)")
+    }
+
     @Test(arguments: [1, 4, 16]) func aUserWhoFillsTheMailboxPausesNobodyElse(connectionCount: UInt64) {
         var mailbox = Mailbox()
         for round in 0..<600 {

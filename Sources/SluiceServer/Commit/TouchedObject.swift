@@ -43,6 +43,10 @@ extension TouchedObject {
                 FieldOperation($0.key, .editList($0.value))
             }
         }
+        // Merging finds the first partial change of a property that a note has, and no other.
+        assert(
+            note.partial.count < 2 || Set(note.partial.map(\.property)).count == note.partial.count,
+            "two partial changes of one property join, see Change.fold")
         let edited = note.editedLists
         return JournalChange(object, note, values: note.written.map { edited.contains($0) ? .null : row.values[$0] })
     }

@@ -198,10 +198,13 @@ extension ClientMessage {
         return changesets.reduce(0) { $0 + $1.operationCount }
     }
 
-    /// The cost of the message's uploads in operations.
+    /// The cost of the message's transactions in operations.
     fileprivate var cost: Int {
-        guard case .upload(_, let changesets) = self else { return 0 }
-        return changesets.reduce(0) { $0 + $1.cost }
+        switch self {
+        case .upload(_, let changesets): changesets.reduce(0) { $0 + $1.cost }
+        case .write(let write): write.operationCount + Mailbox.transactionCost
+        default: 0
+        }
     }
 }
 

@@ -15,13 +15,19 @@ struct DatabasePages: Sendable {
 
     /// Adds the pages.
     func add(to routes: inout WebRoutes) {
-        routes.add("GET", ofDatabases: "query") { exchange, database in query(exchange, database) }
-        routes.add("POST", ofDatabases: "write", bodyByteCountMax: Int(limits.frameLengthMax)) { exchange, database in
+        add("GET", "query", to: &routes) { exchange, database in query(exchange, database) }
+        add("POST", "write", bodyByteCountMax: Int(limits.frameLengthMax), to: &routes) { exchange, database in
             write(exchange, database)
         }
-        for name in ["query", "write"] {
-            routes.add("OPTIONS", ofDatabases: name) { exchange, _ in preflight(exchange) }
-        }
+    }
+
+    /// Adds a page, and the answer to a browser that asks whether a page of its own may send the request.
+    func add(
+        _ method: String, _ name: String, bodyByteCountMax: Int = 0, to routes: inout WebRoutes,
+        _ answer: @escaping @Sendable (HTTPExchange, _ database: String) -> Void
+    ) {
+        routes.add(method, ofDatabases: name, bodyByteCountMax: bodyByteCountMax, answer)
+        routes.add("OPTIONS", ofDatabases: name) { exchange, _ in preflight(exchange) }
     }
 
     // MARK: Pages of browsers

@@ -72,15 +72,3 @@ extension HTTPRequest {
         headers["Origin"] != nil || headers["Sec-Fetch-Mode"].map { $0 != "navigate" } ?? false
     }
 }
-
-extension HTTPResponse {
-    /// A response that nobody keeps, and that no page of another site may embed.
-    init(status: Int, type: String, _ body: String) {
-        self.init(
-            status: status,
-            headers: [
-                "Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
-                "Cross-Origin-Resource-Policy": "same-origin",
-            ], body: Array(body.utf8))
-    }
-}

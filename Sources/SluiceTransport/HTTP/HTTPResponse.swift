@@ -10,10 +10,20 @@ package struct HTTPResponse: Hashable, Sendable, Error {
         self.body = body
     }
 
-    /// Makes a response whose body is a text for people.
-    package init(status: Int, text: String) {
+    /// Makes a response that nobody keeps, that browsers take for nothing but its type, and that no page of another site
+    /// may embed.
+    package init(status: Int, type: String, _ body: String) {
         self.init(
-            status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array((text + "\n").utf8))
+            status: status,
+            headers: [
+                "Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+                "Cross-Origin-Resource-Policy": "same-origin",
+            ], body: Array(body.utf8))
+    }
+
+    /// Makes such a response whose body is a text for people.
+    package init(status: Int, text: String) {
+        self.init(status: status, type: "text/plain; charset=utf-8", text + "\n")
     }
 
     /// The response as bytes, with `Content-Length` and `Connection: close` added.

@@ -62,12 +62,35 @@ struct WebRoutesTests {
         #expect(answer(Self.routes, request("GET", "/b")).contains("\r\nAllow: POST\r\n"))
     }
 
+    /// What the server itself answers is kept by nobody either.
+    @Test(arguments: [("GET", "/c"), ("GET", "/b"), ("GET", "/a")])
+    func `of a text whatever its status no cache keeps anything and no browser guesses the type`(
+        method: String, target: String
+    ) {
+        let answer = answer(Self.routes, request(method, target))
+        for header in [
+            "Content-Type: text/plain; charset=utf-8", "Cache-Control: no-store", "X-Content-Type-Options: nosniff",
+            "Cross-Origin-Resource-Policy: same-origin",
+        ] { #expect(answer.contains("\r\n\(header)\r\n"), "\(target) lacks \(header)") }
+    }
+
     @Test func eachRouteSaysHowLongABodyMayBe() {
         func byteCountMax(_ method: String) -> Int? {
             if case .take(let count, _) = Self.routes.route(request(method, "/a")) { count } else { nil }
         }
         #expect(byteCountMax("POST") == 7)
         #expect(byteCountMax("GET") == 0)
+    }
+
+    @Test func `a page of databases that is added is one that pages of other sites may ask for`() throws {
+        let parts = try ServerParts(ServerConfiguration(port: 0, isDevelopment: true))
+        let pages = DatabasePages(door: parts.door, origins: parts.origins, limits: parts.limits.server)
+        var routes = WebRoutes()
+        pages.add("GET", "added", to: &routes) { exchange, _ in exchange.respond(HTTPResponse(status: 200)) }
+        let page: HTTPHeaders = ["Host": "localhost", "Origin": "http://localhost"]
+        let preflight = answer(routes, request("OPTIONS", "/any/added", page))
+        #expect(preflight.hasPrefix("HTTP/1.1 204 "), "\(preflight)")
+        #expect(preflight.contains("\r\nAccess-Control-Allow-Origin: http://localhost\r\n"))
     }
 
     // MARK: Health

@@ -5,6 +5,10 @@ import SluiceWire
 import Testing
 
 extension ExtremeNumberTests {
+    @Test func `of each message that a client may send the numbers are tried`() throws {
+        #expect(Set(try NumberedServer.messages().compactMap(\.code)) == Set(ClientMessage.Code.allCases))
+    }
+
     @Test func aServerAnswersWhateverNumbersAClientNames() throws {
         var handledCount = 0
         for message in try NumberedServer.messages() {
@@ -139,6 +143,35 @@ private final class NumberedServer {
             .variables(session: 1, values: ValueMap([(key: "n", value: .int(4))])),
             .listen(.init(session: 1, request: 1, topics: ["t"])),
             .message(.init(session: 1, request: 1, topic: "t", payload: [1])),
+        ] + questions().map { .job(.init(session: 1, request: 1, question: $0)) }
+    }
+
+    /// What jobs ask, as far as it has numbers.
+    private static func questions() -> [ClientMessage.JobCall.Question] {
+        func checkpoint(_ place: Checkpoint.Place) -> Checkpoint {
+            Checkpoint(
+                databaseID: ObjectID(high: 7, low: 7), epoch: 1,
+                query: SHA256.truncatedID(of: Array("User".utf8)), place: place)
+        }
+        let read = [Checkpoint.Stretch(through: .int(2), version: 1), .init(through: nil, version: 2)]
+        let row = DeadLetterRecord.name(of: "User", .int(1))
+        return [
+            .chunk(query: "User", after: checkpoint(.reading(read)), rowCountMax: 2),
+            .chunk(
+                query: "User", after: checkpoint(.changes(after: 1, until: 2, key: .int(1), read: read)),
+                rowCountMax: 2),
+            .queue(name: "q", query: "User", after: .int(1), rowCountMax: 2, withPartitions: true),
+            .rows(query: "User", keys: [.int(1), .int(2)]),
+            .apply([
+                JobWrite(
+                    .init(space: QueueClaim.space("q"), name: row),
+                    .set(.after(5), value: QueueClaim(holder: 3, attemptCount: 1, partition: "p").wireBytes())),
+                JobWrite(
+                    .init(space: QueueClaim.space("q"), name: row), .remove, if: .absent,
+                    .unchanged(Identity(className: "User", key: .int(1)), version: 2)),
+            ]),
+            .wait(after: 3),
+            .settle(space: QueueClaim.deadSpace("q"), Identity(className: "User", key: .int(1)), isRetried: true),
         ]
     }
 

@@ -5,6 +5,10 @@ import SluiceWire
 import Testing
 
 extension ExtremeNumberTests {
+    @Test func `of each message that a server may send the numbers are tried`() throws {
+        #expect(Set(try NumberedStore.messages().map(\.message.code)) == Set(ServerMessage.Code.allCases))
+    }
+
     @Test func aStoreTakesOrRefusesWhateverNumbersAServerSays() throws {
         var handledCount = 0
         for (message, block) in try NumberedStore.messages() {
@@ -140,6 +144,7 @@ private final class NumberedStore {
             .withdrawn(.init(session: 1, request: 1, content: kept)),
             .moved(.init(session: 1, url: "ws://a/test")),
             .message(.init(session: 1, topic: "t", userID: "ann", sentAt: now, payload: [1])),
+            .places(.init(session: 1, subscriptions: [1], rows: [.init(user, "k")])),
         ]
         return plain.map { ($0, nil) } + [
             (.page(.init(session: 1, subscriptions: [1, 2], version: 4, progress: 0.5, content: roots)), roots),
