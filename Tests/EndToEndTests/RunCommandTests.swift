@@ -78,7 +78,7 @@ import Testing
             #expect(dead.lines.count == 1 && dead.lines.first?.contains("exit code 3") == true, "\(dead.lines)")
             #expect(
                 try await Tool.run("queues", url, "--format=jsonl").lines == [
-                    #"{"name":"mail","waiting":0,"claims":0,"dead":1,"query":"\#(Self.unsent)"}"#
+                    #"{"name":"mail","waiting":0,"retries":0,"next":null,"claims":0,"dead":1,"query":"\#(Self.unsent)"}"#
                 ])
             let retry = try await Tool.run("queues", url, "--retry=mail")
             #expect(retry.code == 0, "\(retry.diagnostics)")
