@@ -37,6 +37,11 @@ struct ExportCommand: Command {
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
         className = arguments.positionals[1]
+        guard PropertyName.make(of: className) == className else {
+            throw .usage(
+                "CLASS is the name of a class, and '\(DisplayText.shortened(className))' is none; 'sluice query' takes queries"
+            )
+        }
         format = try arguments.choice("format", as: Format.self) ?? .jsonl
         since = arguments.value("since")
         expansionPaths = arguments.value("expand")

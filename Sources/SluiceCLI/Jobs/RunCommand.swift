@@ -58,6 +58,10 @@ struct RunCommand: Command {
         do { try JobError.check(name: name, of: isOfChanges ? "consumer" : "queue") } catch {
             throw .usage((error as? JobError)?.message ?? "\(error)")
         }
+        guard !query.computesFigures else {
+            throw .usage(
+                "AGGREGATE computes figures and finds no objects to run a program for; 'sluice query' prints them")
+        }
         isOnce = arguments.flag("once")
         isStandby = arguments.flag("standby")
         batch = try arguments.wholeNumber("batch") ?? 100
@@ -175,7 +179,7 @@ private final class RunTally: Sendable {
     /// Says and counts that objects are not done. Where the job keeps it, nobody looks while it runs.
     func note(_ error: any Error, of id: String, count: Int) {
         guard !Task.isCancelled else { return }
-        Diagnostics.report("\(id): \(Program.failure(of: error).message)")
+        Diagnostics.report("\(id): \(CommandError(error).message)")
         if (error as? JobError)?.code != .tryAgain { counts.withLock { $0.failed += count } }
     }
 
