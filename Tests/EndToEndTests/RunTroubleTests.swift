@@ -73,4 +73,32 @@ import Testing
             #expect(exit.diagnostics.contains("use a smaller --batch"), "\(exit.diagnostics)")
         }
     }
+
+    @Test func `a command that finds nothing because of the rules says so`() async throws {
+        try await withMails(2) { url, folder in
+            let rules = folder + "/rules.json"
+            let text = #"{"database": {"jobs": true, "rules": true}, "classes": {"Mail": {"create": true}}}"#
+            try text.write(toFile: rules, atomically: true, encoding: .utf8)
+            let warning = "the rules let this user read no object of Mail"
+            func check(_ isWarned: Bool, _ arguments: [String]) async throws {
+                let exit = try await Tool.run(arguments)
+                #expect(exit.code == 0, "\(arguments): \(exit.diagnostics)")
+                #expect(exit.diagnostics.contains(warning) == isWarned, "\(arguments): \(exit.diagnostics)")
+                #expect(exit.lines.isEmpty == isWarned, "\(arguments): \(exit.lines)")
+            }
+            let calls = [
+                ["query", url, "Mail", "--format=jsonl"], ["export", url, "Mail"],
+                ["export", url, "Mail", "--since=\(folder)/place"],
+            ]
+            for arguments in calls { try await check(false, arguments) }
+            try FileManager.default.removeItem(atPath: folder + "/place")
+            let deployed = try await Tool.run("rules", "deploy", url, rules)
+            #expect(deployed.code == 0, "\(deployed.diagnostics)")
+            for arguments in calls { try await check(true, arguments) }
+            for options in [[], ["--changes"]] {
+                let exit = try await run(url, options, "exit 1")
+                #expect(exit.code == 0 && exit.diagnostics.contains(warning), "\(options): \(exit.diagnostics)")
+            }
+        }
+    }
 }

@@ -61,6 +61,7 @@ struct ExportCommand: Command {
         let results = store.records(ofClass: className)
         // Says which classes there are.
         _ = try results.canonicalText
+        await ReadingRight.check(results, in: store, within: access.timeout)
         let expansion = try expansionPaths.map { paths in
             try Expansion(paths, className: className, schema: store.schema)
         }

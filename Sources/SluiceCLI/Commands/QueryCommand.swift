@@ -18,7 +18,7 @@ struct QueryCommand: Command {
             "A query with AGGREGATE prints what it computes and no objects: a row for each group, or as JSON lines {\"carrier\":\"UA\",\"@count\":12}. With --watch each line is {\"type\":\"initial\"|\"update\",\"state\":…,\"figures\":[{…}],\"exact\":true|false}.",
             "CSV has a header, and then a line for each object as `export` prints it, without what the query excludes, or for each group.",
             "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"total\":null|…,\"exact\":null|true|false,\"remote\":null|{…}}. Without a connection a total may be inexact. A lost connection is tried again until it is back; stderr reports both. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
-            "The exit code is 64 for a query or a value of --arg that is wrong as it was written, and 1 for a class or property that is not there.",
+            "The exit code is 64 for a query or a value of --arg that is wrong as it was written, and 1 for a class or property that is not there. A class of which the rules let the user read nothing has no objects, which is said on stderr.",
         ],
         examples: [
             "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE origin.faa == 'JFK' SORT(dep_delay DESC) LIMIT(5)\"",
@@ -67,7 +67,9 @@ struct QueryCommand: Command {
         if isWatching { StandardOutput.shared.exitWhenReaderLeaves() }
         let store = try await access.open()
         let results = try store.records(query.text(in: store.schema))
-        guard try results.query().aggregates == nil else {
+        let isOfObjects = try results.query().aggregates == nil
+        await ReadingRight.check(results, in: store, within: access.timeout)
+        guard isOfObjects else {
             try await printFigures(of: results.aggregates, in: store)
             return await store.close()
         }

@@ -85,6 +85,7 @@ struct RunCommand: Command {
         let store = try await access.open(.readWrite)
         try await ConnectionReporter().observe(store)
         let results = try store.records(query.text(in: store.schema))
+        await ReadingRight.check(results, in: store, within: access.timeout)
         let job = JobPrograms(
             store: store, program: program, guardian: ProgramGuard(), name: name, timeout: access.timeout,
             upkeep: StoreUpkeep(store))
