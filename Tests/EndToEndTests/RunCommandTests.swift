@@ -78,14 +78,15 @@ import Testing
             #expect(dead.lines.count == 1 && dead.lines.first?.contains("exit code 3") == true, "\(dead.lines)")
             #expect(
                 try await Tool.run("queues", url, "--format=jsonl").lines == [
-                    #"{"name":"mail","waiting":0,"claims":0,"dead":1,"query":"\#(Self.unsent)"}"#
+                    #"{"name":"mail","waiting":0,"retries":0,"next":null,"claims":0,"dead":1,"query":"\#(Self.unsent)"}"#
                 ])
             let retry = try await Tool.run("queues", url, "--retry=mail")
             #expect(retry.code == 0, "\(retry.diagnostics)")
             // What is put off counts as no attempt.
             let putOff = try await Tool.run(
                 "run", url, Self.unsent, "--name=mail", "--once", "--attempts=1", "--", "sh", "-c", "exit 75")
-            #expect(putOff.code == 0, "\(putOff.diagnostics)")
+            #expect(putOff.code == 75, "\(putOff.diagnostics)")
+            #expect(putOff.diagnostics.contains("1 rows are left that have failed or were put off"))
             #expect(try await Tool.run("queues", url, "--dead=mail", "--format=jsonl").lines.isEmpty)
             let unknown = try await Tool.run("queues", url, "--dead=nope")
             #expect(
@@ -171,6 +172,7 @@ import Testing
                 let first = try start("first")
                 try await wait(for: "the first") { has("first", 3) }
                 let second = try start("second")
+                #expect(try await second.line(.diagnostics, with: "This one stands by").contains("'copies'"))
                 try await write(mails([4]), to: url)
                 try await wait(for: "the first once more") { has("first", 4) }
                 // What was not committed would come again.
@@ -183,6 +185,7 @@ import Testing
                 try await write(mails([5]), to: url)
                 try await wait(for: "the second") { has("second", 5) }
                 #expect(!has("second", 4) && !has("first", 5))
+                _ = try await second.line(.diagnostics, with: "has the name 'copies' now")
                 second.signal(SIGTERM)
                 #expect(try await second.finish().code == 0)
                 let wrong = try await Tool.run("run", url, "Mail", "--name=mail", "--standby", "--", "true")

@@ -103,6 +103,34 @@ struct StandbyTests {
     }
 
     @Test(arguments: [false, true])
+    func `one that stands by hears of the name`(isOverStore: Bool) async throws {
+        let desk = try await JobDesk(isOverStore: isOverStore, delays: [60])
+        let begin = desk.nyc.host.time
+        try await Self.leaveName(to: 7, on: desk)
+        let news = Guarded<[ConsumerNameNews]>([])
+        var options = Self.standby()
+        options.onNameNews = { next in news.withLock { $0.append(next) } }
+        let instance = Instance(desk.consumer(options))
+        while news.withLock({ $0.isEmpty }) { await Task.yield() }
+        guard case .standsBy(let holder)? = news.withLock({ $0.first }) else {
+            Issue.record("\(news.withLock { $0 })")
+            return
+        }
+        let heardOf = try #require(holder.heardOf)
+        #expect(heardOf >= begin && heardOf <= desk.nyc.host.time && holder.committedAt == nil)
+        let time = JobDesk.letTimePass(on: desk.server)
+        await instance.handles("F0")
+        #expect(news.withLock { Array($0.dropFirst()) } == [.taken])
+        // Another one takes it. This one finds out when it commits.
+        try await Self.leaveName(to: 8, on: desk)
+        try await desk.nyc.putFlight("F1", delay: 60)
+        await instance.handles("F1")
+        time.cancel()
+        await instance.end()
+        #expect(news.withLock { $0.contains(.lost) && $0.last == .taken })
+    }
+
+    @Test(arguments: [false, true])
     func `a loop over batches has the name until it ends`(isOverStore: Bool) async throws {
         let desk = try await JobDesk(isOverStore: isOverStore, delays: [60, 61])
         var yielding = JobDesk.quick(2)

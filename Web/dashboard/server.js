@@ -79,7 +79,7 @@ export function jobs({ db, main, signal }) {
 	every(2, signal, async () => {
 		const [consumers, queues] = await Promise.all([db.ask("consumers"), db.ask("queues")]);
 		renew(list, h("h2", "Consumers"), consumers.length ? table("Consumers", [plain("Name"), ["Query", (row) => h("code", row.query), "wide"], figure("Lag", "lag"), figure("Handled", "handled"), ["Given up", given("consumer"), "right"], figure("Committed", "committedAt", (time) => time && ago(time))], consumers) : empty("No consumer"),
-			h("h2", "Queues"), queues.length ? table("Queues", [plain("Name"), ["Query", (row) => h("code", row.query || ""), "wide"], figure("At work", "claims"), ["Given up", given("queue"), "right"]], queues) : empty("No queue"));
+			h("h2", "Queues"), queues.length ? table("Queues", [plain("Name"), ["Query", (row) => h("code", row.query || ""), "wide"], figure("At work, or to be tried again", "claims"), ["Given up", given("queue"), "right"]], queues) : empty("No queue"));
 	});
 
 	async function showDead(kind, name) {

@@ -38,12 +38,15 @@ final class ClaimDesk: Sendable {
         var fatal: [(claimed: ClaimedRow, former: JobRecord, error: any Error)] = []
         /// When the next one will be free; nil if none will be by the clock.
         var next: Timestamp?
+        var waiting = WaitingTries()
     }
 
     private struct State {
         var held: [JobRecord.Key: ClaimedRow] = [:]
         /// When a row that is not due yet will be, by the host's clock; nil if none waits.
         var next: Timestamp?
+        /// Which rows waited for another try when they were looked at last.
+        var waiting = WaitingTries()
         /// Whether the database has the query.
         var isQueryKept = false
 
@@ -94,7 +97,7 @@ final class ClaimDesk: Sendable {
         try? await endings.store()
         try await keepQuery()
         var (last, size) = (Row?.none, max(Self.rowCountMin, 2 * count))
-        var earliest: Timestamp?
+        var (earliest, waiting) = (Timestamp?.none, WaitingTries())
         var returnCount = 0
         while true {
             let found = try await host.rows(
@@ -103,7 +106,8 @@ final class ClaimDesk: Sendable {
             let candidates = finding.free
             let due = finding.next.map { host.time.advanced(by: found.now.distance(to: $0)) }
             earliest = [earliest, due].compactMap(\.self).min()
-            state.withLock { [earliest] in $0.next = earliest }
+            waiting.add(finding.waiting)
+            state.withLock { [earliest, waiting] in ($0.next, $0.waiting) = (earliest, waiting) }
             for row in finding.fatal {
                 try await endings.giveUp(row.claimed, row.former, row.error)
                 endings.forget(row.claimed.key)
@@ -119,7 +123,7 @@ final class ClaimDesk: Sendable {
                 guard returnCount <= Self.returnCountMax else { return [] }
                 if isChanged {
                     // It may have moved over rows that were not looked at.
-                    last = nil
+                    (last, waiting) = (nil, WaitingTries())
                     continue
                 }
             }
@@ -149,7 +153,10 @@ final class ClaimDesk: Sendable {
         let isIdle = state.withLock { $0.held.isEmpty }
         for row in found.rows where finding.free.count < count {
             let className = found.schema[found.classIndex].name
-            if let due = row.claim?.due, due > found.now { continue }
+            if let claim = row.claim, let due = claim.due, due > found.now {
+                if try claim.decoded(as: QueueClaim.self).isNobodys { finding.waiting.add(due) }
+                continue
+            }
             if let dead = row.dead, try dead.decoded(as: DeadLetterRecord.self).version == row.row.version { continue }
             // One that cannot be read as its type fails when it is worked at.
             let judgement = (try? judge?(row.row, found.classIndex, found.schema)) ?? Judgement()
@@ -240,6 +247,9 @@ final class ClaimDesk: Sendable {
         }
         return candidates.filter { $0.claimed.partition.map { taken.contains($0.key) } ?? true }
     }
+
+    /// The rows that waited for another try when no row was free.
+    var waiting: WaitingTries { state.withLock { $0.waiting } }
 
     /// Waits until something was committed, or a row may be due by the clock, or the task is cancelled.
     func waitForWork() async {

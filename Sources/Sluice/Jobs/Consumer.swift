@@ -56,6 +56,8 @@ public struct Consumer<Element: ResultElement>: Sendable {
         /// What the consumer does where another one has its name and is at work.
         public var onNameHeld = NameHeld.takeOver
         package var sizes = ChunkSizes()
+        /// Told, with ``NameHeld/standBy``, of what becomes of the name.
+        package var onNameNews: @Sendable (ConsumerNameNews) -> Void = { _ in }
 
         /// The options that are used where none are given.
         public init() {}
@@ -225,6 +227,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
         while true {
             do {
                 try await reader.open()
+                if isStandingBy { options.onNameNews(.taken) }
                 return ConsumerHolding(reader)
             } catch let error as JobError where error.code == .nameHeld && options.onNameHeld == .standBy {
                 if !isStandingBy { noteStandby() }
@@ -239,12 +242,15 @@ public struct Consumer<Element: ResultElement>: Sendable {
 
     private func noteStandby() {
         reader.host.note(.info, "a consumer stands by, since another one has its name", [("consumer", name)])
+        options.onNameNews(.standsBy(reader.nameHolder))
     }
 
     /// Whether it waits for the name once more after an error: another one has taken it.
     private func standsBy(after error: any Error) async throws -> Bool {
         guard (error as? JobError)?.code == .superseded, options.onNameHeld == .standBy else { return false }
-        return try await reader.letGo()
+        let isThere = try await reader.letGo()
+        if isThere { options.onNameNews(.lost) }
+        return isThere
     }
 
     /// Leaves out the object of a part, and keeps it among the dead letters.

@@ -27,6 +27,8 @@ final class ConsumerReader: Sendable {
         var obstacle: JobErrorMeaning?
         /// When the place was stored last.
         var placedAt: Timestamp?
+        /// Who had the name when it could not be had.
+        var nameHolder = NameHolder()
 
         /// Goes on where the database has it.
         mutating func goOn(_ stored: ConsumerState, at place: Checkpoint?) {
@@ -106,10 +108,7 @@ final class ConsumerReader: Sendable {
                 opened = try record.decoded(as: ConsumerState.self)
                 yields = isYielding && opened.holder != holder
                 guard await means(opened.query, text) else {
-                    throw JobError(
-                        .nameTaken,
-                        "the consumer '\(name)' is of the query '\(opened.query)', not of '\(text)': use another name, or "
-                            + "remove the consumer with removeConsumer(_:) or 'sluice consumers --remove'")
+                    throw JobError.nameTaken(name, of: opened.query, not: text)
                 }
                 opened.holder = holder
                 opened.query = text
@@ -119,11 +118,10 @@ final class ConsumerReader: Sendable {
                 key, .set(.after(Self.hold), value: opened.wireBytes()),
                 if: record.map { yields ? .overdue($0.value) : .value($0.value) } ?? .absent)
             if try await host.apply([write]) == [true] { return opened }
-            if yields, record != nil {
-                throw JobError(
-                    .nameHeld,
-                    "another consumer has the name '\(name)' and is at work: let it end. One that was killed has the name "
-                        + "for \(Self.hold / .seconds(1)) s more")
+            if yields, let record {
+                let found = NameHolder(record, opened, hold: Self.hold)
+                state.withLock { $0.nameHolder = found }
+                throw JobError.nameHeld(name, by: found, hold: Self.hold)
             }
             try Task.checkCancellation()
         }
@@ -153,7 +151,7 @@ final class ConsumerReader: Sendable {
             }
         }
         // A backup that was put back has brought who had the name then.
-        guard let place, try await isOfOtherHistory(place) else { throw superseded }
+        guard let place, try await isOfOtherHistory(place) else { throw JobError.superseded(name) }
         let taken = try await take(try await host.text(of: query), mine.holder, isYielding: false)
         state.withLock { $0.goOn(taken, at: place) }
         try await parked.read()
@@ -194,6 +192,9 @@ final class ConsumerReader: Sendable {
         guard let made = try? await host.apply([write]), made == [true] else { return }
         state.withLock { $0.stored = next }
     }
+
+    /// Who had the name when it could not be had.
+    var nameHolder: NameHolder { state.withLock { $0.nameHolder } }
 
     /// What an earlier holder of the name, or this one, has found out of an object that fails.
     var trial: ConsumerTrial? { state.withLock { $0.stored.trial } }
@@ -389,12 +390,6 @@ final class ConsumerReader: Sendable {
             state.lostPlace = nil
         }
         return try await host.record(key) != nil
-    }
-
-    private var superseded: JobError {
-        JobError(
-            .superseded,
-            "another consumer has taken the name '\(name)' since, or it was removed: one process at a time can have it")
     }
 
     /// Whether a part can be committed still.

@@ -37,11 +37,15 @@ public struct QueueStatus: Sendable, Hashable {
     public let name: String
     /// Its query in the query language, as it was when a worker last began; nil if none has.
     public let query: String?
-    /// How many rows the query finds that nobody works at, and that have not failed: the lag of the queue. Rows that are
-    /// not to be worked at yet, by ``WorkQueue/Options/notBefore``, count. nil if the query is not known, or not one of
-    /// the database any more.
+    /// How many rows the query finds that nobody works at, and that have not failed for good: the lag of the queue. Rows
+    /// that wait for another try count, and those that are not to be worked at yet, by ``WorkQueue/Options/notBefore``.
+    /// nil if the query is not known, or not one of the database any more.
     public let waitingCount: Int?
-    /// How many rows somebody works at, or are to be tried again.
+    /// How many of the waiting rows have failed or were put off, and wait for another try.
+    public let retryCount: Int
+    /// When the first of those is tried again, by the server's clock; nil if there are none.
+    public let nextRetry: Date?
+    /// How many rows a worker has. One that was killed has its rows until another worker claims them.
     public let claimCount: Int
     /// How many rows have failed for good.
     public let deadCount: Int

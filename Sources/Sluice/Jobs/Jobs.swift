@@ -67,12 +67,18 @@ public struct Jobs: Sendable {
         for name in names.sorted() {
             let record = try await host.record(QueueClaim.queryKey(name))
             let query = record.map { String(decoding: $0.value, as: UTF8.self) }
-            let (claimCount, deadCount) = (claims[name, default: 0], dead[name, default: 0])
-            let taken = claimCount + deadCount + discarded[name, default: 0]
+            let rows = try QueueClaims(
+                claims[name] == nil ? [] : try await host.records(ofSpace: QueueClaim.space(name)))
+            let deadCount = dead[name, default: 0]
+            let taken = rows.heldCount + deadCount + discarded[name, default: 0]
+            let waitingCount = try await resultCount(query).map { max(0, $0 - taken) }
+            // The claim of a row stays that was changed meanwhile, so that the query no longer finds it.
+            let retryCount = min(rows.waiting.count, waitingCount ?? .max)
             queues.append(
                 QueueStatus(
-                    name: name, query: query, waitingCount: try await resultCount(query).map { max(0, $0 - taken) },
-                    claimCount: claimCount, deadCount: deadCount))
+                    name: name, query: query, waitingCount: waitingCount, retryCount: retryCount,
+                    nextRetry: retryCount == 0 ? nil : rows.waiting.next?.date, claimCount: rows.heldCount,
+                    deadCount: deadCount))
         }
         return queues
     }

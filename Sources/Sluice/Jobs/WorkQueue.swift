@@ -103,11 +103,13 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
     ///   - batch: the most rows of a call, of which no more than 1,000 are in one, and 500 with ``Options/partition``.
     ///   - untilDone: whether to end when no row is due.
     ///   - onEnd: told of the rows of each call, and why they are not done; nil if they are.
+    ///   - onIdle: told, where it ends because no row is due, of those that wait for another try, whoever has tried them.
     /// - Returns: how many rows were done.
     @discardableResult
     package func work(
         _ workers: Int, batch: Int, untilDone: Bool,
         onEnd: @escaping @Sendable ([Claim], (any Error)?) async -> Void = { _, _ in },
+        onIdle: (WaitingTries) -> Void = { _ in },
         _ body: @escaping @Sendable ([(element: Element, claim: Claim)]) async throws -> Completion
     ) async throws -> Int {
         try JobError.check(name: name, of: "queue")
@@ -141,7 +143,10 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                     busy += 1
                     group.addTask { .finished(await finish(next, desk, onEnd, body)) }
                 }
-                if busy == 0, untilDone { break }
+                if busy == 0, untilDone {
+                    onIdle(desk.waiting)
+                    break
+                }
                 if busy < countMax, !isWaiting {
                     isWaiting = true
                     group.addTask {

@@ -98,7 +98,7 @@ struct CanCommand: Command {
             }
             do throws(ConversionError) {
                 values[member.name] = try PropertyCodec(property.type, schema: schema).value(json: member.value)
-            } catch { throw CommandError.failure("--set: '\(member.name)': \(error.message)") }
+            } catch { throw CommandError.usage("--set: '\(member.name)': \(error.message)") }
         }
         return Proposal.text(values)
     }

@@ -61,7 +61,7 @@ enum ClusterAction {
         #if PostgreSQL
             try runOnPostgreSQL()
         #else
-            throw CommandError.failure(JournalOptions.missingTrait)
+            throw CommandError.usage("--journal: \(JournalOptions.missingTrait)")
         #endif
     }
 

@@ -37,6 +37,11 @@ struct ExportCommand: Command {
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
         className = arguments.positionals[1]
+        guard PropertyName.make(of: className) == className else {
+            throw .usage(
+                "CLASS is the name of a class, and '\(DisplayText.shortened(className))' is none; 'sluice query' takes queries"
+            )
+        }
         format = try arguments.choice("format", as: Format.self) ?? .jsonl
         since = arguments.value("since")
         expansionPaths = arguments.value("expand")
@@ -56,6 +61,7 @@ struct ExportCommand: Command {
         let results = store.records(ofClass: className)
         // Says which classes there are.
         _ = try results.canonicalText
+        await ReadingRight.check(results, in: store, within: access.timeout)
         let expansion = try expansionPaths.map { paths in
             try Expansion(paths, className: className, schema: store.schema)
         }

@@ -30,7 +30,7 @@ struct Program: Sendable {
             return 0
         } catch {
             StandardOutput.shared.flush()
-            let failure = Self.failure(of: error)
+            let failure = CommandError(error)
             Diagnostics.report(failure.message)
             return failure.kind.rawValue
         }
@@ -73,15 +73,5 @@ struct Program: Sendable {
             Suggestion.closest(to: name, among: names).map { "did you mean '\($0)'?" }
             ?? "'sluice --help' lists the commands"
         return .usage("there is no \(what) '\(DisplayText.shortened(name))'; \(hint)")
-    }
-
-    /// The diagnostic and exit code for an error of any module.
-    static func failure(of error: any Error) -> CommandError {
-        switch error {
-        case let error as CommandError: error
-        case let error as QueryError where error.code == .syntax: .usage(error.description)
-        case let error as JobError where error.code == .nameHeld: .tryAgain(error.message)
-        default: .failure(String(describing: error))
-        }
     }
 }

@@ -18,6 +18,7 @@ struct QueryCommand: Command {
             "A query with AGGREGATE prints what it computes and no objects: a row for each group, or as JSON lines {\"carrier\":\"UA\",\"@count\":12}. With --watch each line is {\"type\":\"initial\"|\"update\",\"state\":…,\"figures\":[{…}],\"exact\":true|false}.",
             "CSV has a header, and then a line for each object as `export` prints it, without what the query excludes, or for each group.",
             "With --watch each line is one change event: {\"type\":\"initial\"|\"update\",\"state\":…,\"inserted\":[…],\"updated\":[…],\"removed\":[{\"@id\":…,\"reason\":…}],\"count\":…,\"total\":null|…,\"exact\":null|true|false,\"remote\":null|{…}}. Without a connection a total may be inexact. A lost connection is tried again until it is back; stderr reports both. SIGTERM, SIGINT and a closed pipe end it with exit code 0.",
+            "The exit code is 64 for a query or a value of --arg that is wrong as it was written, and 1 for a class or property that is not there. A class of which the rules let the user read nothing has no objects, which is said on stderr.",
         ],
         examples: [
             "sluice query ws://127.0.0.1:9080/nyc \"Flight WHERE origin.faa == 'JFK' SORT(dep_delay DESC) LIMIT(5)\"",
@@ -47,6 +48,15 @@ struct QueryCommand: Command {
         }
         guard format != .csv || expansionPaths == nil else { throw CSVWriter.expansionError }
         query = try QueryArgument(arguments)
+        guard expansionPaths == nil || !query.computesFigures else {
+            throw .usage("--expand prints the targets of objects' links, and AGGREGATE finds no objects")
+        }
+        guard expansionPaths == nil || query.namesClass else {
+            throw .usage("--expand needs a query that names a class")
+        }
+        guard format != .csv || query.namesClass else {
+            throw .usage("--format=csv needs a query that names a class: its header has the properties")
+        }
         if let expansionPaths, let path = Expansion.paths(expansionPaths, excludedBy: query.syntax).first {
             throw .usage("--expand=\(path): the query excludes it, so that there is nothing to print")
         }
@@ -57,7 +67,9 @@ struct QueryCommand: Command {
         if isWatching { StandardOutput.shared.exitWhenReaderLeaves() }
         let store = try await access.open()
         let results = try store.records(query.text(in: store.schema))
-        guard try results.query().aggregates == nil else {
+        let isOfObjects = try results.query().aggregates == nil
+        await ReadingRight.check(results, in: store, within: access.timeout)
+        guard isOfObjects else {
             try await printFigures(of: results.aggregates, in: store)
             return await store.close()
         }
@@ -80,9 +92,6 @@ struct QueryCommand: Command {
     private func printFigures(
         of aggregates: AggregateResults<Record, AggregateTable>, in store: Store
     ) async throws {
-        guard expansionPaths == nil else {
-            throw CommandError.failure("--expand prints the targets of objects' links, and AGGREGATE finds no objects")
-        }
         let output = StandardOutput.shared
         func show(_ table: AggregateTable) {
             switch format {
@@ -109,11 +118,7 @@ struct QueryCommand: Command {
 
     private func expansion(of results: Results<Record>, in schema: Schema) throws -> Expansion {
         guard let expansionPaths else { return .none }
-        let classIndex = try results.query().classIndex
-        guard schema.classes.indices.contains(classIndex) else {
-            throw CommandError.failure("--expand needs a query that names a class")
-        }
-        return try Expansion(expansionPaths, className: schema[classIndex].name, schema: schema)
+        return try Expansion(expansionPaths, className: schema[results.query().classIndex].name, schema: schema)
     }
 
     /// - Parameter total: how many objects match, whatever the limit; nil if the query does not ask for that.
@@ -144,9 +149,6 @@ struct QueryCommand: Command {
 
     private func printCSV(_ results: Results<Record>, in schema: Schema) async throws {
         let bound = try results.query()
-        guard schema.classes.indices.contains(bound.classIndex) else {
-            throw CommandError.failure("--format=csv needs a query that names a class: its header has the properties")
-        }
         var writer = CSVWriter(schema[bound.classIndex], without: bound.exclusions.excludedRootProperties)
         let output = StandardOutput.shared
         if bound.hasTotal {

@@ -72,7 +72,7 @@ struct RulesDeployment: Sendable {
                 if isTrial == self.isTrial || !answer.warnings.isEmpty { tell(answer, of: target, isTrial: isTrial) }
             } catch  where targets.count > 1 {
                 failureCount += 1
-                Diagnostics.report("\(target.prefix)\(Program.failure(of: error).message)")
+                Diagnostics.report("\(target.prefix)\(CommandError(error).message)")
             }
         }
         guard failureCount == 0 else {

@@ -55,7 +55,7 @@ struct WriteCommand: Command {
         } catch let error as CommandError {
             // Lines before the one at fault stay written, so they must be uploaded before the program ends.
             do { try await store.uploaded(timeout: access.timeout) } catch {
-                Diagnostics.report("lines before the one at fault may be lost: \(Program.failure(of: error).message)")
+                Diagnostics.report("lines before the one at fault may be lost: \(CommandError(error).message)")
             }
             throw error
         }
@@ -81,7 +81,7 @@ struct WriteCommand: Command {
             do {
                 try await store.write { try request.perform(identities, in: $0) }
             } catch {
-                throw CommandError.failure("stdin:\(line): \(Program.failure(of: error).message)")
+                throw CommandError.failure("stdin:\(line): \(CommandError(error).message)")
             }
         }
         if let fault { throw fault }

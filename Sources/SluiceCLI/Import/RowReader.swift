@@ -38,7 +38,7 @@ enum ImportFormat: Sendable, Hashable {
         } else if name.hasSuffix(".jsonl") {
             self = .jsonLines
         } else {
-            throw .failure("\(path): the name must end in .csv or .jsonl, or either with .gz, to tell what it holds")
+            throw .usage("\(path): the name must end in .csv or .jsonl, or either with .gz, to tell what it holds")
         }
     }
 

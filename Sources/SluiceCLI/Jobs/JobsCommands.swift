@@ -28,7 +28,7 @@ struct ConsumersCommand: Command {
 /// `sluice queues`: lists the queues of a database, and their dead rows.
 struct QueuesCommand: Command {
     static let description = CommandDescription(
-        "queues", "Print the queues of a database: rows that wait, are worked at, and have failed for good.",
+        "queues", "Print the queues of a database: rows that wait, are to be tried again, are worked at, and are dead.",
         arguments: [ServerAccess.argument],
         options: [
             .value("dead", "NAME", "print the dead rows of this queue instead"),
@@ -38,7 +38,7 @@ struct QueuesCommand: Command {
             OutputFormat.option,
         ] + ServerAccess.options,
         notes: [
-            "Rows wait that the query finds, as it was when a worker last began, and that nobody works at and that have not failed."
+            "'waiting' are the rows that the query finds, as it was when a worker last began, and that nobody works at and that are not dead. 'retries' of them have failed or were put off, and wait for their next try: the first until 'next'. 'claims' are the rows that a worker has; one that was killed has its rows until another one takes them."
         ],
         examples: [
             "sluice queues ws://127.0.0.1:9080/shop", "sluice queues ws://127.0.0.1:9080/shop --retry=mail",

@@ -112,6 +112,8 @@ extension QueueStatus {
     fileprivate var json: JSONValue {
         JSONValue(members: [
             ("name", .string(name)), ("waiting", waitingCount.map { .integer(Int64($0)) } ?? .null),
+            ("retries", .integer(Int64(retryCount))),
+            ("next", nextRetry.map { .string(Timestamp($0).description) } ?? .null),
             ("claims", .integer(Int64(claimCount))), ("dead", .integer(Int64(deadCount))),
             ("query", query.map { .string($0) } ?? .null),
         ])

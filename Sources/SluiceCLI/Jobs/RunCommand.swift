@@ -24,10 +24,11 @@ struct RunCommand: Command {
         program: ArgumentDescription("COMMAND", "the program and its arguments", completion: .files),
         notes: [
             "The rows that the query finds are the work: COMMAND gets them as JSON lines on its standard input, as 'sluice query' prints them. With exit code 0 they are done, and what it prints, lines of 'sluice write', is written in the same transaction; it must change the rows so that the query no longer finds them, or delete them. Exit code 75 puts the rows off without counting an attempt; every other one counts as a failure. Rows that have failed are tried again alone, after a while, and are dead after --attempts: 'sluice queues' lists them.",
+            "What COMMAND prints for the objects that it is given is at most one transaction: 12,582,912 bytes and 100,000 lines. If it prints more, it is ended, and has failed: give it fewer objects by --batch. COMMAND has also failed if its standard output is still open five seconds after it has ended, because a child process that it left behind has it: what was printed may be a part, and nothing of it is written. What is left in COMMAND's process group gets SIGTERM then. Start what is to go on with its output elsewhere.",
             "With --changes COMMAND gets first all results and then every change, in batches: {\"upsert\":{…}} or {\"remove\":{\"key\":…,\"reason\":…}}. Each is handled once; a batch that fails is tried again, and an object that always fails is put aside: 'sluice consumers' lists them. A line {\"reset\":true} says that what came before has lost its meaning, and that all results follow.",
-            "COMMAND finds the name of the job in SLUICE_JOB, and in SLUICE_BATCH an id that is the same whenever the same batch comes again, and another one for every other. What is written is written exactly once, wherever this command, COMMAND or the server is killed; other effects happen at least once. Several commands with one name share the rows; with --changes the last one takes over and the one before ends with 1, but one with --once leaves the name to one that is at work, and one with --standby waits until it has ended, or has not been heard of for a minute. SIGTERM and SIGINT end it in order: COMMAND gets SIGTERM, and SIGKILL ten seconds later, and so it does when this command is killed itself.",
+            "COMMAND finds the name of the job in SLUICE_JOB, and in SLUICE_BATCH an id that is the same whenever the same batch comes again, and another one for every other. What is written is written exactly once, wherever this command, COMMAND or the server is killed; other effects happen at least once. Several commands with one name share the rows; with --changes the last one takes over and the one before ends with 1, but one with --once leaves the name to one that is at work, and one with --standby waits until it has ended, or has not been heard of for a minute. It says on standard error that it stands by and when the other was last heard of, and when it has the name. SIGTERM and SIGINT end it in order: COMMAND gets SIGTERM, and SIGKILL ten seconds later, and so it does when this command is killed itself.",
             "Exit code 75 of COMMAND with --changes has the same batch come again after a while, however often.",
-            "The command ends with 0 when it was told to end, or with --once when nothing is left to do; with 2 when rows have failed in a run with --once, or were put aside; with 75 when --once finds that another one has the name and is at work; with 64 when it was called wrongly, and with 1 otherwise. What fails is said on standard error, and that the connection is lost.",
+            "The command ends with 0 when it was told to end, or with --once when nothing is left to do; with 2 when rows have failed in a run with --once, or were put aside; with 75 when rows are left after --once that wait for their next try, because they were put off or an earlier run failed at them, or when --once with --changes finds that another one has the name and is at work; with 64 when it was called wrongly, and with 1 otherwise. What fails is said on standard error, and how many rows are left, that the connection is lost, and that the rules let the user read nothing of the class.",
         ],
         examples: [
             "sluice run ws://127.0.0.1:9080/shop 'Mail WHERE isSent == false SORT(id ASC)' --name=mail --workers=4 -- ./send-mails",
@@ -58,6 +59,10 @@ struct RunCommand: Command {
         do { try JobError.check(name: name, of: isOfChanges ? "consumer" : "queue") } catch {
             throw .usage((error as? JobError)?.message ?? "\(error)")
         }
+        guard !query.computesFigures else {
+            throw .usage(
+                "AGGREGATE computes figures and finds no objects to run a program for; 'sluice query' prints them")
+        }
         isOnce = arguments.flag("once")
         isStandby = arguments.flag("standby")
         batch = try arguments.wholeNumber("batch") ?? 100
@@ -80,6 +85,7 @@ struct RunCommand: Command {
         let store = try await access.open(.readWrite)
         try await ConnectionReporter().observe(store)
         let results = try store.records(query.text(in: store.schema))
+        await ReadingRight.check(results, in: store, within: access.timeout)
         let job = JobPrograms(
             store: store, program: program, guardian: ProgramGuard(), name: name, timeout: access.timeout,
             upkeep: StoreUpkeep(store))
@@ -98,8 +104,7 @@ struct RunCommand: Command {
         }
         tally.finish()
         await store.close()
-        guard isOnce, !work.isCancelled, let problem = tally.problem else { return }
-        throw CommandError.unfinished(problem)
+        if isOnce, !work.isCancelled, let problem = tally.problem { throw problem }
     }
 
     private func workThrough(
@@ -116,7 +121,7 @@ struct RunCommand: Command {
                 await job.upkeep.end(id)
                 guard let error else { return tally.note(claims.count, of: nil) }
                 tally.note(error, of: claims.count == 1 ? claims[0].id : id, count: claims.count)
-            }
+            }, onIdle: { tally.note(waiting: $0) }
         ) { rows in try await job.done(rows.map(\.element), id: JobBatchName.of(rows.map(\.claim.id))) }
     }
 
@@ -127,6 +132,7 @@ struct RunCommand: Command {
         options.limit = batch
         options.attempts = attempts
         options.onNameHeld = isStandby ? .standBy : isOnce ? .stop : .takeOver
+        options.onNameNews = { [name] in Diagnostics.report($0.text(of: name)) }
         let consumer = store.consumer(name, of: results, options: options)
         let before = Set(try await store.jobs.deadLetters(ofConsumer: name))
         @Sendable func handle(_ batch: ConsumerBatch<Record>) async throws {
@@ -150,129 +156,16 @@ struct RunCommand: Command {
     }
 }
 
-/// What a run has done, and what it has not.
-private final class RunTally: Sendable {
-    private struct Counts {
-        var done = 0
-        var failed = 0
-        var parked = 0
-    }
-
-    private let counts = Mutex(Counts())
-    private let bar: ProgressBar
-
-    init(_ title: String) { bar = ProgressBar(title) }
-
-    /// Counts objects that are done.
-    func note(_ count: Int, of known: Int?) {
-        let done = counts.withLock { counts in
-            counts.done += count
-            return counts.done
+extension ConsumerNameNews {
+    /// What is said of it on standard error.
+    func text(of name: String) -> String {
+        switch self {
+        case .standsBy(let holder):
+            "another process has the name '\(name)': it \(holder). This one stands by, and goes on when the other has "
+                + "ended, or was not heard of for a minute"
+        case .taken: "this process has the name '\(name)' now, and goes on"
+        case .lost: "another process has taken the name '\(name)'"
         }
-        bar.update(fraction: known.map { $0 == 0 ? 1 : Double(done) / Double($0) }, count: done, unit: "objects")
-    }
-
-    /// Says and counts that objects are not done. Where the job keeps it, nobody looks while it runs.
-    func note(_ error: any Error, of id: String, count: Int) {
-        guard !Task.isCancelled else { return }
-        Diagnostics.report("\(id): \(Program.failure(of: error).message)")
-        if (error as? JobError)?.code != .tryAgain { counts.withLock { $0.failed += count } }
-    }
-
-    /// Counts objects that were put aside.
-    func note(parked count: Int) { counts.withLock { $0.parked += count } }
-
-    /// What is not done; nil if everything is.
-    var problem: String? {
-        let counts = counts.withLock { $0 }
-        if counts.failed > 0 {
-            return
-                "\(GroupedNumber.text(counts.failed)) attempts at rows have failed; 'sluice queues' lists what is given up"
-        }
-        if counts.parked > 0 {
-            return "\(GroupedNumber.text(counts.parked)) objects were put aside; 'sluice consumers' lists them"
-        }
-        return nil
-    }
-
-    func finish() {
-        bar.finish()
-        Diagnostics.report("\(GroupedNumber.text(counts.withLock { $0.done })) objects are done")
-    }
-}
-
-/// The runs of a program that a job consists of.
-private struct JobPrograms: Sendable {
-    let store: Store
-    let program: WorkerProgram
-    let guardian: ProgramGuard
-    let name: String
-    let timeout: Duration
-    let upkeep: StoreUpkeep
-    /// `EX_TEMPFAIL` of sysexits.h.
-    private static let tryAgain: Int32 = 75
-
-    /// Has the program do rows.
-    ///
-    /// - Parameter id: names the rows.
-    /// - Returns: what is written.
-    func done(_ rows: [Record], id: String) async throws -> WorkQueue<Record>.Completion {
-        try await completion(of: rows.flatMap { try RecordRenderer().line($0) }, id: id)
-    }
-
-    /// Has the program handle a batch of changes.
-    ///
-    /// - Returns: what is written.
-    func handled(_ batch: ConsumerBatch<Record>, id: String) async throws -> WorkQueue<Record>.Completion {
-        var input = JSONWriter()
-        if batch.isReset {
-            input.raw("{\"reset\":true}")
-            input.endLine()
-        }
-        for item in batch.upserts {
-            input.raw("{\"upsert\":")
-            try RecordRenderer().write(item.value, to: &input)
-            input.raw("}")
-            input.endLine()
-        }
-        for gone in batch.removals {
-            input.raw("{\"remove\":{\"@id\":")
-            input.string(gone.identity.objectID.description)
-            input.raw(",\"key\":")
-            input.write(gone.key)
-            input.raw(",\"reason\":")
-            input.string(gone.reason.rawValue)
-            input.raw("}}")
-            input.endLine()
-        }
-        return try await completion(of: input.bytes, id: id)
-    }
-
-    private func completion(of input: [UInt8], id: String) async throws -> WorkQueue<Record>.Completion {
-        let exit = try await program.run(
-            input, environment: [("SLUICE_JOB", name), ("SLUICE_BATCH", id)], guardedBy: guardian)
-        try Task.checkCancellation()
-        switch exit.code {
-        case 0: break
-        case Self.tryAgain: throw JobError.tryAgain("the program has put it off with exit code \(Self.tryAgain)")
-        default: throw CommandError.failure("the program ended with exit code \(exit.code)")
-        }
-        let parser = WriteRequestParser(schema: store.schema)
-        var requests: [WriteRequest] = []
-        for (index, bytes) in exit.output.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
-        where !bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) {
-            guard let line = String(validating: bytes, as: UTF8.self) else {
-                throw CommandError.failure("line \(index + 1) of the program's output is not UTF-8")
-            }
-            do throws(WriteRequestError) { requests.append(try parser.parse(line)) } catch {
-                throw CommandError.failure("line \(index + 1) of the program's output: \(error.message)")
-            }
-        }
-        await upkeep.begin(id)
-        await upkeep.note(requests.count)
-        let identities = try await TargetFetcher(store: store, timeout: timeout).fetch(requests)
-        let made = requests
-        return { transaction in for request in made { try request.perform(identities, in: transaction) } }
     }
 }
 

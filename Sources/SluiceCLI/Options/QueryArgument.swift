@@ -31,6 +31,19 @@ struct QueryArgument: Sendable {
         }
     }
 
+    /// Whether it computes figures, and finds no objects.
+    var computesFigures: Bool {
+        syntax.clauses.contains { clause in
+            switch clause {
+            case .aggregate, .group: true
+            default: false
+            }
+        }
+    }
+
+    /// Whether it is about the objects of a class, and not about one object by its id.
+    var namesClass: Bool { if case .objects = syntax.target { true } else { false } }
+
     /// Whether properties are left out of the results.
     var excludes: Bool { syntax.clauses.contains { if case .exclude = $0 { true } else { false } } }
 

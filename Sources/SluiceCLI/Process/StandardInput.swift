@@ -9,7 +9,8 @@ final class StandardInput {
         let text: String
     }
 
-    private static let lineSizeMax = 1 << 24
+    /// The most bytes of a line of `sluice write`.
+    static let lineSizeMax = 1 << 24
     private static let queue = DispatchQueue(label: "sluice.stdin")
 
     private var rest: [UInt8] = []

@@ -49,7 +49,7 @@ struct Expansion: Hashable, Sendable {
             throw .failure("--expand: \(className) has no property '\(name)'; \(hint)")
         }
         guard let target = property.type.targetClass else {
-            throw .failure("--expand: \(className).\(name) is \(property.type), not a link")
+            throw .usage("--expand: \(className).\(name) is \(property.type), not a link")
         }
         var child = children[name] ?? Expansion()
         try child.add(path.dropFirst(), className: target, schema: schema)

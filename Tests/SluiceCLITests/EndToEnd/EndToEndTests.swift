@@ -232,6 +232,23 @@ struct EndToEndTests {
             ["query", "ws://127.0.0.1:1/x", "Car EXCLUDE(dealer)", "--expand=owners,dealer.city"], 64,
             "--expand=dealer.city: the query excludes it"
         ),
+        (
+            ["query", "ws://127.0.0.1:1/x", "Car AGGREGATE(@count)", "--expand=dealer"], 64,
+            "AGGREGATE finds no objects"
+        ),
+        (
+            ["query", "ws://127.0.0.1:1/x", "OBJECT(00000000000000000000000000000001)", "--format=csv"], 64,
+            "--format=csv needs a query that names a class"
+        ),
+        (
+            ["export", "ws://127.0.0.1:1/x", "Car AGGREGATE(@count)", "--since=/tmp/x"], 64,
+            "CLASS is the name of a class"
+        ),
+        (
+            ["run", "ws://127.0.0.1:1/x", "Car GROUP(name) AGGREGATE(@count)", "--name=cars", "--", "true"], 64,
+            "AGGREGATE computes figures"
+        ),
+        (["run", "ws://127.0.0.1:1/x", "Car WHERE price < $0", "--name=cars", "--", "true"], 64, "$0 is missing"),
         (["query", "ws://127.0.0.1:1/x", "Car", "--ca-file=/x"], 64, "--ca-file is for wss"),
         ([String(repeating: "x", count: 100_000)], 64, "xxx…'; 'sluice"),
         (["help", "qurey"], 64, "did you mean 'query'?"),
@@ -240,7 +257,7 @@ struct EndToEndTests {
         (["serve", "--dev", "--data=/tmp/x", "--listen=8080"], 64, "HOST:PORT"),
         (["serve", "--dev", "--data=/tmp/x", "--listen=0.0.0.0:0"], 64, "loopback"),
         (["import", "ws://127.0.0.1:1/x", "Car", "/nonexistent.csv"], 1, "/nonexistent.csv: no such file"),
-        (["import", "ws://127.0.0.1:1/x", "Car", "/etc/passwd"], 1, ".csv or .jsonl"),
+        (["import", "ws://127.0.0.1:1/x", "Car", "/etc/passwd"], 64, ".csv or .jsonl"),
         (["import", "ws://127.0.0.1:1/x", "Car", "/tmp/a.csv", "--link=a"], 64, "--link=COLUMN:CLASS"),
         (["query", "ws://127.0.0.1:1/x", "Car", "--timeout=300ms"], 1, "no connection within 0.3 s"),
         (["write", "ws://127.0.0.1:1/x", "--timeout=300ms"], 1, "no connection"),

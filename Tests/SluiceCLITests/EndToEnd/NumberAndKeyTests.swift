@@ -109,7 +109,7 @@ struct NumberAndKeyTests {
                 #expect(result.code == 0 && result.lines.count == 1, "\(result.diagnostics)")
             }
             let wrong = try await Tool.run("query", server.url(), "Text WHERE id == $0", "--arg=")
-            #expect(wrong.code == 1 && wrong.diagnostics.contains("the argument is not int (Text.id)"))
+            #expect(wrong.code == 64 && wrong.diagnostics.contains("the argument is not int (Text.id)"))
         }
     }
 }

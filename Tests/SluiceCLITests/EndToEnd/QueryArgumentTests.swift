@@ -34,8 +34,8 @@ struct QueryArgumentTests {
     }
 
     @Test(arguments: [
-        ("Plane WHERE seats > $0", ["many"], 1, "at byte 20: the argument is not int (Plane.seats), as in 12"),
-        ("Plane WHERE built < $0", ["1999"], 1, "the argument is not date (Plane.built), as in 2013-01-31T10:00:00Z"),
+        ("Plane WHERE seats > $0", ["many"], 64, "at byte 20: the argument is not int (Plane.seats), as in 12"),
+        ("Plane WHERE built < $0", ["1999"], 64, "the argument is not date (Plane.built), as in 2013-01-31T10:00:00Z"),
         ("Plane WHERE seats > $1", ["60"], 64, "argument $1 is missing: 1 is given"),
         ("Plane WHERE seats > $0", [], 64, "argument $0 is missing: 0 are given; give it as --arg=VALUE"),
         ("Plane WHERE seats > 5", ["60"], 64, "1 argument is given, and the query does not use $0"),

@@ -1,0 +1,104 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `sluice run` and its neighbours where something is wrong: programs that do not end as they should, rows that are left,
+/// and classes that the user may not read.
+@Suite(.timeLimit(.minutes(10))) struct RunTroubleTests {
+    private static let unsent = "Mail WHERE isSent == false SORT(id ASC)"
+    /// Marks each mail as sent.
+    private static let sending = #"""
+        awk -F'"id":' '{ split($2, part, /[,}]/)
+          print "{\"op\":\"upsert\",\"class\":\"Mail\",\"key\":" part[1] ",\"set\":{\"isSent\":true}}" }'
+        """#
+
+    private func prepare(_ url: String, count: Int, in folder: String) async throws {
+        let file = folder + "/Mail.csv"
+        let lines = ["id,isSent"] + (1...count).map { "\($0),false" }
+        try (lines.joined(separator: "\n") + "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        let exit = try await Tool.run("import", url, "Mail", file, "--key=id")
+        try #require(exit.code == 0, "\(exit.diagnostics)")
+    }
+
+    private func withMails(_ count: Int, _ body: (_ url: String, _ folder: String) async throws -> Void) async throws {
+        try await withFolder { folder in
+            try await withServer { server in
+                try await prepare(server.url(), count: count, in: folder)
+                try await body(server.url(), folder)
+            }
+        }
+    }
+
+    private func run(_ url: String, _ options: [String], _ script: String) async throws -> ChildProcess.Exit {
+        try await Tool.run(
+            ["run", url, Self.unsent, "--name=mail", "--once"] + options + ["--", "sh", "-c", script])
+    }
+
+    @Test(arguments: [[], ["--changes"]])
+    func `a program that leaves its output to a child process has failed`(options: [String]) async throws {
+        try await withMails(2) { url, _ in
+            let exit = try await run(url, options + ["--attempts=1"], Self.sending + "\nsleep 600 &")
+            #expect(exit.code == 2, "\(exit.diagnostics)")
+            let why = "a child process that it left behind still held its standard output 5 s later"
+            #expect(exit.diagnostics.contains(why), "\(exit.diagnostics)")
+            // Nothing of what was printed is written.
+            let left = try await Tool.run("query", url, Self.unsent, "--format=jsonl")
+            #expect(left.lines.count == 2, "\(left.lines)")
+        }
+    }
+
+    @Test func `rows that are put off are waiting, and a run that leaves them says so`() async throws {
+        try await withMails(3) { url, _ in
+            let putOff = try await run(url, ["--batch=2"], "exit 75")
+            #expect(putOff.code == 75, "\(putOff.diagnostics)")
+            #expect(putOff.diagnostics.contains("3 rows are left that have failed or were put off"))
+            let queues = try await Tool.run("queues", url, "--format=jsonl").lines
+            #expect(queues.count == 1 && queues[0].contains(#""waiting":3,"retries":3,"next":"20"#), "\(queues)")
+            #expect(queues[0].contains(#""claims":0,"dead":0"#), "\(queues)")
+            let table = try await Tool.run("queues", url, "--format=table").lines
+            #expect(table.first?.contains("waiting") == true && table.first?.contains("next") == true, "\(table)")
+            // They are done once they are due.
+            try await wait(for: "all rows") { try await run(url, [], Self.sending).code == 0 }
+            #expect(try await Tool.run("query", url, Self.unsent, "--format=jsonl").lines.isEmpty)
+        }
+    }
+
+    @Test func `a program that prints more than a transaction takes is told how much that is`() async throws {
+        try await withMails(2) { url, _ in
+            let line = #"{"op":"upsert","class":"Mail","key":1,"set":{"isSent":true}}"#
+            let exit = try await run(url, ["--batch=2", "--attempts=1"], "exec yes '\(line)'")
+            #expect(exit.code == 2, "\(exit.diagnostics)")
+            #expect(exit.diagnostics.contains("one transaction has at most 100,000 operations"), "\(exit.diagnostics)")
+            #expect(exit.diagnostics.contains("use a smaller --batch"), "\(exit.diagnostics)")
+        }
+    }
+
+    @Test func `a command that finds nothing because of the rules says so`() async throws {
+        try await withMails(2) { url, folder in
+            let rules = folder + "/rules.json"
+            let text = #"{"database": {"jobs": true, "rules": true}, "classes": {"Mail": {"create": true}}}"#
+            try text.write(toFile: rules, atomically: true, encoding: .utf8)
+            let warning = "the rules let this user read no object of Mail"
+            func check(_ isWarned: Bool, _ arguments: [String]) async throws {
+                let exit = try await Tool.run(arguments)
+                #expect(exit.code == 0, "\(arguments): \(exit.diagnostics)")
+                #expect(exit.diagnostics.contains(warning) == isWarned, "\(arguments): \(exit.diagnostics)")
+                #expect(exit.lines.isEmpty == isWarned, "\(arguments): \(exit.lines)")
+            }
+            let calls = [
+                ["query", url, "Mail", "--format=jsonl"], ["export", url, "Mail"],
+                ["export", url, "Mail", "--since=\(folder)/place"],
+            ]
+            for arguments in calls { try await check(false, arguments) }
+            try FileManager.default.removeItem(atPath: folder + "/place")
+            let deployed = try await Tool.run("rules", "deploy", url, rules)
+            #expect(deployed.code == 0, "\(deployed.diagnostics)")
+            for arguments in calls { try await check(true, arguments) }
+            for options in [[], ["--changes"]] {
+                let exit = try await run(url, options, "exit 1")
+                #expect(exit.code == 0 && exit.diagnostics.contains(warning), "\(options): \(exit.diagnostics)")
+            }
+        }
+    }
+}
