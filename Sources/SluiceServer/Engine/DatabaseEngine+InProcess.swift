@@ -137,7 +137,7 @@ extension DatabaseEngine {
     ///
     /// - Throws: `SchemaError` when they contradict it; ``StorageError``.
     package func declare(_ schema: Schema) throws {
-        try follow(database.extendSchema(by: schema, mayAdd: true))
+        try follow(database.extendSchema(by: schema) { true })
     }
 
     /// Begins an observation. The changes after the present state go into the inbox, behind the results of the present
