@@ -92,9 +92,11 @@ final class Committer {
         let limits = database.limits
         return CommitPipeline(
             storage: database.storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax),
-            limits: limits.data, authority: authority,
-            policies: policies?.policies(of: database.name, database.storage.schema) { [database] message, details in
-                database.note(.warning, message, details)
+            limits: limits.data, authority: { [unowned self] in authority },
+            policies: { [policies, database] in
+                policies?.policies(of: database.name, database.storage.schema) { message, details in
+                    database.note(.warning, message, details)
+                }
             }, turns: turns, meter: meter, random: random)
     }
 
