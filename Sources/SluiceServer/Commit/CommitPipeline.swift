@@ -19,9 +19,11 @@ package struct CommitPipeline {
     private let workerID: String?
     private let operationCountMax: Int
     private let limits: DataLimits
-    /// What holds for the user of a session; nil if everybody may write everything.
-    private let authority: ((SessionID) -> AccessBinding)?
-    private let policies: DatabasePolicies?
+    /// What holds for the user of a session at the present state; nil if everybody may write everything. Each attempt asks
+    /// anew, since what others have appended may have brought rules, or another schema.
+    private let authority: () -> ((SessionID) -> AccessBinding)?
+    /// What the server's user decides about writes in the present schema.
+    private let policies: () -> DatabasePolicies?
     private let turns: JournalTurns
     private let meter: CommitMeter
     /// Makes the ids of epochs.
@@ -38,19 +40,19 @@ package struct CommitPipeline {
     ) {
         self.init(
             storage: storage, workerID: workerID, operationCountMax: operationCountMax, limits: limits,
-            authority: authority, policies: nil, turns: JournalTurns(), meter: CommitMeter(),
+            authority: { authority }, policies: { nil }, turns: JournalTurns(), meter: CommitMeter(),
             random: { .random(in: .min ... .max) })
     }
 
     /// - Parameters:
-    ///   - policies: what the server's user decides about writes; nil for nothing.
+    ///   - authority: what holds for the user of a session at the present state, asked again for each attempt.
+    ///   - policies: what the server's user decides about writes, in the present schema; nil for nothing.
     ///   - turns: whether the engine takes turns at the journal.
     ///   - random: makes the ids of epochs.
     init(
         storage: SQLiteServerStorage, workerID: String?, operationCountMax: Int, limits: DataLimits,
-        authority: ((SessionID) -> AccessBinding)?, policies: DatabasePolicies?, turns: JournalTurns,
-        meter: CommitMeter,
-        random: @escaping () -> UInt64
+        authority: @escaping () -> ((SessionID) -> AccessBinding)?, policies: @escaping () -> DatabasePolicies?,
+        turns: JournalTurns, meter: CommitMeter, random: @escaping () -> UInt64
     ) {
         self.random = random
         self.turns = turns
@@ -153,8 +155,8 @@ package struct CommitPipeline {
         _ uploads: [Upload], with steps: [JournalStep] = [], now: Timestamp
     ) throws -> PreparedGroup {
         var preparation = GroupPreparation(
-            storage: storage, operationCountMax: operationCountMax, limits: limits, authority: authority,
-            policies: policies, now: now)
+            storage: storage, operationCountMax: operationCountMax, limits: limits, authority: authority(),
+            policies: policies(), now: now)
         for upload in uploads { try preparation.accept(upload) }
         return preparation.prepared(workerID: workerID, with: steps)
     }

@@ -24,6 +24,8 @@ final class Committer {
     /// What the server's user decides about writes.
     private let policies: WritePolicies?
     private var uploads: [Upload] = []
+    /// Where the journal stood when the first of ``uploads`` came.
+    private var uploadsHead = JournalHead(position: 0, chain: [])
     private var operationCount = 0
     /// What no client waits for: it goes with the next uploads, or after ``stepTimeMax``.
     private var steps: [JournalStep] = []
@@ -43,6 +45,10 @@ final class Committer {
     var authority: ((SessionID) -> AccessBinding)?
     /// Whether a session goes on. What others have appended may end it, and its uploads then come again.
     var isOpen: (SessionID) -> Bool = { _ in true }
+    /// Whether what follows an upload must be judged by what it has written.
+    var concerns: (Changeset) -> Bool = { _ in false }
+    /// Makes an upload anew for the present state, where its operations follow from the state.
+    var renew: (_ upload: Upload, _ now: Timestamp) throws -> Upload = { upload, _ in upload }
     /// Called with each group that another engine has appended, once it is durable here.
     var onFollowed: (CommittedGroup) -> Void = { _ in }
 
@@ -64,6 +70,7 @@ final class Committer {
     var uploadCount: Int { uploads.count }
 
     func add(_ upload: Upload) {
+        if uploads.isEmpty { uploadsHead = database.storage.head }
         uploads.append(upload)
         operationCount += upload.changeset.operationCount
     }
@@ -92,9 +99,11 @@ final class Committer {
         let limits = database.limits
         return CommitPipeline(
             storage: database.storage, workerID: workerID, operationCountMax: Int(limits.server.operationCountMax),
-            limits: limits.data, authority: authority,
-            policies: policies?.policies(of: database.name, database.storage.schema) { [database] message, details in
-                database.note(.warning, message, details)
+            limits: limits.data, authority: { [unowned self] in authority },
+            policies: { [policies, database] in
+                policies?.policies(of: database.name, database.storage.schema) { message, details in
+                    database.note(.warning, message, details)
+                }
             }, turns: turns, meter: meter, random: random)
     }
 
@@ -145,7 +154,8 @@ final class Committer {
     /// Does something that appends to the journal, again after applying what others have appended first.
     func catchingUp(_ body: () throws -> Void) throws { try pipeline.catchingUp(onFollowed, body) }
 
-    /// Commits what was gathered, and returns once it is durable.
+    /// Commits what was gathered, and returns once it is durable. Some uploads may be left, which are to be committed next:
+    /// they are judged by what those before them have written.
     ///
     /// - Parameter isPressing: whether steps that nobody waits for are committed also alone.
     /// - Returns: nil if there is nothing to commit now.
@@ -156,13 +166,35 @@ final class Committer {
         uploads = []
         self.steps = []
         operationCount = 0
-        let open = database.journal == nil ? [] : Set(group.lazy.map(\.session).filter(isOpen))
-        return outcome(of: Set(group.map(\.session)).sorted()) {
+        var left: ArraySlice<Upload> = []
+        let outcome = outcome(of: Set(group.map(\.session)).sorted()) {
             if !group.isEmpty { try database.checkQuota() }
             return try pipeline.commit(
-                group.filter { isOpen($0.session) || !open.contains($0.session) }, with: steps, now: now,
-                following: onFollowed)
+                divide(group, into: &left, now: now), with: steps, now: now, following: onFollowed)
         }
+        if case .committed = outcome {
+            uploads = Array(left)
+            operationCount = left.reduce(0) { $0 + $1.changeset.operationCount }
+        }
+        return outcome
+    }
+
+    /// The uploads of a group that can be judged together at the present state.
+    ///
+    /// What others have appended since they came may have ended sessions; of one that has ended nobody knows any more what
+    /// its user may do, and its client sends them again. It may also have brought rules by which an upload decides what
+    /// the author of the next one may do.
+    ///
+    /// - Parameter left: becomes those that belong behind the group.
+    private func divide(_ group: [Upload], into left: inout ArraySlice<Upload>, now: Timestamp) throws -> [Upload] {
+        left = []
+        guard database.journal != nil, database.storage.head != uploadsHead else { return group }
+        let group = group.filter { isOpen($0.session) }
+        guard let last = group.firstIndex(where: { concerns($0.changeset) }) else {
+            return try group.map { try renew($0, now) }
+        }
+        left = group[(last + 1)...]
+        return try group[...last].map { try renew($0, now) }
     }
 
     /// Commits a transaction of this process, and returns once it is durable.

@@ -33,20 +33,33 @@ extension Database {
 
     /// Adds what a client declares and the schema does not have.
     ///
-    /// - Parameter mayAdd: whether the client may change the schema.
-    /// - Throws: ``SchemaError``, and ``StorageError``.
-    func extendSchema(by schema: Schema, mayAdd: Bool) throws -> SchemaChange {
-        guard let (merged, changes) = try extended(by: schema) else { return .none }
+    /// - Parameter mayAdd: says whether the client may change the schema at the present state. It is asked before
+    ///   anything is made for the client, and again in the state to which the change is added.
+    /// - Throws: ``SchemaError``, and ``StorageError``; what `mayAdd` throws.
+    func extendSchema(by schema: Schema, mayAdd: () throws -> Bool) throws -> SchemaChange {
+        guard try permitted(schema, mayAdd) != nil else { return .none }
+        try becomeDurable()
+        return try transaction {
+            // Others may have added the same, or something else, or have taken the right away.
+            guard let changes = try permitted(schema, mayAdd) else { return .none }
+            _ = try storage.merge(schema, sides: ("the server", "this client"))
+            return changes.reshapes ? .reshaped : .grown
+        }
+    }
+
+    /// What a client adds to the schema; nil if that is nothing.
+    ///
+    /// - Throws: ``SchemaError`` when the client may not add it; ``StorageError`` when nobody may.
+    private func permitted(_ schema: Schema, _ mayAdd: () throws -> Bool) throws -> SchemaChanges? {
+        guard let (merged, changes) = try extended(by: schema) else { return nil }
         if let damage = storage.damage { throw damage }
-        guard mayAdd else {
+        guard try mayAdd() else {
             throw SchemaError(
                 .notAllowed,
                 "the server does not have \(changes.first(in: merged)), and this session may not change its schema")
         }
         try checkQuotas(merged)
-        try becomeDurable()
-        _ = try transaction { try storage.merge(schema, sides: ("the server", "this client")) }
-        return changes.reshapes ? .reshaped : .grown
+        return changes
     }
 
     /// - Throws: ``SchemaError`` when a schema has more than the database may have.
@@ -65,22 +78,34 @@ extension Database {
 
     /// Removes an empty class or a property without values.
     ///
-    /// - Parameter mayChange: whether the client may change the schema.
-    /// - Throws: ``SchemaError``, and ``StorageError``.
-    func remove(_ removal: ClientMessage.Removal, mayChange: Bool) throws {
-        guard mayChange else {
+    /// - Parameter mayChange: says whether the client may change the schema at the present state.
+    /// - Throws: ``SchemaError``, and ``StorageError``; what `mayChange` throws.
+    func remove(_ removal: ClientMessage.Removal, mayChange: () throws -> Bool) throws {
+        _ = try place(of: removal, mayChange)
+        try transaction {
+            let (classIndex, property) = try place(of: removal, mayChange)
+            guard let property else { return try storage.removeClass(classIndex) }
+            try storage.removeProperty(property, ofClass: classIndex)
+        }
+    }
+
+    /// What a client removes, in the present schema.
+    ///
+    /// - Throws: ``SchemaError`` when there is no such thing, or the client may not remove it.
+    private func place(
+        of removal: ClientMessage.Removal, _ mayChange: () throws -> Bool
+    ) throws -> (classIndex: Int, property: Int?) {
+        guard try mayChange() else {
             throw SchemaError(.notAllowed, "this session may not change the server's schema")
         }
         guard let classIndex = storage.schema.index(of: removal.className) else {
             throw SchemaError(.unknownClass, "the server has no class '\(removal.className)'")
         }
-        guard let name = removal.property else {
-            return try transaction { try storage.removeClass(classIndex) }
-        }
+        guard let name = removal.property else { return (classIndex, nil) }
         guard let property = storage.schema[classIndex].index(of: name) else {
             throw SchemaError(.unknownProperty, "the server's class '\(removal.className)' has no property '\(name)'")
         }
-        try transaction { try storage.removeProperty(property, ofClass: classIndex) }
+        return (classIndex, property)
     }
 }
 

@@ -7,6 +7,17 @@ internal import SluiceWire
 
 /// The way of a commit: uploads are gathered, committed as a group, and published to the views that they concern.
 extension DatabaseEngine {
+    /// Gives the committer what it asks of other parts, and lets the database append by it.
+    func connectCommitter() {
+        committer.isOpen = { [sessions] in sessions[$0] != nil }
+        committer.concerns = { [permissions] in permissions.concerns($0) }
+        committer.renew = { [unowned self] in try renewed($0, now: $1) }
+        judgeWrites()
+        committer.onFollowed = { [unowned self] in publishFollowed($0) }
+        database.catchingUp = { [unowned self] in try committer.catchingUp($0) }
+        database.catchUp = { [unowned self] in try committer.catchUp() }
+    }
+
     /// Gathers the uploads of a session.
     ///
     /// - Throws: ``SessionEnd`` when the client has broken the protocol.
@@ -34,7 +45,8 @@ extension DatabaseEngine {
         var operations: [ObjectOperation] = []
         var problem: String?
         // What was decided before is acknowledged again, whatever it is.
-        if !session.hasReceived(write.sequence) {
+        let isNew = !session.hasReceived(write.sequence)
+        if isNew {
             do {
                 operations = try writes.operations(of: write, as: subscriber.access, now: now) { commit(now: now) }
             } catch let error as WriteRequestError {
@@ -47,8 +59,26 @@ extension DatabaseEngine {
             timestamp: HybridTimestamp(microseconds: now.microseconds), operations: operations)
         var upload = try session.receive(changeset, now: now)
         if let problem { upload.problem = .init(code: .invalidOperation, message: problem) }
+        upload.request = isNew ? write : nil
         writes.noteGathered(operations)
         gather(upload, now: now)
+    }
+
+    /// Makes a transaction that came as JSON anew: its lines are about the objects as they are, and others have written
+    /// since it was made.
+    func renewed(_ upload: Upload, now: Timestamp) throws -> Upload {
+        guard let write = upload.request else { return upload }
+        var upload = upload
+        upload.changeset.baseVersion = database.storage.version
+        do {
+            upload.changeset.operations = try writes.operations(
+                of: write, as: permissions.binding(of: upload.session), now: now)
+            upload.problem = nil
+        } catch let error as WriteRequestError {
+            upload.changeset.operations = []
+            upload.problem = .init(code: .invalidOperation, message: error.message)
+        }
+        return upload
     }
 
     /// Whether a session may upload at the moment. Its client is told once if it may not.
@@ -68,12 +98,10 @@ extension DatabaseEngine {
     /// Commits the uploads gathered so far, and sends the result to all sessions concerned.
     ///
     /// - Parameter isPressing: whether what nobody waits for is committed, too.
-    @discardableResult
-    func commit(now: Timestamp, isPressing: Bool = false) -> Committer.Outcome? {
-        let outcome = committer.commit(now: now, isPressing: isPressing)
+    func commit(now: Timestamp, isPressing: Bool = false) {
+        report(committer.commit(now: now, isPressing: isPressing))
+        while committer.hasUploads { report(committer.commit(now: now)) }
         writes.forgetGathered()
-        report(outcome)
-        return outcome
     }
 
     /// Sends what came of a group to all sessions concerned.

@@ -90,9 +90,11 @@ extension DatabaseEngine {
     ) throws -> [Bool] {
         try prepareToWrite(now: now)
         defer { if userID != nil { permissions.close(.actingServer) } }
-        if let userID { try openActing(.actingServer, userID) }
-        let access = permissions.binding(of: userID == nil ? .server : .actingServer)
-        let (made, outcome) = try commitJobs(writes, .server, as: access, holding: duty, now: now)
+        let (made, outcome) = try commitJobs(.server, holding: duty, now: now) {
+            guard let userID else { return (writes, permissions.binding(of: .server)) }
+            try openActing(.actingServer, userID)
+            return (writes, permissions.binding(of: .actingServer))
+        }
         switch outcome {
         case .failed(let lost as DutyLost, _)?: throw ServerError(lostIn: database.name, lost)
         case .failed(let error, _)?: throw ServerError(writing: database.name, because: error)
@@ -137,7 +139,7 @@ extension DatabaseEngine {
     ///
     /// - Throws: `SchemaError` when they contradict it; ``StorageError``.
     package func declare(_ schema: Schema) throws {
-        try follow(database.extendSchema(by: schema, mayAdd: true))
+        try follow(database.extendSchema(by: schema) { true })
     }
 
     /// Begins an observation. The changes after the present state go into the inbox, behind the results of the present

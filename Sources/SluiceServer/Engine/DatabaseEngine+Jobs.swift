@@ -16,8 +16,8 @@ extension DatabaseEngine {
                 if call.question.needsRight {
                     guard subscriber.access.has(.jobs) else { throw JobConflict.withoutRight }
                 }
-                if let writes = try jobs.writes(of: call, session) {
-                    let made = writes.isEmpty ? [false] : try apply(writes, subscriber, now: now)
+                if try jobs.writes(of: call, session) != nil {
+                    let made = try apply(call, session, now: now)
                     return jobs.send(to: call, session.id, &output) { writer in writer.array(made) { $0.bool($1) } }
                 }
                 if let query = try jobs.query(of: call, by: subscriber) {
@@ -36,13 +36,21 @@ extension DatabaseEngine {
         return (states.count, lags.max() ?? 0)
     }
 
-    /// Changes records as far as the changes count, in one transaction.
+    /// Changes records as far as the changes count, in one transaction, and as far as the user of a session may in the
+    /// state after which they are changed.
     ///
     /// - Returns: for each change whether it was made.
-    private func apply(_ writes: [JobWrite], _ subscriber: Subscriber, now: Timestamp) throws -> [Bool] {
-        let (made, outcome) = try commitJobs(writes, .client, as: subscriber.access, now: now)
+    private func apply(
+        _ call: ClientMessage.JobCall, _ session: ServerSession, now: Timestamp
+    ) throws -> [Bool] {
+        let (made, outcome) = try commitJobs(.client, now: now) {
+            try checkGoesOn(session)
+            let access = permissions.binding(of: session.id)
+            guard access.has(.jobs) else { throw JobConflict.withoutRight }
+            return (try jobs.writes(of: call, session) ?? [], access)
+        }
         switch outcome {
-        case nil, .committed?: return made
+        case nil, .committed?: return made.isEmpty ? [false] : made
         case .obstructed(let error, _)?:
             throw RequestRejection(code: .internalError, message: "\(error.message); try again later")
         case .failed(let error, _)?:
@@ -56,16 +64,18 @@ extension DatabaseEngine {
     ///
     /// - Parameters:
     ///   - author: who wants them.
-    ///   - access: what the author may read.
     ///   - duty: what the server must have when the journal takes them; nil for nothing.
+    ///   - find: finds the changes, and what the author may read, at the present state. It is called again where another
+    ///     engine has appended to the journal meanwhile.
     /// - Returns: for each change whether it counts, and what became of the transaction.
-    /// - Throws: ``JobConflict`` for a change that is malformed.
+    /// - Throws: ``JobConflict`` for a change that is malformed; what `find` throws.
     func commitJobs(
-        _ writes: [JobWrite], _ author: JobJudge.Author, as access: AccessBinding, holding duty: HeldDuty? = nil,
-        now: Timestamp
+        _ author: JobJudge.Author, holding duty: HeldDuty? = nil, now: Timestamp,
+        _ find: () throws -> (writes: [JobWrite], access: AccessBinding)
     ) throws -> (made: [Bool], Committer.Outcome?) {
         var made: [Bool] = []
         let outcome = try committer.commit(now: now, holding: duty) {
+            let (writes, access) = try find()
             let storage = database.storage
             var known: [JobRecord.Key: JobRecord?] = [:]
             var changes: [JobChange] = []

@@ -25,12 +25,13 @@ extension DatabaseEngine {
                 openArrivals(now: now)
                 commit(now: now)
                 try permissions.open(id, user, variables: open.variables)
-                let mayAdd = permissions.mayChangeSchema(id, user) && !arrival.client.isReadOnly
-                let change = try database.extendSchema(by: open.schema, mayAdd: mayAdd)
+                let change = try database.extendSchema(by: open.schema) {
+                    try bindAgain(arrival)
+                    return permissions.mayChangeSchema(id, user) && !arrival.client.isReadOnly
+                }
                 try follow(change)
-                // Everybody was bound anew where it has grown. Else what was found for the old schema is followed no more.
-                if case .grown = change { try permissions.confirm(id) }
-                if case .reshaped = change { try permissions.open(id, user, variables: open.variables) }
+                // Everybody was bound anew where it has grown.
+                try bindAgain(arrival)
             } else {
                 if arrivals.isEmpty { commit(now: now) }
                 try permissions.open(id, user, variables: open.variables)
@@ -39,23 +40,27 @@ extension DatabaseEngine {
         } catch { refuse(id, because: error) }
     }
 
+    /// Finds what the user of a session may do that is to be opened, where what was found is followed no more: what others
+    /// have appended may have brought another schema, or the first rules, before which nobody was bound.
+    ///
+    /// - Throws: why it cannot be found.
+    private func bindAgain(_ arrival: IncomingSession) throws {
+        if !permissions.isBound(arrival.id) {
+            try permissions.open(arrival.id, arrival.client.user, variables: arrival.client.open.variables)
+        }
+        try permissions.confirm(arrival.id)
+    }
+
     /// Opens the sessions that were taken in.
     func openArrivals(now: Timestamp) {
         guard !arrivals.isEmpty else { return }
         commit(now: now, isPressing: true)
         let arrived = arrivals
         arrivals = []
-        let schema = database.storage.schema
         let clients = sessions.identify(arrived.map(\.client), now: now)
-        // What other engines have appended may have changed it.
-        let isOtherSchema = database.journal != nil && database.storage.schema != schema
         for (arrival, client) in zip(arrived, clients) {
             do {
-                let (open, user) = (arrival.client.open, arrival.client.user)
-                // So may the first rules, before which nobody was bound.
-                if isOtherSchema || !permissions.isBound(arrival.id) {
-                    try permissions.open(arrival.id, user, variables: open.variables)
-                }
+                try bindAgain(arrival)
                 try self.open(arrival, as: client.get())
             } catch { refuse(arrival.id, because: error) }
         }

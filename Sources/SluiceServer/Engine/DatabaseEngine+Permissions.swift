@@ -47,7 +47,15 @@ extension DatabaseEngine {
             if isWritable { rules.heed(file) }
             rules.noteHolding(.info, "the rules of the server's file hold", "the database has the same")
         case .news(let reason):
-            if isWritable { try deploy(file, from: rules.origin(cause, at: now), isHeeded: true) }
+            if isWritable {
+                do {
+                    try deploy(file, from: rules.origin(cause, at: now), isHeeded: true) {
+                        guard case .news = rules.standing(of: file) else { throw RulesOvertaken() }
+                    }
+                } catch is RulesOvertaken {
+                    return try begin(with: file, isWritable: isWritable, because: cause, now: now)
+                }
+            }
             rules.noteHolding(.info, "the rules of the server's file hold", reason)
         case .overtaken(let reason):
             if isWritable { rules.heed(file) }
@@ -97,12 +105,14 @@ extension DatabaseEngine {
     /// - Parameters:
     ///   - origin: where they come from; nil if that is not known.
     ///   - isHeeded: whether they are those of the server's file.
+    ///   - check: called in the state after which they are stored; if it throws, they are not stored.
     /// - Returns: the version of the rules, and whether it is new.
     @discardableResult
     package func deploy(
-        _ file: RulesFile, from origin: RulesOrigin? = nil, isHeeded: Bool = false
+        _ file: RulesFile, from origin: RulesOrigin? = nil, isHeeded: Bool = false,
+        if check: () throws -> Void = {}
     ) throws -> (version: Int, isNew: Bool) {
-        let stored = try rules.store(file, from: origin, isHeeded: isHeeded)
+        let stored = try rules.store(file, from: origin, isHeeded: isHeeded, if: check)
         if stored.isNew {
             audit.note(.rulesDeployed(version: stored.version, former: stored.version - 1), user: User.serverID)
             let problems = file.problems(with: database.storage.schema)
@@ -128,6 +138,9 @@ extension DatabaseEngine {
     func mayChangeSchema(_ session: ServerSession) -> Bool {
         session.clientID != nil && permissions.mayChangeSchema(session.id, session.user)
     }
+
+    /// Others have stored rules after those of the server's file, which are not stored then.
+    private struct RulesOvertaken: Error {}
 
     /// Brings sessions to what holds for their users now, without a commit.
     func switchContexts(_ changes: [Permissions.Change]) {

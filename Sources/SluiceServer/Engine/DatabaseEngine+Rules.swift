@@ -20,23 +20,35 @@ extension DatabaseEngine {
                 session: deployment.session, request: deployment.request, code: code, message: message)
             output.send([.reportError(failure)], to: session.id)
         }
-        guard mayDeploy(session), deployment.isTrial || !session.isReadOnly else {
-            return fail(.permissionDenied, Self.refusal(ofRulesIn: permissions.hasRules))
+        func checkRight() throws {
+            try checkGoesOn(session)
+            guard mayDeploy(session), deployment.isTrial || !session.isReadOnly else { throw MissingRight() }
         }
         let file: RulesFile
-        do throws(RulesError) {
+        do {
+            try checkRight()
             file = try RulesFile(deployment.file)
-        } catch {
+        } catch let error as RulesError {
             return fail(.invalidRules, error.summary)
+        } catch is MissingRight {
+            return fail(.permissionDenied, Self.refusal(ofRulesIn: permissions.hasRules))
         }
         do {
             // Without rules, what is new is told of all parts.
-            let formerFile = try permissions.rules?.file ?? RulesFile("{}")
-            let mayDeployAgain = try mayDeploy(session, under: file)
+            var formerFile = try RulesFile("{}")
+            var mayDeployAgain = false
+            // In the state after which the rules are stored: others may have taken the right, or stored other rules.
+            func prepare() throws {
+                try checkRight()
+                if let former = permissions.rules?.file { formerFile = former }
+                mayDeployAgain = try mayDeploy(session, under: file)
+            }
+            try prepare()
             let stored: (version: Int, isNew: Bool) =
                 deployment.isTrial
                 ? (try database.storage.rulesVersion, false)
-                : try rules.store(file, from: rules.origin(.client, at: now, userID: session.user.id))
+                : try rules.store(file, from: rules.origin(.client, at: now, userID: session.user.id), if: prepare)
+            try checkGoesOn(session)
             let report = JSONText.object([
                 ("version", .number(UInt64(stored.version))), ("isNew", .bool(stored.isNew)),
                 ("changes", .array(formerFile.differences(to: file).map(\.json))),
@@ -55,6 +67,8 @@ extension DatabaseEngine {
                     user: session.user.id)
                 hold(AccessRules(file))
             }
+        } catch is MissingRight {
+            fail(.permissionDenied, Self.refusal(ofRulesIn: permissions.hasRules))
         } catch let error as StorageError {
             database.noteFailure("rules could not be stored", error)
             fail(
@@ -125,6 +139,9 @@ extension DatabaseEngine {
         }
     }
 }
+
+/// The user may not store rules.
+private struct MissingRight: Error {}
 
 extension RulesError {
     /// The problems as one message of bounded length.

@@ -7,7 +7,7 @@ internal import SluiceWire
 extension DatabaseEngine {
     /// Adds classes that a client declares while it is connected.
     func declare(_ schema: Schema, by session: ServerSession) throws {
-        try follow(database.extendSchema(by: schema, mayAdd: mayChangeSchema(session)))
+        try follow(database.extendSchema(by: schema) { try stillMayChangeSchema(session) })
         guard sessions[session.id] != nil else { return }
         output.send([.schema(session: session.id.session, schema: database.storage.schema)], to: session.id)
     }
@@ -15,7 +15,7 @@ extension DatabaseEngine {
     /// Removes an empty class or a property without values, and answers with the remaining schema.
     func remove(_ removal: ClientMessage.Removal, by session: ServerSession) throws {
         do {
-            try database.remove(removal, mayChange: mayChangeSchema(session))
+            try database.remove(removal) { try stillMayChangeSchema(session) }
             let json = Array(try reports.schemaReport().text.utf8)
             output.send([.report(session: removal.session, request: removal.request, json: json)], to: session.id)
             try follow(.reshaped)
@@ -29,6 +29,25 @@ extension DatabaseEngine {
             let failure = ServerMessage.ReportError(
                 session: removal.session, request: removal.request, code: code, message: error.message)
             output.send([.reportError(failure)], to: session.id)
+        }
+    }
+
+    /// Whether the user of a session may change the schema at the present state, to which others may have brought the
+    /// database since the session has asked.
+    ///
+    /// - Throws: ``SessionEnd`` if the session has ended.
+    private func stillMayChangeSchema(_ session: ServerSession) throws -> Bool {
+        try checkGoesOn(session)
+        return mayChangeSchema(session)
+    }
+
+    /// Checks that a session has not ended. What its user may do is not followed any more then, and what others have
+    /// appended may have ended it.
+    ///
+    /// - Throws: ``SessionEnd``, which nobody is told, since the client was told why the session has ended.
+    func checkGoesOn(_ session: ServerSession) throws {
+        guard sessions[session.id] === session else {
+            throw SessionEnd(.protocolViolation, "the session has ended", action: .retry)
         }
     }
 

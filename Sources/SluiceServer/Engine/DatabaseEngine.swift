@@ -84,11 +84,7 @@ package final class DatabaseEngine {
         replica = ReplicaDigests(database)
         lifecycle = SubscriptionLifecycle(
             database, budget, permissions, subscriptions, hub, digests, housekeeping.indexes)
-        committer.isOpen = { [sessions] in sessions[$0] != nil }
-        judgeWrites()
-        committer.onFollowed = { [unowned self] in publishFollowed($0) }
-        database.catchingUp = { [unowned self] in try committer.catchingUp($0) }
-        database.catchUp = { [unowned self] in try committer.catchUp() }
+        connectCommitter()
     }
 
     // MARK: Events

@@ -62,6 +62,8 @@ final class Permissions {
         var sessions: Set<SessionID> = []
         /// Why it is not known what holds; nothing is allowed then.
         var failure: (any Error)?
+        /// Whether it is of a former schema, and follows no facts any more.
+        var isForgotten = false
     }
 
     private let database: Database
@@ -135,18 +137,22 @@ final class Permissions {
         if case .none = source { return }
         close(session)
         let subject = Subject(user, variables)
-        if bound[subject] == nil {
+        if bound[subject]?.isForgotten ?? true {
             let (binding, keys) = try bind(user, variables)
-            bound[subject] = Bound(user: user, variables: variables, binding: share(binding))
+            let former = bound[subject]
+            bound[subject] = Bound(
+                user: user, variables: variables, binding: share(binding), sessions: former?.sessions ?? [])
+            if let former { release(former.binding) }
             note(keys, for: subject)
         }
         subjects[session] = subject
         bound[subject]?.sessions.insert(session)
     }
 
-    /// Whether it was found what holds for the user of a session; it need not be while nothing decides.
+    /// Whether it was found what holds for the user of a session, and is followed; it need not be while nothing decides.
     func isBound(_ session: SessionID) -> Bool {
-        if case .none = source { true } else { subjects[session] != nil }
+        if case .none = source { return true }
+        return subjects[session].flatMap { bound[$0] }.map { !$0.isForgotten } ?? false
     }
 
     /// Checks that it is known what holds for the user of a session.
@@ -239,7 +245,10 @@ final class Permissions {
     func forgetFacts() {
         facts.removeAll()
         dependents = [:]
-        for subject in bound.keys { bound[subject]?.facts = [] }
+        for subject in bound.keys {
+            bound[subject]?.facts = []
+            bound[subject]?.isForgotten = true
+        }
     }
 
     private func rebindAll() -> [Change] {
@@ -255,6 +264,7 @@ final class Permissions {
             do {
                 let (made, keys) = try bind(known.user, known.variables)
                 note(keys, for: subject)
+                bound[subject]?.isForgotten = false
                 guard made.id != former.id || made.reads.schema != former.reads.schema else { continue }
                 let binding = share(made)
                 bound[subject]?.binding = binding

@@ -98,9 +98,13 @@ final class StoredRules {
 
     /// Stores other rules, which do not hold yet.
     ///
-    /// - Parameter isHeeded: whether they are those of the server's file.
+    /// - Parameters:
+    ///   - isHeeded: whether they are those of the server's file.
+    ///   - check: called in the state after which they are stored; if it throws, they are not stored. Others may have
+    ///     stored rules meanwhile, or taken the right to do so from whoever stores these.
+    /// - Throws: what `check` throws; ``StorageError``.
     func store(
-        _ file: RulesFile, from origin: RulesOrigin?, isHeeded: Bool = false
+        _ file: RulesFile, from origin: RulesOrigin?, isHeeded: Bool = false, if check: () throws -> Void = {}
     ) throws -> (version: Int, isNew: Bool) {
         if let version = try storedVersion(of: file) { return (version, false) }
         try database.becomeDurable()
@@ -109,11 +113,20 @@ final class StoredRules {
         if try database.storage.rulesVersion == 0, let ofServer, ofServer != file {
             // So that it is known later which of them came first.
             let first = origin.map { self.origin(.file, at: $0.time) }
-            try database.transaction { try database.storage.setRules(ofServer, heeded: true, from: first) }
-            audit.note(.rulesDeployed(version: 1, former: 0), user: User.serverID)
+            let isFirst = try database.transaction {
+                guard try database.storage.rulesVersion == 0 else { return false }
+                try check()
+                try database.storage.setRules(ofServer, heeded: true, from: first)
+                return true
+            }
+            if isFirst { audit.note(.rulesDeployed(version: 1, former: 0), user: User.serverID) }
         }
-        try database.transaction { try database.storage.setRules(file, heeded: isHeeded, from: origin) }
-        return (try database.storage.rulesVersion, true)
+        return try database.transaction {
+            if let version = try storedVersion(of: file) { return (version, false) }
+            try check()
+            try database.storage.setRules(file, heeded: isHeeded, from: origin)
+            return (try database.storage.rulesVersion, true)
+        }
     }
 
     /// The version of rules if they are those that were stored last.

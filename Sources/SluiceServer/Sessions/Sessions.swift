@@ -9,8 +9,8 @@ final class Sessions {
     private var open: [SessionID: ServerSession] = [:]
     /// The last session that each client has opened, while it is open.
     private var ofClient: [UInt64: SessionID] = [:]
-    /// Short-lived clients that have closed their sessions.
-    private var departed: [UInt64] = []
+    /// Short-lived clients that have closed their sessions, each with the nonce that it was offered last.
+    private var departed: [(client: UInt64, offer: ObjectID)] = []
 
     /// - Parameter random: makes random numbers for nonces.
     init(_ database: Database, random: @escaping () -> UInt64) {
@@ -102,10 +102,14 @@ final class Sessions {
 
     /// Notes that the client has closed its session itself, so that a short-lived one is forgotten.
     func noteDeparture(of session: ServerSession) {
-        if session.isShortLived, let clientID = session.clientID { departed.append(clientID) }
+        guard session.isShortLived, let clientID = session.clientID, let offer = offer(to: clientID) else { return }
+        departed.append((clientID, offer))
     }
 
-    /// Removes the records of short-lived clients that have left. A record that stays because of an error expires like
+    private func offer(to client: UInt64) -> ObjectID? { (try? database.storage.client(client))?.offer }
+
+    /// Removes the records of short-lived clients that have left, but for those that have come again, here or at another
+    /// engine: they were offered another nonce. A record that stays because of an error expires like
     /// that of any client.
     func forgetDeparted() {
         guard !departed.isEmpty else { return }
@@ -113,7 +117,9 @@ final class Sessions {
         departed = []
         guard database.isWritable else { return }
         do {
-            try database.transaction { try database.storage.removeClients(clients) }
+            try database.transaction {
+                try database.storage.removeClients(clients.filter { offer(to: $0.client) == $0.offer }.map(\.client))
+            }
         } catch {
             database.noteFailure("clients could not be forgotten", error)
         }

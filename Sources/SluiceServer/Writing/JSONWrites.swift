@@ -30,13 +30,7 @@ final class JSONWrites {
     func operations(
         of write: ClientMessage.Write, as access: AccessBinding, now: Timestamp, commit: () -> Void
     ) throws -> [ObjectOperation] {
-        if let fault = write.fault { throw WriteRequestError(message: fault) }
-        let countMax = Int(database.limits.server.operationCountMax)
-        guard write.operationCount <= countMax else {
-            throw WriteRequestError(
-                message: "the transaction has \(write.operationCount) operations; at most \(countMax) are taken")
-        }
-        let requests = try WriteConversion.requests(write.operations, database.storage.schema)
+        let requests = try requests(of: write)
         if committer.hasUploads {
             let conversion = conversion(access, now: now)
             let objects = requests.compactMap { try? conversion.object(of: $0) }
@@ -45,6 +39,32 @@ final class JSONWrites {
         } else {
             forgetGathered()
         }
+        return try operations(of: requests, as: access, now: now)
+    }
+
+    /// The operations of a transaction that was gathered, at the present state. Those that were gathered with it concern
+    /// other objects.
+    ///
+    /// - Throws: as ``operations(of:as:now:commit:)``.
+    func operations(
+        of write: ClientMessage.Write, as access: AccessBinding, now: Timestamp
+    ) throws -> [ObjectOperation] {
+        try operations(of: requests(of: write), as: access, now: now)
+    }
+
+    private func requests(of write: ClientMessage.Write) throws(WriteRequestError) -> [WriteRequest] {
+        if let fault = write.fault { throw WriteRequestError(message: fault) }
+        let countMax = Int(database.limits.server.operationCountMax)
+        guard write.operationCount <= countMax else {
+            throw WriteRequestError(
+                message: "the transaction has \(write.operationCount) operations; at most \(countMax) are taken")
+        }
+        return try WriteConversion.requests(write.operations, database.storage.schema)
+    }
+
+    private func operations(
+        of requests: [WriteRequest], as access: AccessBinding, now: Timestamp
+    ) throws -> [ObjectOperation] {
         var conversion = conversion(access, now: now)
         for (position, request) in requests.enumerated() {
             do { try conversion.add(request) } catch let error as WriteRequestError {

@@ -1,5 +1,6 @@
 import SluiceModel
 import SluiceQuery
+import SluiceRules
 import SluiceServer
 import SluiceStorage
 import SluiceTesting
@@ -19,9 +20,11 @@ final class Bench {
     ///   - journal: the journal that the engine shares with others; nil for its own.
     ///   - seed: what random numbers begin with.
     ///   - log: where log lines go.
+    ///   - rules: the file of rules that the server was started with.
+    ///   - policies: the validators and resolvers.
     init(
         limits: DatabaseLimits = DatabaseLimits(), conditions: [String] = [], journal: MemoryJournal? = nil,
-        seed: UInt64 = 0, log: LogSink? = nil
+        seed: UInt64 = 0, log: LogSink? = nil, rules: RulesFile? = nil, policies: WritePolicies? = nil
     ) throws {
         self.journal = journal
         storage = try SQLiteServerStorage.open(.memory, databaseID: ObjectID(high: 7, low: 7))
@@ -33,7 +36,8 @@ final class Bench {
         var state = seed
         engine = DatabaseEngine(
             name: "planes", storage: storage, journal: journal, limits: limits, log: log,
-            readContext: { user, schema in user.id == nil ? .everything : try ReadContext(conditions, schema: schema) }
+            readContext: { user, schema in user.id == nil ? .everything : try ReadContext(conditions, schema: schema) },
+            rules: rules.map { AccessRules($0) }, policies: policies
         ) {
             state += 1
             return state
@@ -76,7 +80,7 @@ final class Bench {
     /// Opens a session on a new connection.
     func open(
         _ identity: ClientIdentity? = nil, version: UInt64 = 0, acknowledged: UInt64 = 0,
-        options: ClientMessage.Open.Options = [], user: String? = nil
+        options: ClientMessage.Open.Options = [], user: String? = nil, mayBeginRules: Bool = false
     ) throws -> (id: SessionID, opened: ServerMessage.Opened) {
         connection += 1
         let id = SessionID(connection: connection, session: 1)
@@ -84,7 +88,9 @@ final class Bench {
             session: 1, path: "planes", identity: identity, version: version, acknowledged: acknowledged,
             options: options,
             schema: options.contains(.readOnly) ? Schema() : planeSchema)
-        let messages = try handle([.open(id, open, User(id: user, mayExtendSchema: true))])
+        var author = User(id: user, mayExtendSchema: true)
+        author.mayBeginRules = mayBeginRules
+        let messages = try handle([.open(id, open, author)])
         let opened = messages.compactMap { if case .opened(let opened) = $0 { opened } else { nil } }
         return (id, try #require(opened.last))
     }
