@@ -66,7 +66,7 @@ struct RenderingTests {
     func expansionsMustNameLinks(paths: String, message: String) {
         let error = #expect(throws: CommandError.self) { try Expansion(paths, className: "Car", schema: schema) }
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
-        #expect(error?.kind == .failure)
+        #expect(error?.kind == .usage)
     }
 
     @Test(arguments: [
