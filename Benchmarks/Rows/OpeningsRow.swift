@@ -16,10 +16,11 @@ struct OpeningsRow {
                 try await first.insert(Car.numbered(0..<1))
                 var sync = SyncConfiguration(url: url)
                 sync.sharesConnection = false
-                let configuration = StoreConfiguration(models: [Car.self], sync: sync)
+                // Each has a memory of its own.
+                let configurations = (0..<count).map { _ in StoreConfiguration(models: [Car.self], sync: sync) }
                 let start = ContinuousClock.now
                 let stores = try await withThrowingTaskGroup(of: Store.self) { group in
-                    for _ in 0..<count {
+                    for configuration in configurations {
                         group.addTask {
                             let store = try await Store.open(configuration)
                             try await store.connected(timeout: .seconds(60))

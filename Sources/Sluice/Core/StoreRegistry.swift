@@ -116,8 +116,9 @@ final class StoreRegistry: Sendable {
                         })
                 }
             }
-            finish(key, .open(core, holderCount: 1))
+            // Before others have it, who would find that it does not sync.
             core.start()
+            finish(key, .open(core, holderCount: 1))
             return core
         } catch {
             finish(key, nil)

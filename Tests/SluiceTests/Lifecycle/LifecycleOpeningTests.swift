@@ -122,6 +122,24 @@ import Testing
             }
         }
 
+        @Test func whoGetsAStoreThatAnotherOneOpensFindsThatItSyncs() async throws {
+            for _ in 0..<200 {
+                var configuration = memory()
+                // Nobody listens there.
+                configuration.sync = SyncConfiguration(url: "ws://127.0.0.1:9/test")
+                try await withThrowingTaskGroup(of: Void.self) { [configuration] group in
+                    for _ in 0..<4 {
+                        group.addTask {
+                            let store = try await Store.open(configuration)
+                            let error = await #expect(throws: SyncError.self) { try await store.connected(timeout: .zero) }
+                            #expect(error?.code != .stopped)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+
         // MARK: Errors
 
         @Test func aFileThatIsNoStoreIsRefusedWithAnErrorThatCanBeTold() async throws {
