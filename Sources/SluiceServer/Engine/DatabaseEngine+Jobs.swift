@@ -36,6 +36,13 @@ extension DatabaseEngine {
         return (states.count, lags.max() ?? 0)
     }
 
+    /// How many objects consumers have given up, and rows queues; of either no more than 10,000 are counted.
+    var deadLetterCount: Int {
+        [JobSpace.consumerDeadLetters, .queueDeadLetters].reduce(0) { count, space in
+            count + ((try? database.storage.jobCount(ofSpacesWithPrefix: space.prefix, countMax: 10_000)) ?? 0)
+        }
+    }
+
     /// Changes records as far as the changes count, in one transaction, and as far as the user of a session may in the
     /// state after which they are changed.
     ///

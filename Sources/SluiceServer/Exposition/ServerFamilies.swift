@@ -60,6 +60,9 @@ enum ServerFamilies {
             gauge(
                 "consumer_lag_versions", "Versions that the consumer which is farthest behind has not looked at.",
                 Double(databases.consumerLag)),
+            gauge(
+                "dead_letters", "Objects and rows that consumers and queues have given up.",
+                Double(databases.deadLetterCount)),
         ]
     }
 

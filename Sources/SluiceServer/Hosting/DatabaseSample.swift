@@ -12,6 +12,8 @@ struct DatabaseSample: Sendable {
     /// How many consumers there are, and how many versions the one that is farthest behind has not looked at.
     var consumerCount = 0
     var consumerLag: UInt64 = 0
+    /// How many objects consumers and queues have given up.
+    var deadLetterCount = 0
     /// What the worker's databases have done: the open one, and those that were closed before.
     var statistics = DatabaseStatistics()
     /// From the arrival of the oldest message of a turn that has committed something to when the events were with their
@@ -29,6 +31,7 @@ struct DatabaseSample: Sendable {
         logVersionCount = engine.logVersionCount
         statistics = facts.statistics
         (consumerCount, consumerLag) = engine.consumerLag
+        deadLetterCount = engine.deadLetterCount
     }
 
     /// Adds what another database is and has done.
@@ -40,6 +43,7 @@ struct DatabaseSample: Sendable {
         left.logVersionCount += right.logVersionCount
         left.consumerCount += right.consumerCount
         left.consumerLag = max(left.consumerLag, right.consumerLag)
+        left.deadLetterCount += right.deadLetterCount
         left.statistics += right.statistics
         left.eventLag += right.eventLag
     }

@@ -158,8 +158,7 @@ public final class SyncServer: Sendable {
     /// Ends every connection, finishes the transaction that is being stored, and closes the databases. A server cannot
     /// be started again.
     ///
-    /// Uploads that wait to be stored are dropped. None of them is acknowledged, so the clients upload them again to
-    /// the next server.
+    /// Uploads that wait to be stored are dropped, none acknowledged, so the clients upload them to the next server.
     public func stop() async { await stop(isKilled: false) }
 
     /// Stops the server.

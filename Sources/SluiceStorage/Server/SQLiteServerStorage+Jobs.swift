@@ -84,6 +84,20 @@ extension SQLiteServerStorage {
         }
     }
 
+    /// The number of records of all spaces that begin with a prefix, of which no more than so many are counted. O(n).
+    ///
+    /// - Parameter prefix: ends with a slash.
+    package func jobCount(ofSpacesWithPrefix prefix: String, countMax: Int) throws -> Int {
+        // The character after the slash.
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM _jobs WHERE space >= ?1 AND space < ?2 LIMIT ?3)"
+        return try connection.withStatement(sql) { statement in
+            statement.bind(1, prefix)
+            statement.bind(2, prefix.dropLast() + "0")
+            statement.bind(3, Int64(countMax))
+            return try statement.step() ? Int(statement.int(0)) : 0
+        }
+    }
+
     /// The spaces that have records and begin with a prefix, ascending. O(spaces · log n).
     package func jobSpaces(withPrefix prefix: String) throws -> [String] {
         var spaces: [String] = []

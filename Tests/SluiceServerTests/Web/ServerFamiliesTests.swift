@@ -113,6 +113,7 @@ struct ServerFamiliesTests {
         reading.cluster = .init(
             madeSnapshotCount: 72, provedSnapshotCount: 73, failedSnapshotCount: 74, sentMessageCount: 75,
             receivedMessageCount: 76)
+        reading.databases.deadLetterCount = 77
         let text = try parsed(reading)
         let names = [
             "open_databases", "writable_databases", "damaged_databases", "failed_databases", "connections",
@@ -136,7 +137,7 @@ struct ServerFamiliesTests {
             "journal_silence_seconds", "journal_lag_seconds", "journal_lag_positions", "silent_journals",
             "snapshots_total{outcome=\"made\"}", "snapshots_total{outcome=\"proved\"}",
             "snapshots_total{outcome=\"failed\"}", "relayed_messages_total{direction=\"sent\"}",
-            "relayed_messages_total{direction=\"received\"}",
+            "relayed_messages_total{direction=\"received\"}", "dead_letters",
         ]
         for (number, name) in names.enumerated() {
             #expect(text["sluice_server_\(name)"] == Double(number + 11), "\(name)")

@@ -131,7 +131,9 @@ import Testing
                     for _ in 0..<4 {
                         group.addTask {
                             let store = try await Store.open(configuration)
-                            let error = await #expect(throws: SyncError.self) { try await store.connected(timeout: .zero) }
+                            let error = await #expect(throws: SyncError.self) {
+                                try await store.connected(timeout: .zero)
+                            }
                             #expect(error?.code != .stopped)
                         }
                     }
