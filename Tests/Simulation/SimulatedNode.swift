@@ -10,6 +10,8 @@ final class SimulatedNode {
     let number: Int
     /// Where it stood when it last sent something; all that it sends next it has made since.
     var sentHead: JournalHead
+    /// How far its clock is from that of the simulation.
+    private let clockOffset: Duration
     /// The database's file; nil for one in memory.
     private(set) var path: String?
     /// Whether it has groups that the journal has lost, and others in their place.
@@ -36,10 +38,11 @@ final class SimulatedNode {
     private var sharedPagesOfEarlierLives = SharedPageCounts()
 
     init(
-        _ number: Int, path: String?, _ journal: MemoryJournal?,
+        _ number: Int, path: String?, _ journal: MemoryJournal?, clockOffset: Duration,
         _ makeEngine: @escaping (SQLiteServerStorage) -> DatabaseEngine
     ) throws {
         self.number = number
+        self.clockOffset = clockOffset
         self.path = path
         self.journal = journal
         self.makeEngine = makeEngine
@@ -74,7 +77,11 @@ final class SimulatedNode {
         retry != nil || preparation != nil || !readings.isEmpty || engine.hasWork || engine.isJudgingCached
     }
 
+    /// What its clock says.
+    func time(at now: Timestamp) -> Timestamp { now.advanced(by: clockOffset) }
+
     func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
+        let now = time(at: now)
         let actions = events.isEmpty ? [] : engine.handle(events, now: now)
         let checks = engine.checkSessions(now: now)
         takeReadings()
@@ -92,16 +99,16 @@ final class SimulatedNode {
             self.preparation = nil
             preparation.run()
             defer { takeReadings() }
-            return engine.handle([.prepared(preparation)], now: now)
+            return engine.handle([.prepared(preparation)], now: time(at: now))
         }
         stepCount += 1
         if stepCount % 3 == 0 || !engine.hasWork, !readings.isEmpty {
             let reading = readings.remove(at: stepCount / 3 % readings.count)
             reading.run()
             defer { takeReadings() }
-            return engine.handle([.prepared(reading)], now: now)
+            return engine.handle([.prepared(reading)], now: time(at: now))
         }
-        let actions = engine.step(now: now)
+        let actions = engine.step(now: time(at: now))
         preparation = engine.takePreparation()
         takeReadings()
         return actions

@@ -99,7 +99,8 @@ final class SimulatedServer {
             let path = path.map { number == 0 ? $0 : "\($0)-node-\(number)" }
             let access = journal?.another()
             nodes.append(
-                try SimulatedNode(number, path: path, access) { storage in
+                try SimulatedNode(number, path: path, access, clockOffset: options.clockOffset(ofNode: number)) {
+                    storage in
                     Self.engine(storage, access, options, conditions, problems, random)
                 })
         }
@@ -295,7 +296,7 @@ final class SimulatedServer {
         on node: SimulatedNode, now: Timestamp, _ body: (SimulatedNode, Timestamp) throws -> Result
     ) throws -> (Swift.Result<Result, any Error>, [Output]) {
         let before = history.latest
-        let result = Swift.Result { try body(node, now) }
+        let result = Swift.Result { try body(node, node.time(at: now)) }
         node.journal?.faults = []
         let actions = node.engine.finishOwnWork()
         try record(node)

@@ -62,6 +62,12 @@ package struct SimulationOptions: Sendable {
     package var jobLease: Int64 = 60_000
     /// How many processes the server is, which share a journal.
     package var nodeCount = 1
+
+    /// How far the clock of a node is from that of the simulation. What compares times with those of the simulation has
+    /// nodes whose clocks agree.
+    func clockOffset(ofNode number: Int) -> Duration {
+        readsTime || hasJobs ? .zero : .milliseconds(-300 * number)
+    }
     /// Whether the server's file is copied, and the copy put back.
     package var putsBackupsBack = false
     /// Whether the journal of several nodes loses groups that it had taken.

@@ -50,6 +50,23 @@ struct TwoNodeTests {
         try checkAgreement(seats: 2)
     }
 
+    @Test func `what a node accepts whose clock is behind can be followed, also before the first version`() throws {
+        let ann = try first.open()
+        let ben = try second.open()
+        first.advance(microseconds: 200_000)
+        _ = try first.upload(ann.id, [first.changeset(1, isBad: true)])
+        _ = try second.upload(ben.id, [second.changeset(1, isBad: true)])
+        // The next group begins an epoch.
+        journal.fork(losing: 0)
+        _ = try second.upload(ben.id, [second.changeset(2, isBad: true)])
+        #expect(first.storage.version == 0 && second.storage.version == 0)
+        for node in [first, second] {
+            _ = try follow(node)
+            #expect(node.storage.head == journal.head)
+        }
+        #expect(first.storage.epochs == second.storage.epochs)
+    }
+
     @Test func `a client that moves is the same client, and what it uploads again counts once`() throws {
         let here = try first.open()
         _ = try first.upload(here.id, [first.changeset(1)])

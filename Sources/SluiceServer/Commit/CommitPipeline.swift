@@ -134,7 +134,7 @@ package struct CommitPipeline {
         do {
             publish(
                 try storage.transaction {
-                    let now = storage.acceptedAt ?? Timestamp(microseconds: 0)
+                    let now = storage.groupAcceptedAt
                     let prepared = try prepare([], with: [.epoch(random())], now: now)
                     try append(prepared)
                     return try finish(prepared)

@@ -56,7 +56,7 @@ struct GroupPreparation {
         self.transactionLimits = transactionLimits
         self.limits = limits
         self.storage = storage
-        self.now = max(now, storage.acceptedAt ?? now)
+        self.now = max(now, storage.groupAcceptedAt)
         schema = storage.schema
         check = OperationCheck(schema: schema, limits: limits)
         version = storage.version

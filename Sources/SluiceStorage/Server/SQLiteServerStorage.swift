@@ -16,6 +16,9 @@ package final class SQLiteServerStorage: SQLiteWritableStore {
     package var logStart: UInt64 { log.start }
     /// When ``version`` was accepted; nil if there is none, or if the log no longer has it.
     package var acceptedAt: Timestamp? { version > 0 ? log.acceptedAt : nil }
+    /// When the last group was accepted, also one that made no version; the next is accepted no earlier. 0 before the
+    /// first.
+    package var groupAcceptedAt: Timestamp { log.acceptedAt }
 
     /// The extent of the log, known without reading it.
     struct LogState {
