@@ -64,8 +64,8 @@ struct TwoServerTests {
             try await store.write { try $0.insert(JudgedDeparture(id: "known at \(number)")) }
             try await store.uploaded(timeout: waitMax)
         }
-        #expect(nodes[0].judged.ids.withLock { $0 } == ["known at 0"])
-        // The second one may not have known of the first one's group.
+        // Either may have been overtaken by a group of the other, one that says that a client came at least.
+        #expect(Set(nodes[0].judged.ids.withLock { $0 }) == ["known at 0"])
         #expect(Set(nodes[1].judged.ids.withLock { $0 }) == ["known at 1"])
         // A group of the first node arrives after one of the second.
         nodes[0].proxy.stop(at: .append)
@@ -75,7 +75,7 @@ struct TwoServerTests {
         try await stores[1].uploaded(timeout: waitMax)
         nodes[0].proxy.mode = .forwards
         try await stores[0].uploaded(timeout: waitMax)
-        #expect(nodes[0].judged.ids.withLock { $0.count { $0 == "late" } } == 2)
+        #expect(nodes[0].judged.ids.withLock { $0.count { $0 == "late" } } >= 2)
         #expect(Set(nodes[1].judged.ids.withLock { $0 }) == ["known at 1", "early"])
         // What it amends counts once, everywhere.
         for store in stores {

@@ -165,10 +165,11 @@ package final class Proxy: @unchecked Sendable {
 
     private func accept() {
         while true {
-            // No program that a test starts meanwhile may keep the connection open.
-            let client = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+            let client = Glibc.accept(listener, nil, nil)
             if client < 0, errno == EINTR { continue }
             guard client >= 0, !locked({ isStopped }) else { break }
+            // No program that a test starts from now on keeps the connection open.
+            _ = fcntl(client, F_SETFD, FD_CLOEXEC)
             let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             var address = Self.address(locked { target })
             guard mode != .refuses, Self.with(&address, { connect(server, $0, $1) }) == 0 else {
