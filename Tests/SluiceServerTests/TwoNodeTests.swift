@@ -67,6 +67,34 @@ struct TwoNodeTests {
         #expect(first.storage.epochs == second.storage.epochs)
     }
 
+    @Test func `a node that is overtaken by a group which was accepted later accepts its own no earlier`() throws {
+        let ann = try first.open()
+        let ben = try second.open()
+        // The turn of the second one begins later, and its group is first.
+        second.advance(microseconds: 1)
+        journal.faults = [
+            .isOvertaken { _ = try second.upload(ben.id, [second.changeset(1, isBad: true)]) }
+        ]
+        _ = try first.upload(ann.id, [first.changeset(1, isBad: true)])
+        for node in [first, second] {
+            _ = try follow(node)
+            #expect(node.storage.head == journal.head && !node.engine.mustReopen)
+        }
+    }
+
+    @Test func `a node that lags begins an epoch without closing its database`() throws {
+        let ann = try first.open()
+        let ben = try second.open()
+        _ = try second.upload(ben.id, [second.changeset(1)])
+        journal.fork(losing: 0)
+        _ = try first.upload(ann.id, [first.changeset(1)])
+        #expect(!first.engine.mustReopen)
+        for node in [first, second] {
+            _ = try follow(node)
+            #expect(node.storage.head == journal.head && !node.engine.mustReopen)
+        }
+    }
+
     @Test func `a client that moves is the same client, and what it uploads again counts once`() throws {
         let here = try first.open()
         _ = try first.upload(here.id, [first.changeset(1)])

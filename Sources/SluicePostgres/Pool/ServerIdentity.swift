@@ -11,6 +11,22 @@ final class ServerIdentity: Sendable {
         var clockOffset: Int64 = 0
         /// Where the history is kept over restarts; nil for nowhere.
         var memory: HistoryFile?
+
+        func check(
+            _ history: PostgresHistory, clusterID: [UInt8], accepted: PostgresHistory?
+        ) throws(PostgresFailure) {
+            if let known = self.history, known.system == history.system, history.timeline < known.timeline,
+                history != accepted
+            {
+                throw .unsuitable(
+                    "is an old primary: it is on timeline \(history.timeline), and this node has seen \(known.timeline). "
+                        + "Stop it; if it shall be the primary again, run `sluice cluster epoch` with its address")
+            }
+            if let known = self.clusterID, known != clusterID {
+                throw .unsuitable(
+                    "has another cluster than the one that this node serves; restart the node to change over")
+            }
+        }
     }
 
     private let state: Mutex<State>
@@ -51,22 +67,15 @@ final class ServerIdentity: Sendable {
     func accept(
         _ greeting: Greeting, clusterID: [UInt8], accepted: PostgresHistory?
     ) throws(PostgresFailure) {
-        let before = state.withLock { $0 }
-        if let known = before.history, known.system == greeting.history.system,
-            greeting.history.timeline < known.timeline, greeting.history != accepted
-        {
-            throw .unsuitable(
-                "is an old primary: it is on timeline \(greeting.history.timeline), and this node has seen "
-                    + "\(known.timeline). Stop it; if it shall be the primary again, run `sluice cluster epoch` with its "
-                    + "address")
-        }
-        if let known = before.clusterID, known != clusterID {
-            throw .unsuitable("has another cluster than the one that this node serves; restart the node to change over")
-        }
-        state.withLock { state in
-            state = State(
-                history: greeting.history, clusterID: clusterID, clockOffset: greeting.clockOffset,
-                memory: before.memory)
+        // Judged and stored at once: another connection may just have been accepted of a later server.
+        let before = try state.withLock { state throws(PostgresFailure) in
+            try state.check(greeting.history, clusterID: clusterID, accepted: accepted)
+            defer {
+                state.history = greeting.history
+                state.clusterID = clusterID
+                state.clockOffset = greeting.clockOffset
+            }
+            return state
         }
         if before.history != greeting.history {
             before.memory?.write(greeting.history)

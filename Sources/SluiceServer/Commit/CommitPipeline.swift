@@ -123,6 +123,8 @@ package struct CommitPipeline {
                 turns.noteConflict()
                 wasOvertaken = true
             } catch is JournalHistoryChanged {
+                // Nobody was first this time, and what was missed is applied.
+                wasOvertaken = false
                 try beginEpoch(publish)
             }
         }
@@ -167,6 +169,11 @@ package struct CommitPipeline {
     /// - Throws: ``JournalConflict`` if others were first; ``DutyLost``.
     package func append(_ prepared: PreparedGroup, holding duty: HeldDuty? = nil) throws {
         guard let record = prepared.record else { return }
+        // No engine could apply it, and the journal would have it for ever.
+        guard prepared.group.acceptedAt >= storage.groupAcceptedAt, prepared.group.baseVersion == storage.version
+        else {
+            throw StorageError(.misuse, "a group was prepared for another state than that after which it is appended")
+        }
         guard let journal = storage.journal else {
             return try journal.appendSurely(record, after: prepared.head, holding: duty)
         }

@@ -67,17 +67,18 @@ struct ClientRegistry {
         if areAhead { try database.catchUp() }
     }
 
-    /// Identifies readers by what they say, and writers in another way.
+    /// Identifies readers by what they say, and writers in another way. Nobody is sent back to the start while the journal
+    /// may have what this server does not know.
     private func answer(
         _ requests: [Request], now: Timestamp, _ writer: (Request, Timestamp) throws -> Identified
     ) -> [Answer] {
         requests.map { request in
             Answer {
-                guard request.isReadOnly else { return try writer(request, now) }
-                let reader = identifyReader(request.open, now: now)
-                // What this server does not know, the journal may have.
-                if let silence = database.silence, reader.outcome == .reset { throw silence }
-                return reader
+                let client = request.isReadOnly ? identifyReader(request.open, now: now) : try writer(request, now)
+                guard client.outcome == .reset, database.journal != nil, let obstacle = database.obstacle.error else {
+                    return client
+                }
+                throw obstacle
             }
         }
     }

@@ -127,7 +127,8 @@ package final class MemoryJournal: Journal, Sendable {
 
     private func take(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
         guard !shared.isSealed else { throw StorageError(.journal, "the database was detached from the cluster") }
-        if shared.mustBeginEpoch(before: record) { throw JournalHistoryChanged() }
+        // As PostgreSQL, which says first that others were quicker.
+        if shared.head == head, shared.mustBeginEpoch(before: record) { throw JournalHistoryChanged() }
         let outcome = shared.append(record, after: head, by: engine)
         if outcome == .appended { onAppend() }
         return outcome

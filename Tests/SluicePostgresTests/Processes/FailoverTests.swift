@@ -36,6 +36,11 @@ struct FailoverTests {
                 misled.proxy.lead(to: standby.port)
                 try await writers.getOn()
             }
+            for node in cluster.nodes {
+                #expect(
+                    !FileManager.default.fileExists(atPath: node.replica() + "-foreign"),
+                    "\(node.name) had what the standby lacks")
+            }
             try await moved.checkAgreement(writers)
             let found = try moved.database.connect().execute(
                 PostgresStatement(nil, "SELECT history FROM sluice.database WHERE name = 'test'"))

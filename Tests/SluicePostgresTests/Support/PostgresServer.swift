@@ -159,11 +159,33 @@ final class PostgresServer: @unchecked Sendable {
         }
     }
 
-    /// Kills the server as a crash would, with all that it has under way.
+    /// Kills the server as a crash of its machine would: all its processes, none of which notices that another has ended.
+    /// If the first of them ended alone, commits that wait for a standby would give up waiting, and who still reads would
+    /// see what the standby lacks.
     func kill() async throws {
         let text = try String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)
-        if let process = text.split(separator: "\n").first.flatMap({ pid_t($0) }) { Glibc.kill(process, SIGKILL) }
+        if let process = text.split(separator: "\n").first.flatMap({ pid_t($0) }) {
+            Glibc.kill(process, SIGSTOP)
+            try await wait(for: "PostgreSQL to stand still") { Self.status(of: process)?.state == "T" }
+            for child in try Self.children(of: process) { Glibc.kill(child, SIGKILL) }
+            Glibc.kill(process, SIGKILL)
+        }
         if let program { try await end(program) }
+    }
+
+    /// The state of a process and its parent, as /proc says; nil if it is gone.
+    private static func status(of process: pid_t) -> (state: Substring, parent: pid_t?)? {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return nil }
+        let words = text[end...].split(separator: " ").dropFirst()
+        guard let state = words.first else { return nil }
+        return (state, words.dropFirst().first.flatMap { pid_t($0) })
+    }
+
+    private static func children(of process: pid_t) throws -> [pid_t] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }
+            .filter { status(of: $0)?.parent == process }
     }
 
     /// Ends the server, and removes its folder.
