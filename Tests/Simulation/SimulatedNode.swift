@@ -10,8 +10,8 @@ final class SimulatedNode {
     let number: Int
     /// Where it stood when it last sent something; all that it sends next it has made since.
     var sentHead: JournalHead
-    /// How far its clock is from that of the simulation.
-    private let clockOffset: Duration
+    /// How far its clock is from that of the simulation, in microseconds.
+    private let clockOffset: Int64
     /// The database's file; nil for one in memory.
     private(set) var path: String?
     /// Whether it has groups that the journal has lost, and others in their place.
@@ -38,7 +38,7 @@ final class SimulatedNode {
     private var sharedPagesOfEarlierLives = SharedPageCounts()
 
     init(
-        _ number: Int, path: String?, _ journal: MemoryJournal?, clockOffset: Duration,
+        _ number: Int, path: String?, _ journal: MemoryJournal?, clockOffset: Int64,
         _ makeEngine: @escaping (SQLiteServerStorage) -> DatabaseEngine
     ) throws {
         self.number = number
@@ -78,7 +78,7 @@ final class SimulatedNode {
     }
 
     /// What its clock says.
-    func time(at now: Timestamp) -> Timestamp { now.advanced(by: clockOffset) }
+    func time(at now: Timestamp) -> Timestamp { Timestamp(microseconds: now.microseconds + clockOffset) }
 
     func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
         let now = time(at: now)

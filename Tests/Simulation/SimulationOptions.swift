@@ -63,11 +63,9 @@ package struct SimulationOptions: Sendable {
     /// How many processes the server is, which share a journal.
     package var nodeCount = 1
 
-    /// How far the clock of a node is from that of the simulation. What compares times with those of the simulation has
-    /// nodes whose clocks agree.
-    func clockOffset(ofNode number: Int) -> Duration {
-        readsTime || hasJobs ? .zero : .milliseconds(-300 * number)
-    }
+    /// How far the clock of a node is from that of the simulation, in microseconds. What compares times with those of the
+    /// simulation has nodes whose clocks agree.
+    func clockOffset(ofNode number: Int) -> Int64 { readsTime || hasJobs ? 0 : Int64(number) * -300_000 }
     /// Whether the server's file is copied, and the copy put back.
     package var putsBackupsBack = false
     /// Whether the journal of several nodes loses groups that it had taken.

@@ -72,9 +72,9 @@ struct TwoNodeTests {
         let ben = try second.open()
         // The turn of the second one begins later, and its group is first.
         second.advance(microseconds: 1)
-        journal.faults = [
-            .isOvertaken { _ = try second.upload(ben.id, [second.changeset(1, isBad: true)]) }
-        ]
+        // Sound because the test has one thread.
+        nonisolated(unsafe) let second = second
+        journal.faults = [.isOvertaken { _ = try second.upload(ben.id, [second.changeset(1, isBad: true)]) }]
         _ = try first.upload(ann.id, [first.changeset(1, isBad: true)])
         for node in [first, second] {
             _ = try follow(node)
