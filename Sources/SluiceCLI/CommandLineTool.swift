@@ -8,8 +8,8 @@ package enum CommandLineTool {
         Signals.ignoreBrokenPipes()
         do throws(CommandError) {
             let words = try arguments()
-            if words == [ProgramGuard.argument] {
-                ProgramGuard.serve()
+            if words.count == 2, words[0] == ProgramGuard.argument {
+                ProgramGuard.serve(words[1])
                 return 0
             }
             return await Program.sluice.run(words)

@@ -244,6 +244,19 @@ import Testing
     }
 
     /// Whether there is a process that has not ended.
+    @Test func `a program that was started just before its command was killed ends, too`() async throws {
+        // Nobody has told the guard of these: each has a process group of its own, and one of them is another command's.
+        let script = "set -m; SLUICE_GUARD=mine sleep 600 & echo $!; SLUICE_GUARD=other sleep 600 & echo $!; wait"
+        let programs = try ChildProcess("/bin/bash", ["-c", script])
+        let ids = [Substring(try await programs.line()), Substring(try await programs.line())]
+        let guardian = try ChildProcess(Tool.path, ["--guard-programs", "mine"])
+        _ = try await guardian.finish()
+        try await wait(for: "the end of the program") { !isRunning(ids[0]) }
+        #expect(isRunning(ids[1]))
+        for id in ids { if let process = pid_t(id) { kill(process, SIGKILL) } }
+        _ = try await programs.finish()
+    }
+
     private func isRunning(_ id: Substring) -> Bool {
         guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8) else { return false }
         // Behind the name, which is in parentheses, comes the state.

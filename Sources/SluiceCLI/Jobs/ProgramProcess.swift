@@ -35,6 +35,7 @@ final class ProgramProcess: Sendable {
     ) throws(CommandError) {
         self.guardian = guardian
         let started: Result<(pid_t, Pipes), CommandError> = Self.starting.withLock { _ in
+            let added = added + (guardian.map { [$0.mark] } ?? [])
             do throws(CommandError) { return .success(try Self.start(words, environment: added)) } catch {
                 return .failure(error)
             }
