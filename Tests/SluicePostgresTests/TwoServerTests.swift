@@ -59,10 +59,12 @@ struct TwoServerTests {
                 return try write.amended { $0.delay += 1 }
             }
         }
-        let stores = [try await open(nodes[0].url), try await open(nodes[1].url)]
-        for (number, store) in stores.enumerated() {
-            try await store.write { try $0.insert(JudgedDeparture(id: "known at \(number)")) }
-            try await store.uploaded(timeout: waitMax)
+        // One after the other: a node that was overtaken appends its next groups in turns, in which nothing overtakes it.
+        var stores: [Store] = []
+        for (number, node) in nodes.enumerated() {
+            stores.append(try await open(node.url))
+            try await stores[number].write { try $0.insert(JudgedDeparture(id: "known at \(number)")) }
+            try await stores[number].uploaded(timeout: waitMax)
         }
         // Either may have been overtaken by a group of the other, one that says that a client came at least.
         #expect(Set(nodes[0].judged.ids.withLock { $0 }) == ["known at 0"])
@@ -79,8 +81,12 @@ struct TwoServerTests {
         #expect(Set(nodes[1].judged.ids.withLock { $0 }) == ["known at 1", "early"])
         // What it amends counts once, everywhere.
         for store in stores {
-            let found = try await store.objects(JudgedDeparture.self).synced(timeout: waitMax)
-            #expect(found.count == 4 && found.allSatisfy { $0.delay == 1 })
+            var found: [JudgedDeparture] = []
+            try await wait(for: "what both have written") {
+                found = try await store.objects(JudgedDeparture.self).synced(timeout: waitMax)
+                return found.count == 4
+            }
+            #expect(found.allSatisfy { $0.delay == 1 })
         }
         for store in stores { await store.close() }
         for node in nodes { await node.stop() }
@@ -89,10 +95,15 @@ struct TwoServerTests {
     @Test func `a resolver decides where the later write is committed, and all stores have the result`() async throws {
         let nodes = try await nodes()
         for node in nodes { node.server.resolveConflicts(of: JudgedDeparture.self, by: .serverWins) }
-        let stores = [try await open(nodes[0].url), try await open(nodes[1].url)]
+        var stores = [try await open(nodes[0].url)]
         try await stores[0].write { try $0.insert(JudgedDeparture(id: "a")) }
         try await stores[0].uploaded(timeout: waitMax)
-        for store in stores { _ = try await store.objects(JudgedDeparture.self).synced(timeout: waitMax) }
+        stores.append(try await open(nodes[1].url))
+        for store in stores {
+            try await wait(for: "the departure") {
+                try await store.objects(JudgedDeparture.self).synced(timeout: waitMax).count == 1
+            }
+        }
         // Neither knows of the other: the group of the first node is held.
         nodes[0].proxy.stop(at: .append)
         for (number, store) in stores.enumerated() {
@@ -106,8 +117,9 @@ struct TwoServerTests {
         nodes[0].proxy.mode = .forwards
         try await stores[0].uploaded(timeout: waitMax)
         for store in stores {
-            let found = try await store.objects(JudgedDeparture.self).synced(timeout: waitMax)
-            #expect(found.map(\.delay) == [2])
+            try await wait(for: "the later write") {
+                try await store.objects(JudgedDeparture.self).synced(timeout: waitMax).map(\.delay) == [2]
+            }
         }
         for store in stores { await store.close() }
         for node in nodes { await node.stop() }

@@ -59,7 +59,7 @@ struct WorkerProgramTests {
             let gate = "\(folder)/gate"
             #expect(mkfifo(gate, 0o600) == 0)
             let printed = Printed()
-            let running = try program("(read line < \(gate); echo $line) & echo first", grace: .seconds(3_600))
+            let running = try program("echo first; (read line < \(gate); echo $line) &", grace: .seconds(3_600))
             async let exit = running.run([], environment: [], guardedBy: nil, printed.take)
             // Opens when the child process reads.
             try await blocking { try "second\n".write(toFile: gate, atomically: false, encoding: .utf8) }
