@@ -27,10 +27,9 @@ public struct Backoff: Sendable, Hashable {
 /// How often something was tried, and how much of it is tried next.
 ///
 /// A batch that has failed often enough is searched for the object at fault: its halves are tried once each and at once,
-/// and an object that is alone is tried a second time before it is given up. How long it waits for that depends on what
-/// else succeeds: a second where others of the batch did, since the object is at fault then; otherwise as long as if its
-/// batch had failed once more, and longer for each further one, since then everything fails, and whatever is given up
-/// meanwhile has to be tried again by hand.
+/// and an object that is alone is tried a second time before it is given up. Where other objects of the batch succeeded,
+/// the object is at fault, and the second try comes after the shortest wait. Where nothing succeeded, everything may fail:
+/// then the wait is as long as if the batch had failed once more, and longer for each object that was given up before.
 package struct Retries {
     private let limitMax: Int
     private let attempts: Int

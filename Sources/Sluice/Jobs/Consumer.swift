@@ -79,11 +79,12 @@ public struct Consumer<Element: ResultElement>: Sendable {
     /// Handles batches until the task is cancelled.
     ///
     /// A batch for which `body` throws, or which it does not commit, is tried again after a while. When it has failed
-    /// ``Options/attempts`` times, its halves are tried, at once, until the object that fails is alone. That is tried a
-    /// second time: after the first wait of ``Options/backoff`` if other objects of the batch succeeded, and otherwise
-    /// after a longer one, since then it may be that everything fails. What becomes of it, ``Options/onPoison`` says. An object that cannot be read
-    /// as `Element` fails in the same way. What has failed how often is kept with the name, so one that takes it over goes on
-    /// with that. A batch for which `body` throws ``JobError/tryAgain(_:)`` comes again as it is, however often.
+    /// ``Options/attempts`` times, the consumer tries its halves at once, until the object that fails is alone. It tries
+    /// this object a second time: after the first wait of ``Options/backoff`` if other objects of the batch succeeded, and
+    /// otherwise after a longer one, since then everything may fail. ``Options/onPoison`` says what becomes of the object.
+    /// An object that cannot be read as `Element` fails in the same way. The failures are kept with the name, so a consumer
+    /// that takes the name over goes on with the search. A batch for which `body` throws ``JobError/tryAgain(_:)`` comes
+    /// again as it is, however often.
     ///
     /// - Parameter body: handles a batch and commits it.
     /// - Throws: ``JobError`` when the name is taken, or was taken over; `QueryError`; `ServerError` or ``SyncError`` when
