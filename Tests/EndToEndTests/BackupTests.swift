@@ -62,7 +62,7 @@ struct BackupTests {
         try await withFolder { root in
             let (data, archive) = (root + "/data", root + "/archive")
             let options = ["--archive=\(archive)", "--backup-to=\(root)/own", "--backup-every=1s", "--backup-keep=3"]
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             var server = try await ServerProcess.start(folder: data, port: port, options: options)
             defer { server.process.signal(SIGKILL) }
             let writers = try await EntryWriter.two(server.url())

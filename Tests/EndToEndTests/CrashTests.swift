@@ -22,7 +22,7 @@ struct CrashTests {
     func killedServerLosesNothingAcknowledgedAndTakesTheRestOnce(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         try await withFolder { folder in
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             var server = try await ServerProcess.start(folder: folder, port: port)
             defer { server.process.signal(SIGKILL) }
             let writers = try await EntryWriter.two(server.url())

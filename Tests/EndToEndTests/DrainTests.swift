@@ -52,7 +52,8 @@ struct DrainTests {
 
     @Test func nothingIsLostOrDoubledWhileManyStoresGoThroughADrain() async throws {
         try await withFolder { folder in
-            let server = try await ServerProcess.start(folder: folder, options: ["--drain=1s"])
+            let server = try await ServerProcess.start(
+                folder: folder, port: try UnusedPort.next(), options: ["--drain=1s"])
             var writers: [Writer] = []
             for number in 0..<Self.storeCount { try await writers.append(Writer(number, server.url())) }
             try await each(writers) { writer in

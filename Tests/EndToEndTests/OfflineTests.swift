@@ -11,7 +11,7 @@ import Testing
 struct OfflineTests {
     @Test func whatWasWrittenOfflineArrivesAfterTheProcessRestartedAndTheServerCameBack() async throws {
         try await withFolder { folder in
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             let (url, path) = ("ws://127.0.0.1:\(port)/test", folder + "/client.sluice")
             // This process writes and ends before the server has ever run.
             await #expect(processExitsWith: .success) { [url = url as String, path = path as String] in
@@ -94,7 +94,7 @@ struct OfflineTests {
     /// Rows and transactions that together are far larger than a frame may be.
     @Test func muchWrittenOfflineGoesUpInFramesThatTheServerTakesAndComesDownInFramesThatClientsTake() async throws {
         try await withFolder { folder in
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             let url = "ws://127.0.0.1:\(port)/test"
             var generator = SeededGenerator(seed: 6)
             let filling = generator.text(250_000)

@@ -111,7 +111,7 @@ struct OperationCrashTests {
     func everyOperationCountsOnceHoweverOftenBothSidesAreKilled(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         try await withFolder { folder in
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             var server = try await ServerProcess.start(folder: folder, port: port)
             defer { server.process.signal(SIGKILL) }
             let (url, path, journal) = (server.url(), folder + "/client.sluice", folder + "/journal")

@@ -99,7 +99,7 @@ struct RevokedRightsTests {
                     "users", "add", "--data=\(folder)/data", "--name=\(user)", "--password-file=\(file)")
                 try #require(added.code == 0, "\(added.diagnostics)")
             }
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             func start() async throws -> ServerProcess {
                 try await ServerProcess.start(
                     folder: folder + "/data", port: port, options: ["--users", "--rules=\(folder)/rules.json"],

@@ -293,7 +293,7 @@ import Testing
     @Test func commandsAndServersThatAreKilledDoEachRowOnce() async throws {
         try await withFolder { folder in
             var generator = SeededGenerator(seed: 33)
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             var server = try await ServerProcess.start(folder: folder + "/data", port: port)
             let url = server.url()
             let count = 400

@@ -46,8 +46,8 @@ struct SessionOutageTests {
 
     @Test func aProgramIsToldWhatHappensToItsServer() async throws {
         try await withFolder { folder in
-            var server = try await ServerProcess.start(folder: folder)
-            let port = server.port
+            let port = try UnusedPort.next()
+            var server = try await ServerProcess.start(folder: folder, port: port)
             let store = try await Store.open(
                 StoreConfiguration(schema: try Fixture.schema(), sync: sync(server.url())))
             let session = try #require(store.session)
@@ -130,8 +130,8 @@ struct SessionOutageTests {
 
     @Test func twoThousandObserversComeBackAfterTheirServerDoes() async throws {
         try await withFolder { folder in
-            var server = try await ServerProcess.start(folder: folder)
-            let port = server.port
+            let port = try UnusedPort.next()
+            var server = try await ServerProcess.start(folder: folder, port: port)
             let store = try await Store.open(
                 StoreConfiguration(schema: try Fixture.schema(), sync: sync(server.url())))
             for number in 0..<20 { _ = try await insert(number, into: store) }

@@ -124,7 +124,7 @@ struct UnwritableDiskTests {
         isFull: Bool
     ) async throws {
         let disk = try #require(SmallDisk())
-        let port = try ServerProcess.unusedPort()
+        let port = try UnusedPort.next()
         let folder = disk.path + "/data"
         try await withServer(folder: folder, port: port) { server in
             try await Fixture.withStore(server.url()) { store in

@@ -42,7 +42,7 @@ struct VanishedFilesTests {
     @Test func aDataFolderThatIsRenamedUnderLoadLosesNothingAcknowledgedAndAcknowledgesNothingMore() async throws {
         try await withFolder { outer in
             let (folder, elsewhere) = (outer + "/data", outer + "/elsewhere")
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             try await withServer(folder: folder, port: port) { server in
                 try await Fixture.withStore(server.url()) { store in
                     let count = Counter()
@@ -88,7 +88,7 @@ struct VanishedFilesTests {
     ) async throws {
         try await withFolder { outer in
             let folder = outer + "/data"
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             try await withServer(folder: folder, port: port) { server in
                 try await Fixture.withStore(server.url()) { store in
                     let count = Counter()
@@ -112,7 +112,7 @@ struct VanishedFilesTests {
 
     @Test func aWriteAheadLogThatIsRemovedUnderLoadLosesNothingAcknowledged() async throws {
         try await withFolder { folder in
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             try await withServer(folder: folder, port: port) { server in
                 try await Fixture.withStore(server.url()) { store in
                     for number in 0..<40 as Range<Int64> {
@@ -133,7 +133,7 @@ struct VanishedFilesTests {
 
     @Test func aWriteAheadLogThatIsRemovedWithTheServerKilledIsMissedAtTheRestart() async throws {
         try await withFolder { folder in
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             try await withServer(folder: folder, port: port) { server in
                 try await Fixture.withStore(server.url()) { store in
                     try await insert(1, into: store)

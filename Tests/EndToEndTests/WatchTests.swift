@@ -7,7 +7,7 @@ import Testing
 @Suite struct WatchTests {
     @Test func aLostServerIsReportedAndItsReturnToo() async throws {
         try await withFolder { folder in
-            let port = try ServerProcess.unusedPort()
+            let port = try UnusedPort.next()
             let watcher = try await withServer(folder: folder, port: port) { server in
                 let insert = folder + "/rows.csv"
                 try "id,n\n1,1\n".write(toFile: insert, atomically: true, encoding: .utf8)

@@ -10,7 +10,7 @@ struct Killing {
     private let pauseMax: Int
     private var generator: SeededGenerator
     private let folder: String
-    private var port = 0
+    private let port: UInt16
     private var server: ChildProcess?
     private var job: ChildProcess?
     private var serverKills = 0
@@ -23,6 +23,7 @@ struct Killing {
         self.pauseMax = max(1, pauseMax)
         generator = SeededGenerator(seed: UInt64(seed))
         folder = FileManager.default.temporaryDirectory.path + "/sluice-kills-\(UUID().uuidString)"
+        port = try UnusedPort.next()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
 
@@ -64,9 +65,7 @@ struct Killing {
     private mutating func startServer() async throws {
         let process = try process("serve", data, "\(port)")
         server = process
-        guard port == 0 else { return }
-        let line = try await process.line(with: "serving at")
-        port = line.split(separator: " ").last.flatMap { Int($0) } ?? 0
+        _ = try await process.line(with: "serving at")
     }
 
     private mutating func startJob() throws { job = try process("consume", url, folder + "/job", "always") }

@@ -26,7 +26,7 @@ struct QueueKilling {
     private let pauseMax: Int
     private var generator: SeededGenerator
     private let folder: String
-    private var port = 0
+    private let port: UInt16
     private var server: Worker?
     private var workers: [Worker?] = [nil, nil]
     private var all: [Worker] = []
@@ -41,6 +41,7 @@ struct QueueKilling {
         self.pauseMax = max(1, pauseMax)
         generator = SeededGenerator(seed: UInt64(seed))
         folder = FileManager.default.temporaryDirectory.path + "/sluice-kills-\(UUID().uuidString)"
+        port = try UnusedPort.next()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
 
@@ -92,8 +93,7 @@ struct QueueKilling {
     private mutating func startServer() async throws {
         let worker = try begin("serve-queue", folder + "/data", "\(port)")
         server = worker
-        let line = try await worker.process.line(with: "serving at")
-        port = line.split(separator: " ").last.flatMap { Int($0) } ?? 0
+        _ = try await worker.process.line(with: "serving at")
     }
 
     private mutating func startWorker(_ index: Int) throws {

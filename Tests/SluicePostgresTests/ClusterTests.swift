@@ -154,7 +154,7 @@ struct ClusterTests {
 
     @Test func `a server that is not there does not answer, and another of the URL is taken`() throws {
         let database = try server.database()
-        let port = try Proxy.freePort()
+        let port = try UnusedPort.next()
         let absent = TestDatabase(server: server, name: database.name, port: port)
         #expect(refusal(absent, code: .busy).contains("does not answer"))
         let both = "postgres://sluice@127.0.0.1:\(port),127.0.0.1:\(database.port)/\(database.name)"

@@ -17,7 +17,7 @@ struct PoolerTests {
     /// Runs `body` with the port of a pooler before a server.
     private func withPooler(_ body: (TestDatabase, UInt16) async throws -> Void) async throws {
         let server = try await PostgresServer.shared.value
-        let port = try PostgresServer.freePort()
+        let port = try UnusedPort.next()
         // Another user has to read it.
         let path = "/tmp/sluice-pooler-\(UUID().uuidString).ini"
         let settings = """

@@ -148,21 +148,6 @@ package final class Proxy: @unchecked Sendable {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    /// A port of 127.0.0.1 that nobody listens at.
-    package static func freePort() throws -> UInt16 {
-        let (descriptor, port) = try listen()
-        close(descriptor)
-        return port
-    }
-
-    /// Whether nobody listens at a port of 127.0.0.1.
-    package static func isFree(_ port: UInt16) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        defer { close(descriptor) }
-        var address = address(port)
-        return with(&address, { bind(descriptor, $0, $1) }) == 0
-    }
-
     private func accept() {
         while true {
             let client = Glibc.accept(listener, nil, nil)

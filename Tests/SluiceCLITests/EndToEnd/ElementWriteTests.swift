@@ -39,7 +39,8 @@ struct ElementWriteTests {
     @Test func twoWritersWhoAreCutOffKeepTheLinesOfBoth() async throws {
         try await withFolder { folder in
             var writers: [ChildProcess] = []
-            let port = try await withServer(folder: folder) { server in
+            let port = try UnusedPort.next()
+            try await withServer(folder: folder, port: port) { server in
                 try await Self.prepare(server)
                 for name in ["ada", "ben"] {
                     let writer = try ChildProcess(Tool.path, ["write", server.url()], input: nil)
@@ -50,7 +51,6 @@ struct ElementWriteTests {
                     let bread = try await Self.bread(server)
                     return bread.contains("ada") && bread.contains("ben")
                 }
-                return server.port
             }
             // There is no server while they write.
             for (name, writer) in zip(["ada", "ben"], writers) {

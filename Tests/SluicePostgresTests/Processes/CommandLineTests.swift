@@ -33,7 +33,7 @@ struct CommandLineTests {
 
     @Test func `a journal that does not answer, or has no tables, is refused with what to do`() async throws {
         try await withFolder { folder in
-            let port = try PostgresServer.freePort()
+            let port = try UnusedPort.next()
             let absent = try await refusal(folder + "/a", journal: "postgres://sluice@127.0.0.1:\(port)/none")
             #expect(absent.contains("does not answer"), "\(absent)")
             let empty = try await refusal(folder + "/b", journal: try server.emptyDatabase().url)

@@ -164,7 +164,7 @@ struct SharedUsersTests {
             try await node.logged("file of users is not used", "--journal=URL")
             #expect(try Data(contentsOf: URL(filePath: node.folder + "/server.users")).count == 10)
             let absent = try await Tool.run(
-                "users", "list", "--journal=postgres://sluice@127.0.0.1:\(try PostgresServer.freePort())/none")
+                "users", "list", "--journal=postgres://sluice@127.0.0.1:\(try UnusedPort.next())/none")
             #expect(absent.code == 1 && absent.diagnostics.contains("does not answer"), "\(absent)")
         }
     }

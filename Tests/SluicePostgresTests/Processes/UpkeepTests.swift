@@ -107,7 +107,7 @@ struct UpkeepTests {
         let database = try await PostgresServer.shared.value.database()
         try await withFolder { folder in
             let journal = "--journal=\(database.url)"
-            let port = try PostgresServer.freePort()
+            let port = try UnusedPort.next()
             func serve(_ options: [String] = []) async throws -> ServerProcess {
                 try await ServerProcess.start(folder: folder + "/data", port: port, options: options)
             }

@@ -29,7 +29,7 @@ final class PostgresServer: @unchecked Sendable {
     init() async throws {
         // Another user has to reach it.
         folder = "/tmp/sluice-postgres-" + UUID().uuidString
-        port = try Self.freePort()
+        port = try UnusedPort.next()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         if getuid() == 0 { try await Self.run("chown postgres \(folder)") }
         try await Self.run(
@@ -62,7 +62,7 @@ final class PostgresServer: @unchecked Sendable {
     ///   - port: where the standby reaches it.
     init(standbyOf primary: PostgresServer, at primaryPort: UInt16) async throws {
         folder = "/tmp/sluice-postgres-" + UUID().uuidString
-        port = try Self.freePort()
+        port = try UnusedPort.next()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         if getuid() == 0 { try await Self.run("chown postgres \(folder)") }
         let settings = "port = \(port)\nunix_socket_directories = '\(folder)'\nwal_receiver_timeout = 0\n"
@@ -104,16 +104,6 @@ final class PostgresServer: @unchecked Sendable {
     /// The same database on another server.
     func sameDatabase(as database: TestDatabase) -> TestDatabase {
         TestDatabase(server: self, name: database.name, port: port)
-    }
-
-    private static let givenPorts = Mutex<Set<UInt16>>([])
-
-    /// A port that nobody has, that nobody else was given here, and that no connection is given: those begin at 32768.
-    static func freePort() throws -> UInt16 {
-        for port in (UInt16(20_000)..<32_000).shuffled() where Proxy.isFree(port) {
-            if givenPorts.withLock({ $0.insert(port).inserted }) { return port }
-        }
-        throw Failure("no port is free")
     }
 
     /// What runs the rest of a command as a user who may run PostgreSQL, which root may not.

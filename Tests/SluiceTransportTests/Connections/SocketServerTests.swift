@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SluiceTransport
@@ -225,7 +226,7 @@ import Testing
 
     @Test func addressInUseIsNamed() async throws {
         let group = try EventLoopGroup(loopCount: 1)
-        let server = try listen(group: group)
+        let server = try listen(port: UnusedPort.next(), group: group)
         let error = #expect(throws: TransportError.self) { _ = try listen(port: server.port, group: group) }
         #expect(error?.code == .addressInUse)
         #expect(error?.message.contains("127.0.0.1:\(server.port)") == true)

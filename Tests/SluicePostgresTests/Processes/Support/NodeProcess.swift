@@ -36,7 +36,7 @@ final class NodeProcess {
         proxy = try Proxy(to: database.port)
         // PostgreSQL then says which connections are the node's.
         journal = database.url(port: proxy.port) + "?application_name=\(name)"
-        port = try PostgresServer.freePort()
+        port = try UnusedPort.next()
     }
 
     deinit {
