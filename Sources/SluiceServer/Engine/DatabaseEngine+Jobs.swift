@@ -16,7 +16,11 @@ extension DatabaseEngine {
                 if call.question.needsRight {
                     guard subscriber.access.has(.jobs) else { throw JobConflict.withoutRight }
                 }
-                if try jobs.writes(of: call, session) != nil {
+                if call.question.changesRecords {
+                    guard !session.isReadOnly else {
+                        throw RequestRejection(
+                            code: .permissionDenied, message: "a read-only session cannot run jobs")
+                    }
                     let made = try apply(call, session, now: now)
                     return jobs.send(to: call, session.id, &output) { writer in writer.array(made) { $0.bool($1) } }
                 }
@@ -54,7 +58,7 @@ extension DatabaseEngine {
             try checkGoesOn(session)
             let access = permissions.binding(of: session.id)
             guard access.has(.jobs) else { throw JobConflict.withoutRight }
-            return (try jobs.writes(of: call, session) ?? [], access)
+            return (try jobs.writes(of: call), access)
         }
         switch outcome {
         case nil, .committed?: return made.isEmpty ? [false] : made
@@ -111,6 +115,14 @@ extension ClientMessage.JobCall.Question {
         switch self {
         case .chunk, .count, .list, .rows, .wait: false
         case .queue, .record, .records, .spaces, .apply, .settle: true
+        }
+    }
+
+    /// Whether it asks for changes of records, which a commit makes; everything else is read.
+    fileprivate var changesRecords: Bool {
+        switch self {
+        case .apply, .settle: true
+        case .chunk, .count, .list, .rows, .wait, .queue, .record, .records, .spaces: false
         }
     }
 }

@@ -57,23 +57,17 @@ final class JobAnswers {
         }
     }
 
-    /// The changes of records that a question asks for; nil if it asks for none, and empty if there is nothing to change.
-    ///
-    /// - Throws: a ``RequestRejection``.
-    func writes(of call: ClientMessage.JobCall, _ session: ServerSession) throws -> [JobWrite]? {
-        let writes: [JobWrite]
+    /// The changes of records that a question asks for at the present state; empty if there is nothing to change.
+    func writes(of call: ClientMessage.JobCall) throws -> [JobWrite] {
         switch call.question {
-        case .apply(let asked): writes = asked
+        case .apply(let asked): return asked
         case .settle(let space, let object, let isRetried):
             let letter = try DeadLetterRecord.keys(object, inSpace: space, isRetried: isRetried)
                 .compactMap { try database.storage.job($0) }.first
-            writes = letter.map { JobWrite.settling($0, isRetried: isRetried) } ?? []
-        case .chunk, .count, .queue, .list, .rows, .record, .records, .spaces, .wait: return nil
+            return letter.map { JobWrite.settling($0, isRetried: isRetried) } ?? []
+        case .chunk, .count, .queue, .list, .rows, .record, .records, .spaces, .wait:
+            preconditionFailure("nothing is changed for this question")
         }
-        guard !session.isReadOnly else {
-            throw RequestRejection(code: .permissionDenied, message: "a read-only session cannot run jobs")
-        }
-        return writes
     }
 
     /// Tells a job why its question has no answer, where that is no fault of the session.
