@@ -37,6 +37,7 @@ extension Database {
     ///   anything is made for the client, and again in the state to which the change is added.
     /// - Throws: ``SchemaError``, and ``StorageError``; what `mayAdd` throws.
     func extendSchema(by schema: Schema, mayAdd: () throws -> Bool) throws -> SchemaChange {
+        // Whoever adds nothing, or may not, makes no file, and waits for no turn and no journal that does not answer.
         guard try permitted(schema, mayAdd) != nil else { return .none }
         try becomeDurable()
         return try transaction {
@@ -81,8 +82,10 @@ extension Database {
     /// - Parameter mayChange: says whether the client may change the schema at the present state.
     /// - Throws: ``SchemaError``, and ``StorageError``; what `mayChange` throws.
     func remove(_ removal: ClientMessage.Removal, mayChange: () throws -> Bool) throws {
+        // Whoever may not remove it, or names nothing, waits for no turn and no journal that does not answer.
         _ = try place(of: removal, mayChange)
         try transaction {
+            // Others may have removed it, moved its position, or have taken the right away.
             let (classIndex, property) = try place(of: removal, mayChange)
             guard let property else { return try storage.removeClass(classIndex) }
             try storage.removeProperty(property, ofClass: classIndex)
