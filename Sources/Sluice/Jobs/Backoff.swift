@@ -79,17 +79,10 @@ package struct Retries {
         hasSucceeded = false
     }
 
-    /// What ``trial`` is after a success.
-    package func trial(afterSuccessOf count: Int) -> ConsumerTrial? {
+    /// What ``trial`` is after something else was noted.
+    package func trial(after note: (inout Retries) -> Void) -> ConsumerTrial? {
         var next = self
-        next.noteSuccess(of: count)
-        return next.trial
-    }
-
-    /// What ``trial`` is after an object was given up.
-    package var trialAfterGivingUp: ConsumerTrial? {
-        var next = self
-        next.noteGivenUp()
+        note(&next)
         return next.trial
     }
 

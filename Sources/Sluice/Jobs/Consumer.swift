@@ -148,7 +148,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
                     await holding.waitForMore()
                     continue
                 }
-                part.trialAfterwards = retries.trial(afterSuccessOf: part.range.count)
+                part.trialAfterwards = retries.trial(after: { $0.noteSuccess(of: part.range.count) })
                 if let found = poison, found.state == nil ? part.isReset : found.state == part.firstState {
                     if part.isReset, found.state != nil {
                         // The object is left out, and what was derived before is to be removed all the same.
@@ -156,7 +156,7 @@ public struct Consumer<Element: ResultElement>: Sendable {
                         try await handle(part.beginning, body)
                         retries.noteSuccess(of: 0)
                     } else {
-                        part.trialAfterwards = retries.trialAfterGivingUp
+                        part.trialAfterwards = retries.trial(after: { $0.noteGivenUp() })
                         try await park(found.state == nil ? part.beginning : part, found.error)
                         retries.noteGivenUp()
                         poison = nil
