@@ -32,10 +32,9 @@ final class ConsumerHolding: Sendable {
     /// the task is cancelled.
     func end() async {
         guard abandon() else { return }
-        let (host, reader, beats) = (reader.host, reader, beats)
-        await host.finish(by: { host.time.advanced(by: JobPatience.atEnd) }) {
-            await beats.value
-            await reader.leave()
+        let host = reader.host
+        await host.finish(by: { host.time.advanced(by: JobPatience.atEnd) }) { [reader, beats] in
+            await ConsumerHolding.letGo(reader, after: beats)
         }
     }
 
@@ -57,9 +56,11 @@ final class ConsumerHolding: Sendable {
 
     deinit {
         guard abandon() else { return }
-        _ = Task.alongside { [reader, beats] in
-            await beats.value
-            await reader.leave()
-        }
+        _ = Task.alongside { [reader, beats] in await ConsumerHolding.letGo(reader, after: beats) }
+    }
+
+    private static func letGo(_ reader: ConsumerReader, after beats: Task<Void, Never>) async {
+        await beats.value
+        await reader.leave()
     }
 }
