@@ -8,6 +8,9 @@ internal import Synchronization
 ///     state      silent for the bound     answers
 ///     reached    cut off                  =
 ///     cut off    =                        reached
+///
+/// It looks by the process's own time and not by the configuration's schedule: how long journals are silent is measured
+/// in that time, also where tests move a clock by hand.
 final class CutOffWatch: Sendable {
     /// How often the journals are looked at.
     private static let interval = DispatchTimeInterval.seconds(1)
