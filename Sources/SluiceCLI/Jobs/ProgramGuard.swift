@@ -46,33 +46,20 @@ final class ProgramGuard: Sendable {
     }
 
     private static func start(_ token: String) throws(CommandError) -> Int32 {
-        var ends: [Int32] = [0, 0]
-        guard Glibc.pipe(&ends) == 0 else { throw .system("the guard of programs cannot be started", code: errno) }
-        for descriptor in ends { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO)
+        let failure = "the guard of programs cannot be started"
+        let ends = try PipeEnds(orFail: failure)
+        var launch = ProcessLaunch("/proc/self/exe", ["sluice", argument, token])
+        launch.streams = [(ends.reading, STDIN_FILENO)]
         // Whoever reads what this process prints waits for the end of all that could print there.
-        for output in [STDOUT_FILENO, STDERR_FILENO] {
-            posix_spawn_file_actions_addopen(&actions, output, "/dev/null", O_WRONLY, 0)
-        }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        // A group of its own: what a terminal sends at Ctrl-C is not for it.
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
-        var words: [UnsafeMutablePointer<CChar>?] = [strdup("sluice"), strdup(argument), strdup(token), nil]
-        var id: pid_t = 0
-        let code = posix_spawn(&id, "/proc/self/exe", &actions, &attributes, &words, environ)
-        words.forEach { free($0) }
-        posix_spawn_file_actions_destroy(&actions)
-        posix_spawnattr_destroy(&attributes)
-        close(ends[0])
+        launch.unreadStreams = [STDOUT_FILENO, STDERR_FILENO]
+        launch.hasOwnGroup = true
+        let (_, code) = launch.start()
+        close(ends.reading)
         guard code == 0 else {
-            close(ends[1])
-            throw .system("the guard of programs cannot be started", code: code)
+            close(ends.writing)
+            throw .system(failure, code: code)
         }
-        return ends[1]
+        return ends.writing
     }
 
     // MARK: In the process

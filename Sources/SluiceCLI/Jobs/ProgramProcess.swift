@@ -49,62 +49,27 @@ final class ProgramProcess: Sendable {
     private static func start(
         _ words: [String], environment added: [(String, String)]
     ) throws(CommandError) -> (pid_t, Pipes) {
-        let name = words[0]
-        var ends: [[Int32]] = []
-        for _ in 0..<3 {
-            var pair: [Int32] = [0, 0]
-            guard pipe(&pair) == 0 else {
-                let code = errno
-                ends.joined().forEach { close($0) }
-                throw .system("cannot start \(name)", code: code)
-            }
-            for descriptor in pair { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-            ends.append(pair)
-        }
-        let (inputs, outputs, endings) = (ends[0], ends[1], ends[2])
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        posix_spawn_file_actions_adddup2(&actions, inputs[0], STDIN_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, outputs[1], STDOUT_FILENO)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        for number in [SIGPIPE, SIGTERM, SIGINT] { sigaddset(&defaults, number) }
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        // The threads of queues block signals, and a program would do so, too: it would not hear that it is to end.
-        var noSignals = sigset_t()
-        sigemptyset(&noSignals)
-        posix_spawnattr_setsigmask(&attributes, &noSignals)
-        // A group of its own: what a terminal sends at Ctrl-C is for this process, which ends its programs in order.
-        posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        var variables = environment(with: added)
-        var id: pid_t = 0
-        let code = posix_spawnp(&id, name, &actions, &attributes, &arguments, &variables)
-        (arguments + variables).forEach { free($0) }
-        posix_spawn_file_actions_destroy(&actions)
-        posix_spawnattr_destroy(&attributes)
-        close(inputs[0])
-        close(outputs[1])
+        let failure = "cannot start \(words[0])"
+        let ends = try PipeEnds.make(3, orFail: failure)
+        let (input, output, ending) = (ends[0], ends[1], ends[2])
+        var launch = ProcessLaunch(words[0], words)
+        launch.streams = [(input.reading, STDIN_FILENO), (output.writing, STDOUT_FILENO)]
+        launch.defaultSignals = [SIGPIPE, SIGTERM, SIGINT]
+        // This process is told at Ctrl-C, and ends its programs in order.
+        launch.hasOwnGroup = true
+        launch.variables = added
+        let (id, code) = launch.start()
+        close(input.reading)
+        close(output.writing)
         guard code == 0 else {
-            for descriptor in [inputs[1], outputs[0]] + endings { close(descriptor) }
-            throw .system("cannot start \(name)", code: code)
+            close(input.writing)
+            close(output.reading)
+            ending.closeBoth()
+            throw .system(failure, code: code)
         }
-        return (id, Pipes(input: inputs[1], output: outputs[0], ending: endings[0], ended: endings[1]))
-    }
-
-    private static func environment(with added: [(String, String)]) -> [UnsafeMutablePointer<CChar>?] {
-        var variables: [UnsafeMutablePointer<CChar>?] = []
-        var next = environ
-        while let variable = next.pointee {
-            let text = String(cString: variable)
-            if !added.contains(where: { text.hasPrefix("\($0.0)=") }) { variables.append(strdup(text)) }
-            next += 1
-        }
-        return variables + added.map { strdup("\($0.0)=\($0.1)") } + [nil]
+        let pipes = Pipes(
+            input: input.writing, output: output.reading, ending: ending.reading, ended: ending.writing)
+        return (id, pipes)
     }
 
     // MARK: Running

@@ -13,43 +13,20 @@ final class ChildProcess {
     ///   - program: the name of the program, which is looked up on `PATH`.
     ///   - input: the descriptor that becomes the program's standard input; it stays open in this process.
     init(_ program: String, arguments: [String], input: Int32) throws(CommandError) {
-        var outputPipe: [Int32] = [0, 0]
-        var errorPipe: [Int32] = [0, 0]
-        guard pipe(&outputPipe) == 0 else { throw .system("cannot start \(program)", code: errno) }
-        guard pipe(&errorPipe) == 0 else {
-            let code = errno
-            outputPipe.forEach { close($0) }
-            throw .system("cannot start \(program)", code: code)
-        }
-        for descriptor in outputPipe + errorPipe { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, outputPipe[1], STDOUT_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, errorPipe[1], STDERR_FILENO)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        sigaddset(&defaults, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        // The threads of queues block signals, and the program would do so, too.
-        var noSignals = sigset_t()
-        sigemptyset(&noSignals)
-        posix_spawnattr_setsigmask(&attributes, &noSignals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
-        var processID: pid_t = 0
-        let code = posix_spawnp(&processID, program, &actions, &attributes, &words, environ)
-        words.forEach { free($0) }
-        posix_spawn_file_actions_destroy(&actions)
-        posix_spawnattr_destroy(&attributes)
-        close(outputPipe[1])
-        close(errorPipe[1])
+        let pipes = try PipeEnds.make(2, orFail: "cannot start \(program)")
+        let (outputs, errors) = (pipes[0], pipes[1])
+        var launch = ProcessLaunch(program, [program] + arguments)
+        launch.streams = [
+            (input, STDIN_FILENO), (outputs.writing, STDOUT_FILENO), (errors.writing, STDERR_FILENO),
+        ]
+        launch.defaultSignals = [SIGPIPE]
+        let (processID, code) = launch.start()
+        close(outputs.writing)
+        close(errors.writing)
         self.program = program
         self.processID = processID
-        output = outputPipe[0]
-        diagnostics = errorPipe[0]
+        output = outputs.reading
+        diagnostics = errors.reading
         if code != 0 {
             hasEnded = true
             throw .system("cannot start \(program), which reads .gz files", code: code)
