@@ -8,20 +8,7 @@ final class RawBroadcast {
     private var sockets: [Int32] = []
 
     init() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, length) == 0 && listen(listener, 4096) == 0
-                    && getsockname(listener, address, &length) == 0
-            }
-        }
-        guard isListening else { throw BenchmarkError("a socket cannot listen: \(String(cString: strerror(errno)))") }
-        self.listener = listener
-        port = UInt16(bigEndian: address.sin_port)
+        (listener, port) = try Loopback.listen(backlog: 4096)
     }
 
     deinit {

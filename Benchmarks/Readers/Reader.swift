@@ -18,19 +18,9 @@ final class Reader {
     ///
     /// - Parameter greeting: the bytes to send at once; nil for a reader that is ready without any.
     init(port: UInt16, greeting: [UInt8]?) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        descriptor = try Loopback.connect(to: port, of: "what is read")
         isReady = greeting == nil
         isUpgraded = greeting == nil
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-        guard isConnected else { throw BenchmarkError("connect: \(String(cString: strerror(errno)))") }
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         if let greeting { try send(greeting) }
     }

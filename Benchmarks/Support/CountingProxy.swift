@@ -16,18 +16,7 @@ final class CountingProxy: Sendable {
     private let counts = Mutex(Count())
 
     init(to serverPort: UInt16) throws {
-        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = Self.address(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(socket, address, length) == 0 && listen(socket, 16) == 0
-                    && getsockname(socket, address, &length) == 0
-            }
-        }
-        guard isListening else { throw BenchmarkError("a socket cannot listen: \(String(cString: strerror(errno)))") }
-        listener = socket
-        port = UInt16(bigEndian: address.sin_port)
+        (listener, port) = try Loopback.listen(backlog: 16)
         self.serverPort = serverPort
         Thread.detachNewThread { self.accept() }
     }
@@ -43,14 +32,6 @@ final class CountingProxy: Sendable {
         }
     }
 
-    private static func address(_ port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        return address
-    }
-
     private func accept() {
         while true {
             let client = CEpoll.accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
@@ -58,16 +39,8 @@ final class CountingProxy: Sendable {
                 close(listener)
                 return
             }
-            let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-            var address = Self.address(serverPort)
-            let isConnected = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-                }
-            }
-            guard isConnected else {
+            guard let server = try? Loopback.connect(to: serverPort, of: "the server") else {
                 close(client)
-                close(server)
                 continue
             }
             Thread.detachNewThread { self.pass(from: client, to: server) { $0.toServer += $1 } }
