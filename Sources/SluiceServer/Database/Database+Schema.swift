@@ -13,10 +13,11 @@ enum SchemaChange {
 }
 
 extension Database {
-    /// Whether a client declares what the schema does not have.
-    ///
-    /// - Throws: ``SchemaError`` when it contradicts the schema.
-    func lacks(_ schema: Schema) throws -> Bool { try extended(by: schema) != nil }
+    /// Whether a client declares what the schema does not have, or what contradicts it, as far as this server has followed
+    /// the journal.
+    func mayLack(_ schema: Schema) -> Bool {
+        do { return try extended(by: schema) != nil } catch { return true }
+    }
 
     /// The schema with what a client declares, and what that adds; nil if it adds nothing.
     private func extended(by schema: Schema) throws -> (schema: Schema, changes: SchemaChanges)? {
@@ -37,6 +38,9 @@ extension Database {
     ///   anything is made for the client, and again in the state to which the change is added.
     /// - Throws: ``SchemaError``, and ``StorageError``; what `mayAdd` throws.
     func extendSchema(by schema: Schema, mayAdd: () throws -> Bool) throws -> SchemaChange {
+        guard mayLack(schema) else { return .none }
+        // Others may have added it, removed what it contradicts, or given the right.
+        try catchUpToRefuse()
         guard try permitted(schema, mayAdd) != nil else { return .none }
         try becomeDurable()
         return try transaction {
@@ -81,6 +85,8 @@ extension Database {
     /// - Parameter mayChange: says whether the client may change the schema at the present state.
     /// - Throws: ``SchemaError``, and ``StorageError``; what `mayChange` throws.
     func remove(_ removal: ClientMessage.Removal, mayChange: () throws -> Bool) throws {
+        // Others may have added or emptied what is to be removed, or given the right.
+        try catchUpToRefuse()
         _ = try place(of: removal, mayChange)
         try transaction {
             let (classIndex, property) = try place(of: removal, mayChange)
