@@ -61,6 +61,7 @@ final class ProgramGuard: Sendable {
         // A group of its own: what a terminal sends at Ctrl-C is not for it.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        // Copies, since the call takes texts that may change; they are freed when it has returned.
         var words: [UnsafeMutablePointer<CChar>?] = [strdup("sluice"), strdup(argument), strdup(token), nil]
         var id: pid_t = 0
         let code = posix_spawn(&id, "/proc/self/exe", &actions, &attributes, &words, environ)

@@ -80,6 +80,7 @@ final class ProgramProcess: Sendable {
         posix_spawnattr_setpgroup(&attributes, 0)
         let flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP
         posix_spawnattr_setflags(&attributes, Int16(flags))
+        // Copies, since the call takes texts that may change; they are freed when it has returned.
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         var variables = environment(with: added)
         var id: pid_t = 0

@@ -38,6 +38,7 @@ final class ChildProcess {
         sigemptyset(&noSignals)
         posix_spawnattr_setsigmask(&attributes, &noSignals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+        // Copies, since the call takes texts that may change; they are freed when it has returned.
         var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
         var processID: pid_t = 0
         let code = posix_spawnp(&processID, program, &actions, &attributes, &words, environ)
