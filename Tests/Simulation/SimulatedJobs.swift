@@ -133,14 +133,18 @@ final class SimulatedJobs {
 
     /// Lets a run go on that can.
     ///
+    /// - Parameter note: is told which, and at which await it stood.
     /// - Returns: false if none can.
-    func step(at now: Timestamp, _ generator: inout SeededGenerator) throws -> Bool {
+    func step(
+        at now: Timestamp, _ generator: inout SeededGenerator, noting note: (String, Place, String) -> Void
+    ) throws -> Bool {
         executor.drain()
         let gates = runs.flatMap { run in run.gates.openable(at: now).map { (run, $0) } }
         guard !gates.isEmpty else { return false }
         let (run, gate) = generator.pick(gates)
         noted.steps += 1
         noted.labels[gate.label, default: 0] += 1
+        note(run.spec.name, run.place, gate.label)
         run.gates.open(gate)
         executor.drain()
         if let failure { throw failure }

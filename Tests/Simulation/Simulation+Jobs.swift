@@ -65,7 +65,9 @@ extension Simulation {
             rungVersion = server.history.latest.version
             jobs.bells.ring()
         }
-        return try jobs.step(at: now, &generator)
+        return try jobs.step(at: now, &generator) { name, place, label in
+            noteMessages { "  job \(name) at \(place) goes on: \(label)" }
+        }
     }
 
     func killJob(_ generator: inout SeededGenerator) throws {

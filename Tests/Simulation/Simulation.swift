@@ -133,7 +133,7 @@ package final class Simulation {
     func note(_ line: String) { trace.append { line } }
 
     /// Notes messages, whose text takes longer to make than the messages take to handle.
-    private func noteMessages(_ line: @escaping () -> String) { trace.append(line) }
+    func noteMessages(_ line: @escaping () -> String) { trace.append(line) }
 
     /// Runs the plan, then repairs all connections and continues until nothing is left to do.
     ///

@@ -1,10 +1,12 @@
 import SluiceModel
+import SluiceQuery
 import SluiceRules
-import SluiceServer
 import SluiceStorage
 import SluiceTesting
 import SluiceWire
 import Testing
+
+@testable import SluiceServer
 
 /// What a node has decided before it has caught up with the journal is decided again behind what others have appended.
 struct LaggingDecisionTests {
@@ -99,6 +101,87 @@ struct LaggingDecisionTests {
         #expect(try pair.first.seats(1) == .int(9))
     }
 
+    // MARK: Transactions that write nothing
+
+    /// Sets the seats of plane 1 at the second engine if it is there.
+    ///
+    /// - Parameter absence: what is thrown if it is not; nil to write nothing then.
+    /// - Returns: how often the transaction ran.
+    private func update(_ pair: LaggingPair, absence: (any Error)? = nil) throws -> Int {
+        let plane = ObjectRef(0, .int(1))
+        var runs = 0
+        try pair.second.engine.write(by: 1, now: pair.second.now) { objects, _ in
+            runs += 1
+            guard try objects.row(plane) != nil else {
+                if let absence { throw absence }
+                return OwnTransaction((), [])
+            }
+            return OwnTransaction((), [ObjectOperation(plane, .update([FieldOperation(1, .set(.int(9)))]))])
+        }
+        return runs
+    }
+
+    @Test(arguments: [false, true])
+    func `a transaction that writes nothing, or throws, by a state that has passed runs again`(throwing: Bool) throws {
+        let pair = try LaggingPair(rules: nil)
+        try pair.write(pair.first, [ObjectOperation(ObjectRef(0, .int(1)), .create([]))])
+        #expect(try update(pair, absence: throwing ? CancellationError() : nil) == 2)
+        try pair.catchUp()
+        #expect(try pair.first.seats(1) == .int(9))
+    }
+
+    @Test func `a transaction that writes nothing runs once if its node lacks nothing`() throws {
+        let pair = try LaggingPair(rules: nil)
+        let head = pair.journal.head
+        #expect(try update(pair) == 1)
+        #expect(throws: CancellationError.self) { try update(pair, absence: CancellationError()) }
+        #expect(pair.journal.head == head)
+    }
+
+    @Test func `a change of a record counts for which another node has made room`() throws {
+        let pair = try LaggingPair(rules: nil)
+        let key = JobRecord.Key(space: ConsumerState.deadPrefix + "mailer", name: [1])
+        let write = JobWrite(key, .set(.never, value: [1]), if: .absent)
+        #expect(try pair.first.engine.applyJobs([write], as: nil, now: pair.first.now) == [true])
+        try pair.second.engine.catchUp()
+        #expect(try pair.second.engine.applyJobs([write], as: nil, now: pair.second.now) == [false])
+        #expect(try pair.first.engine.applyJobs([JobWrite(key, .remove)], as: nil, now: pair.first.now) == [true])
+        #expect(try pair.second.engine.applyJobs([write], as: nil, now: pair.second.now) == [true])
+        try pair.catchUp()
+        #expect(try pair.first.storage.job(key) != nil)
+    }
+
+    // MARK: Order
+
+    @Test func `what a session resumes is sent before what its node then follows`() throws {
+        let pair = try LaggingPair(rules: nil)
+        let plane = ObjectRef(0, .int(1))
+        try pair.write(pair.first, [ObjectOperation(plane, .create([]))])
+        let reader = try pair.second.open()
+        let version = pair.second.storage.version
+        try pair.write(pair.first, [ObjectOperation(plane, .update([FieldOperation(1, .set(.int(9)))]))])
+        let resume = ClientMessage.Resume(
+            version: version, queryHash: try Query.parse("Plane", schema: pair.second.storage.schema).hash,
+            memberCount: 1)
+        let answers = try pair.second.handle([
+            .messages(
+                reader.id,
+                [
+                    .subscribe(.init(session: 1, subscription: 1, query: "Plane", resume: resume)),
+                    .declare(session: 1, schema: try pair.schema(with: "Pilot")),
+                ])
+        ])
+        let versions = answers.compactMap { message -> UInt64? in
+            switch message {
+            case .complete(let complete): complete.version
+            case .commit(let commit): commit.header.version
+            default: nil
+            }
+        }
+        #expect(versions.first == version && versions.contains(version + 1))
+        #expect(versions == versions.sorted())
+    }
+
     // MARK: Policies and quotas
 
     @Test func `a validator judges writes of a class that another node has just added`() throws {
@@ -151,6 +234,20 @@ struct LaggingDecisionTests {
         try first.engine.catchUp()
         #expect(try first.storage.rulesVersion == 2)
         #expect(try second.storage.rules(ofVersion: 2) == later.canonicalBytes)
+    }
+
+    @Test func `a file that is read again is compared with what others have stored until then`() throws {
+        let pair = try LaggingPair()
+        try pair.second.engine.begin(with: RulesFile(LaggingPair.rules), isWritable: true, now: pair.second.now)
+        let file = try RulesFile(LaggingPair.generous)
+        try pair.first.engine.deploy(file)
+        try pair.second.engine.catchUp()
+        try pair.first.engine.deploy(try RulesFile(LaggingPair.stricter))
+        // The second node has just what its file says now, and another one has been faster since.
+        pair.second.engine.takeOver(file, DatabaseLimits(), isFile: true, now: pair.second.now)
+        try pair.catchUp()
+        #expect(try pair.first.storage.rulesVersion == 4)
+        #expect(try pair.first.storage.rules(ofVersion: 4) == file.canonicalBytes)
     }
 
     @Test func `a client that has closed its session here and opened one there is not forgotten`() throws {

@@ -32,6 +32,7 @@ final class ModelColumn<Root: Model>: Sendable {
     static func stored<Value: PropertyValue>(
         _ property: Property, _ keyPath: any KeyPath<Root, Value> & Sendable, isDefaulted: Bool
     ) -> ModelColumn {
+        // Only a stored property has an offset: at it there is a `Value`, for as long as there is the root.
         let offset = MemoryLayout<Root>.offset(of: keyPath)
         // The same key path, which is Sendable; a cast cannot say so.
         nonisolated(unsafe) let writable = keyPath as? WritableKeyPath<Root, Value>

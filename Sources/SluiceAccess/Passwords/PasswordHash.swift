@@ -80,7 +80,8 @@ package struct PasswordHash: Hashable, Sendable {
         let memory = UInt64(parameters.blockSize * 128 * blockCount)
         let result = password.withUnsafeBytes { password in
             EVP_PBE_scrypt(
-                // A null pointer would be taken for "no password" and compute nothing.
+                // A null pointer would be taken for "no password" and compute nothing. Of no bytes none are read, whatever
+                // the address.
                 password.baseAddress?.assumingMemoryBound(to: CChar.self) ?? UnsafePointer(bitPattern: 1),
                 password.count, salt, salt.count, 1 << UInt64(parameters.costExponent), UInt64(parameters.blockSize),
                 UInt64(parameters.parallelism), memory, &key, byteCount)

@@ -115,7 +115,8 @@ public final class ServerDatabase: Sendable {
     /// that takes long delays everybody. A caller that awaits each write is slowed down to what the disk takes.
     ///
     /// Where several servers share a journal, another one may have written meanwhile. Then `body` runs again for the new
-    /// state, and only its last run counts. So what has effects elsewhere belongs behind the call, not into `body`.
+    /// state, also if it has written nothing or has thrown, and only its last run counts. So what has effects elsewhere
+    /// belongs behind the call, not into `body`.
     ///
     /// - Parameter body: as in `Store.write(_:)`. It may run several times.
     /// - Returns: what the last run of `body` returns.

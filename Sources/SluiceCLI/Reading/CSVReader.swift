@@ -10,6 +10,7 @@ final class CSVReader {
     /// The line that the current record begins on, from 1.
     private(set) var line = 1
     private let buffer: RecordBuffer
+    /// The current record, where it is in the buffer. The bytes stay there until the next record is looked for.
     private var record = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
     private var fields: [Range<Int>] = []
     /// The fields of the current record that were in quotes; empty if none were.

@@ -4,6 +4,7 @@ final class RecordBuffer {
     static let recordSizeMax = 1 << 28
 
     let source: ByteSource
+    /// Owned by the buffer, which frees it when it grows and when it ends.
     private var storage: UnsafeMutableBufferPointer<UInt8>
     private var start = 0
     private var end = 0

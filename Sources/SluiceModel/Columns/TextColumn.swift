@@ -4,6 +4,7 @@ package struct TextColumn: Sendable {
     /// Memory that never changes and stays where it is for as long as anybody has it.
     package final class Bytes: @unchecked Sendable {
         package let base: UnsafeRawPointer
+        /// The same memory, written once in `init` and freed with this.
         private let memory: UnsafeMutableRawPointer
 
         package init(copying bytes: UnsafeRawBufferPointer) {

@@ -75,6 +75,7 @@ extension UUID {
 
     /// Compares the bytes in textual order; the result is negative, zero or positive.
     static func compare(_ left: UUID, _ right: UUID) -> Int {
+        // A UUID is a tuple of 16 bytes.
         withUnsafeBytes(of: left.uuid) { left in
             withUnsafeBytes(of: right.uuid) { right in
                 UTF8Order.compareBytes(

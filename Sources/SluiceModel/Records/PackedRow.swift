@@ -108,6 +108,7 @@ package struct PackedRow: @unchecked Sendable {
 
     private func content(_ key: ObjectKey) -> UnsafeRawPointer { bytes + 4 + Self.idSize(key) }
 
+    /// The row that is kept as it is, which the bytes retain until ``deallocate(key:)``.
     private func box(_ key: ObjectKey) -> Unmanaged<WholeRow> {
         Unmanaged.fromOpaque(content(key).loadUnaligned(as: UnsafeRawPointer.self))
     }

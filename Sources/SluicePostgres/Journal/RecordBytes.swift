@@ -5,6 +5,8 @@ internal import SluiceStorage
 
 /// A group as the column `record` has it: a format byte, and the group's bytes as they are, or their number (four bytes,
 /// the lowest first) and an LZ4 block.
+///
+/// LZ4 takes bytes as `CChar`, which has the size and place of a byte, and each call tells it the room that there is.
 enum RecordBytes {
     private static let plain: UInt8 = 1
     private static let compressed: UInt8 = 2

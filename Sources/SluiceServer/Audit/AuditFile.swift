@@ -12,8 +12,7 @@ public final class AuditFile: AuditReceiver {
     /// The most bytes that wait to be written.
     private static let waitingByteCountMax = 8 << 20
 
-    private struct Confined: @unchecked Sendable {
-        // Sound because every access goes through `queue`.
+    private struct Confined {
         var descriptor: Int32
         /// Whether the last line is not whole.
         var isTorn = false

@@ -9,6 +9,7 @@ package enum OperatorName {
         guard let user else { return "operator" }
         let name = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1 << 14) { buffer -> String? in
             var entry = passwd()
+            // Points to `entry`, whose texts are in the buffer, and is only compared with null.
             var found: UnsafeMutablePointer<passwd>?
             guard getpwuid_r(user, &entry, buffer.baseAddress!, buffer.count, &found) == 0, found != nil else {
                 return nil

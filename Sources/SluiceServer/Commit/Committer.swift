@@ -88,7 +88,7 @@ final class Committer {
     /// Whether something is to be committed.
     ///
     /// - Parameter isPressing: whether the steps must not wait any longer.
-    private func isDue(now: Timestamp, isPressing: Bool) -> Bool {
+    func isDue(now: Timestamp, isPressing: Bool) -> Bool {
         if !uploads.isEmpty { return true }
         guard !steps.isEmpty, database.isWritable else { return false }
         return isPressing || steps.count >= Self.stepCountMax
@@ -202,7 +202,8 @@ final class Committer {
     /// - Parameters:
     ///   - duty: what the server must have when the journal takes it; nil for nothing.
     ///   - transaction: makes the transaction for the present state, again if other engines were first: its upload, nil if
-    ///     it writes no object, and what it does to the records of jobs.
+    ///     it writes no object, and what it does to the records of jobs. It also runs again where it writes nothing, or
+    ///     throws, by a state that has passed: that makes no group which would be judged at its place.
     /// - Returns: nil if there was nothing to write.
     /// - Throws: what `transaction` throws.
     func commit(
@@ -218,15 +219,33 @@ final class Committer {
                 return made.upload.map { [$0] } ?? []
             } catch { throw Refusal(cause: error) }
         }
-        let outcome = outcome(of: []) {
-            try database.checkQuota()
-            if let duty, !duty.isHeld { throw DutyLost() }
-            return try pipeline.commit(
+        func attempt() throws -> CommittedGroup {
+            try pipeline.commit(
                 make(), with: isEmpty ? [] : jobs.map(\.step) + ownSteps, holding: duty, now: now,
                 following: onFollowed)
         }
+        let outcome = outcome(of: []) {
+            try database.checkQuota()
+            if let duty, !duty.isHeld { throw DutyLost() }
+            do {
+                let group = try attempt()
+                guard isEmpty, try followNews() else { return group }
+            } catch let refusal as Refusal {
+                guard try followNews() else { throw refusal }
+            }
+            return try attempt()
+        }
         if case .failed(let refusal as Refusal, _) = outcome { throw refusal.cause }
         return isEmpty ? nil : outcome
+    }
+
+    /// Applies what other engines have appended.
+    ///
+    /// - Returns: whether there was anything.
+    private func followNews() throws -> Bool {
+        let head = database.storage.head
+        try catchUp()
+        return database.storage.head != head
     }
 
     /// What is beside a transaction of this process. Uploads of clients have numbers; without one, the same transaction of

@@ -13,10 +13,11 @@ enum SchemaChange {
 }
 
 extension Database {
-    /// Whether a client declares what the schema does not have.
-    ///
-    /// - Throws: ``SchemaError`` when it contradicts the schema.
-    func lacks(_ schema: Schema) throws -> Bool { try extended(by: schema) != nil }
+    /// Whether a client declares what the schema does not have, or what contradicts it, as far as this server has followed
+    /// the journal.
+    func mayLack(_ schema: Schema) -> Bool {
+        do { return try extended(by: schema) != nil } catch { return true }
+    }
 
     /// The schema with what a client declares, and what that adds; nil if it adds nothing.
     private func extended(by schema: Schema) throws -> (schema: Schema, changes: SchemaChanges)? {
@@ -37,7 +38,9 @@ extension Database {
     ///   anything is made for the client, and again in the state to which the change is added.
     /// - Throws: ``SchemaError``, and ``StorageError``; what `mayAdd` throws.
     func extendSchema(by schema: Schema, mayAdd: () throws -> Bool) throws -> SchemaChange {
-        // Whoever adds nothing, or may not, makes no file, and waits for no turn and no journal that does not answer.
+        guard mayLack(schema) else { return .none }
+        // Others may have added it, removed what it contradicts, or given the right.
+        try catchUpToRefuse()
         guard try permitted(schema, mayAdd) != nil else { return .none }
         try becomeDurable()
         return try transaction {
@@ -82,7 +85,8 @@ extension Database {
     /// - Parameter mayChange: says whether the client may change the schema at the present state.
     /// - Throws: ``SchemaError``, and ``StorageError``; what `mayChange` throws.
     func remove(_ removal: ClientMessage.Removal, mayChange: () throws -> Bool) throws {
-        // Whoever may not remove it, or names nothing, waits for no turn and no journal that does not answer.
+        // Others may have added or emptied what is to be removed, or given the right.
+        try catchUpToRefuse()
         _ = try place(of: removal, mayChange)
         try transaction {
             // Others may have removed it, moved its position, or have taken the right away.

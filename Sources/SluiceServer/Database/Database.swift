@@ -84,6 +84,20 @@ final class Database {
         return result
     }
 
+    /// Applies what others have appended to the journal, before somebody is refused or told that there is nothing to do.
+    /// Such an answer makes no group that would be judged at its place, so it must not be of a state that has passed.
+    ///
+    /// A damaged database can apply nothing, and says so where it is asked to write.
+    ///
+    /// - Throws: ``StorageError``, also while the journal does not answer: nobody knows then.
+    func catchUpToRefuse() throws {
+        guard journal != nil, storage.damage == nil else { return }
+        do { try catchUp() } catch let error as StorageError {
+            _ = noteObstacle(error)
+            throw error
+        }
+    }
+
     /// Begins a new epoch: what was served of the versions after the present one may not be what comes.
     ///
     /// - Parameter random: makes the number of the epoch.

@@ -2,7 +2,7 @@ internal import SluiceStorage
 
 /// The digest of a database's state at a position, which is computed beside the database's queue.
 struct PendingDigest: @unchecked Sendable {
-    // Sound because one thread at a time has the snapshot.
+    // Sound because one thread at a time has the snapshot: the queue makes it, and whoever computes closes it.
     private enum Source {
         case known([UInt8])
         case snapshot(ServerSnapshot)

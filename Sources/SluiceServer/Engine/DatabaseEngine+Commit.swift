@@ -267,3 +267,14 @@ extension DatabaseEngine {
         return takeOutput()
     }
 }
+
+extension ClientMessage {
+    /// Whether to handle it may bring the database to another state: by what it stores, or by what others have appended,
+    /// which is applied first.
+    var mayChangeState: Bool {
+        switch self {
+        case .declare, .remove, .deploy, .job: true
+        default: false
+        }
+    }
+}

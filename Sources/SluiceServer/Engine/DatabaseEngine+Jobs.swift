@@ -13,8 +13,8 @@ extension DatabaseEngine {
     ) throws {
         try working { output in
             try jobs.rejecting(call, in: session.id, &output) { output in
-                if call.question.needsRight {
-                    guard subscriber.access.has(.jobs) else { throw JobConflict.withoutRight }
+                if call.question.needsRight, !subscriber.access.has(.jobs) {
+                    try checkJobs(session, subscriber)
                 }
                 if call.question.changesRecords {
                     guard !session.isReadOnly else {
@@ -30,6 +30,17 @@ extension DatabaseEngine {
                 try jobs.answer(call, subscriber, &output, now: now)
             }
         }
+    }
+
+    /// Checks that a user has the right `jobs` at the end of the journal, since others may have given it.
+    ///
+    /// - Throws: a ``RequestRejection`` or a ``JobConflict`` if not; ``SessionEnd`` if the session has ended.
+    private func checkJobs(_ session: ServerSession, _ subscriber: Subscriber) throws {
+        do { try database.catchUpToRefuse() } catch let error as StorageError {
+            throw RequestRejection(code: .internalError, message: "\(error.message); try again later")
+        }
+        try checkGoesOn(session)
+        guard subscriber.access.has(.jobs) else { throw JobConflict.withoutRight }
     }
 
     /// How many consumers there are, and how many versions the one that is farthest behind has not looked at.

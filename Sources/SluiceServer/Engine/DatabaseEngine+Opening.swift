@@ -20,7 +20,7 @@ extension DatabaseEngine {
         let (id, open, user) = (arrival.id, arrival.client.open, arrival.client.user)
         do {
             try check(open.variables)
-            if try database.lacks(open.schema) {
+            if database.mayLack(open.schema) {
                 // Those that came before belong to the schema before.
                 openArrivals(now: now)
                 commit(now: now)
@@ -54,13 +54,17 @@ extension DatabaseEngine {
     /// Opens the sessions that were taken in.
     func openArrivals(now: Timestamp) {
         guard !arrivals.isEmpty else { return }
+        let schema = database.storage.schema
         commit(now: now, isPressing: true)
         let arrived = arrivals
         arrivals = []
         let clients = sessions.identify(arrived.map(\.client), now: now)
+        let isOtherSchema = database.journal != nil && database.storage.schema != schema
         for (arrival, client) in zip(arrived, clients) {
             do {
                 try bindAgain(arrival)
+                // Others may have removed what it declares and the database had when it came.
+                if isOtherSchema, database.mayLack(arrival.client.open.schema) { throw Self.schemaHasChanged }
                 try self.open(arrival, as: client.get())
             } catch { refuse(arrival.id, because: error) }
         }
@@ -78,6 +82,10 @@ extension DatabaseEngine {
     private func refuse(_ id: SessionID, because error: any Error) {
         permissions.close(id)
         output.end(id, sessions.ending(after: error, "a session could not be opened"))
+    }
+
+    static var schemaHasChanged: SessionEnd {
+        .init(.schemaChanged, "the database's schema has changed", action: .retry)
     }
 
     static var hasOpenedAnother: SessionEnd {

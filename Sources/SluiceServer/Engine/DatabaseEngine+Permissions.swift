@@ -78,6 +78,8 @@ extension DatabaseEngine {
         do {
             try database.setLimits(limits)
             guard let rules else { return }
+            // The file is newer than what others have stored until now. If they do not answer, it is not stored.
+            if isFile, database.materialize == nil { try? database.catchUpToRefuse() }
             let isStored = isFile && database.materialize == nil && database.isWritable
             let holds = try begin(with: rules, isWritable: isStored, because: .reload, now: now)
             // A database that has no file yet gets them with it.

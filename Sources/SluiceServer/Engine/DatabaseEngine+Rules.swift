@@ -8,8 +8,10 @@ internal import SluiceWire
 /// The right `rules` of the rules that hold says who may store others. A database without rules takes them from a
 /// development server's clients alone: elsewhere whoever may log in could lock everybody else out.
 extension DatabaseEngine {
+    /// Stores rules, or says what they would change. That there is no right to it, and that the rules are there already, is
+    /// said of the state at the end of the journal.
     func deploy(_ deployment: ClientMessage.Deployment, by session: ServerSession, now: Timestamp) throws {
-        let former = try database.storage.rulesVersion
+        var former = try database.storage.rulesVersion
         func fail(_ code: ErrorCode, _ message: String) {
             if !deployment.isTrial {
                 audit.note(
@@ -20,10 +22,21 @@ extension DatabaseEngine {
                 session: deployment.session, request: deployment.request, code: code, message: message)
             output.send([.reportError(failure)], to: session.id)
         }
+        func failToStore(_ error: StorageError) {
+            database.noteFailure("rules could not be stored", error)
+            fail(
+                .internalError,
+                Consequence.sentence("the server could not store the rules", of: database.name, because: error))
+        }
         func checkRight() throws {
             try checkGoesOn(session)
             guard mayDeploy(session), deployment.isTrial || !session.isReadOnly else { throw MissingRight() }
         }
+        do { try database.catchUpToRefuse() } catch let error as StorageError {
+            // A trial is a question, which is answered by what is known.
+            guard deployment.isTrial else { return failToStore(error) }
+        }
+        former = try database.storage.rulesVersion
         let file: RulesFile
         do {
             try checkRight()
@@ -70,10 +83,7 @@ extension DatabaseEngine {
         } catch is MissingRight {
             fail(.permissionDenied, Self.refusal(ofRulesIn: permissions.hasRules))
         } catch let error as StorageError {
-            database.noteFailure("rules could not be stored", error)
-            fail(
-                .internalError,
-                Consequence.sentence("the server could not store the rules", of: database.name, because: error))
+            failToStore(error)
         }
     }
 

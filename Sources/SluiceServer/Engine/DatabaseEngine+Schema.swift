@@ -72,7 +72,7 @@ extension DatabaseEngine {
         observers.failAll(ServerError(.database, "the database's schema has changed; observe the query again"))
         lifecycle.content.removeAll()
         permissions.forgetFacts()
-        endAll(.init(.schemaChanged, "the database's schema has changed", action: .retry))
+        endAll(Self.schemaHasChanged)
     }
 
     // MARK: Reports

@@ -189,9 +189,12 @@ package final class DatabaseEngine {
                 guarding(id) { try self.write(write, from: session, subscriber, now: now) }
                 continue
             }
-            // What was resumed so far belongs to the state before the uploads, or before time moves.
+            // What was resumed so far belongs to the state before the uploads, before what others have appended, or before
+            // time moves.
             let timed = timedQuery(of: message)
-            if committer.hasUploads || timed != nil { output.send(resumed.take(), to: id) }
+            if committer.isDue(now: now, isPressing: false) || timed != nil || message.mayChangeState {
+                output.send(resumed.take(), to: id)
+            }
             commit(now: now)
             if let timed { bringTime(to: now, for: timed, isAwaited: false) }
             guard sessions[id] != nil else { return }

@@ -22,11 +22,11 @@ extension SQLiteServerStorage {
             return QueueRow(row, claim: try job(.init(space: space, name: name)), dead: dead)
         }
         let partitions = withPartitions ? QueueClaim.partitionSpace(name) : nil
-        let dues = [try nextDue(ofSpace: space), try partitions.flatMap { try nextDue(ofSpace: $0) }]
+        let dues = try [space, partitions].compactMap { try $0.flatMap { try nextDue(ofSpace: $0, after: now) } }
         return QueueRows(
             rows, after: found.precedingVersion, isLast: found.isLast, schema: schema, classIndex: found.classIndex,
             at: now,
-            nextDue: dues.compactMap(\.self).min(),
+            nextDue: dues.min(),
             busyPartitions: try partitions.map { try busyPartitions(of: $0, at: now) } ?? [],
             epochs: epochs.covering(found.rows.lazy.map(\.version)))
     }

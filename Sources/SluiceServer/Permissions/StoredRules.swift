@@ -96,7 +96,8 @@ final class StoredRules {
         RulesOrigin(cause, at: time, userID: userID, workerID: workerID)
     }
 
-    /// Stores other rules, which do not hold yet.
+    /// Stores other rules, which do not hold yet. Those that are there already make no group, so this server must have
+    /// followed the journal before (``Database/catchUpToRefuse()``).
     ///
     /// - Parameters:
     ///   - isHeeded: whether they are those of the server's file.

@@ -20,6 +20,7 @@ final class CellTable: ParameterSink {
     let width: Int
     /// The bytes of texts and blobs that were copied.
     private(set) var byteCount = 0
+    /// Owned by the table, which frees them when it ends. Their addresses lead into ``arena`` and ``texts``.
     private let cells: UnsafeMutableBufferPointer<Cell>
     private var arena = BindingArena()
     private(set) var rowCount = 0

@@ -22,7 +22,9 @@ final class CellTableModule {
         guard result == SQLITE_OK else { throw connection.error(result) }
     }
 
-    /// SQLite's structure, and behind it ours, as the mechanism demands.
+    /// SQLite's structure, and behind it ours, as the mechanism demands: SQLite passes on the address of its own, which is
+    /// that of the whole. The connection keeps the module for longer than any table, and a cursor its cells until it is
+    /// closed.
     private struct Table {
         var base = sqlite3_vtab()
         let module: Unmanaged<CellTableModule>

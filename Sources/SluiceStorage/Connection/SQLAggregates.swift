@@ -11,7 +11,8 @@ enum SQLAggregates {
         init(_ aggregation: Aggregation) { self.aggregation = aggregation }
     }
 
-    /// One of the functions, and the connection that it belongs to.
+    /// One of the functions, and the connection that it belongs to. SQLite owns it, and releases it with the handle. It
+    /// uses the connection as a statement runs, which none does once the connection has ended.
     private final class Declared {
         let operation: AggregateOperation
         let type: ScalarType
@@ -46,6 +47,7 @@ enum SQLAggregates {
         guard let arguments, let declared = declared(context),
             let memory = sqlite3_aggregate_context(context, Int32(MemoryLayout<UnsafeMutableRawPointer?>.size))
         else { return sqlite3_result_error_nomem(context) }
+        // Zeroed at the first row, and the same memory at all others until `finish`, which releases what is in it.
         let slot = memory.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
         let state: State
         if let known = slot.pointee {

@@ -142,7 +142,8 @@ enum SQLFunctions {
         }
     }
 
-    /// Tells SQLite to copy a result.
+    /// Tells SQLite to copy a result: `SQLITE_TRANSIENT`, a macro that Swift does not import. SQLite compares it, and never
+    /// calls it.
     private static var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
     private typealias Function =
@@ -152,6 +153,7 @@ enum SQLFunctions {
         _ name: String, _ argumentCount: Int32, to connection: SQLiteConnection, isDeterministic: Bool = true,
         _ function: @escaping Function
     ) throws(StorageError) {
+        // The connection is not retained: no statement of it runs once it has ended, so no function is called then.
         let result = sqlite3_create_function_v2(
             connection.handle, name, argumentCount, SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0),
             Unmanaged.passUnretained(connection).toOpaque(), function, nil, nil, nil)

@@ -92,6 +92,7 @@ final class SQLiteConnection {
     /// each commit moves pages into the file, as far as no reader prevents it.
     func boundLog(to pageCount: Int) {
         loggedPageCountMax = pageCount
+        // The connection is not retained: nothing is committed by it once it has ended, so the hook is not called then.
         sqlite3_wal_hook(
             handle,
             { context, handle, _, pageCount in

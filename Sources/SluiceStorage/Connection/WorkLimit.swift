@@ -96,6 +96,7 @@ extension SQLiteConnection {
     }
 
     private func enforce(_ limit: WorkLimit) {
+        // Keeps the limit for as long as the handler is set, which does not.
         workLimit = limit
         sqlite3_progress_handler(
             handle, limit.interval,

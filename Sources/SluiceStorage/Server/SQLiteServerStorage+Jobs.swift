@@ -66,11 +66,14 @@ extension SQLiteServerStorage {
         }
     }
 
-    /// When the next record of a space is due; nil if none ever is.
-    package func nextDue(ofSpace space: String) throws -> Timestamp? {
-        let sql = "SELECT min(due) FROM _jobs WHERE space = ? AND due IS NOT NULL"
+    /// When the next record of a space will be due; nil if none will. O(log n).
+    ///
+    /// - Parameter now: those that are due by then do not count: nothing is to be waited for.
+    package func nextDue(ofSpace space: String, after now: Timestamp) throws -> Timestamp? {
+        let sql = "SELECT min(due) FROM _jobs WHERE space = ? AND due > ?"
         return try connection.withStatement(sql) { statement in
             statement.bind(1, space)
+            statement.bind(2, now.microseconds)
             guard try statement.step(), !statement.isNull(0) else { return nil }
             return Timestamp(microseconds: statement.int(0))
         }

@@ -2,6 +2,7 @@ import Glibc
 
 /// Collects the pieces of a payload in memory that grows by doubling, never beyond a limit that the caller knows.
 struct GrowingBuffer: ~Copyable {
+    /// Owned by the buffer, which cannot be copied: pointers to it are valid until it grows or ends.
     private var storage: UnsafeMutableRawPointer?
     private var capacity = 0
     private(set) var count = 0

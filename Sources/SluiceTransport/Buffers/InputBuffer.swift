@@ -4,9 +4,9 @@
 /// an idle connection holds no memory. New bytes go after those that wait, and the decoder takes bytes from the front,
 /// so no byte can overtake another.
 struct InputBuffer: ~Copyable {
-    /// The bytes that are not decoded yet. A decoder removes bytes from the front.
+    /// The bytes that are not decoded yet, in ``kept`` or lent. A decoder removes bytes from the front.
     var unread = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-    /// The memory of the bytes that were copied.
+    /// The memory of the bytes that were copied, which the buffer owns.
     private var kept: UnsafeMutableRawBufferPointer?
 
     var isEmpty: Bool { unread.isEmpty }

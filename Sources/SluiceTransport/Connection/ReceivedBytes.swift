@@ -4,6 +4,7 @@
 /// assembled.
 struct ReceivedBytes: ~Copyable {
     private enum Target {
+        /// The loop's memory, which nobody else uses between the room and the bytes read into it.
         case scratch(UnsafeMutableRawBufferPointer)
         case message
     }

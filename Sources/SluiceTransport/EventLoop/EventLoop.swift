@@ -46,6 +46,7 @@ package final class EventLoop: @unchecked Sendable {  // State is used by the ow
     /// Memory that a handler may use while it runs, 64 KiB.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
 
+    /// Where the kernel writes what is ready. Used by the loop's owner, and freed with the loop.
     private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 512)
 
     private static let wakeUpTag = UInt64.max
@@ -74,6 +75,7 @@ package final class EventLoop: @unchecked Sendable {  // State is used by the ow
         guard hasThread else { return }
 
         var identifier = pthread_t()
+        // The thread keeps the loop until it ends; without a thread it is released below.
         let context = Unmanaged.passRetained(self)
         let result = pthread_create(
             &identifier, nil,

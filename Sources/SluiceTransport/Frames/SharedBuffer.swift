@@ -4,6 +4,7 @@ import Glibc
 ///
 /// A server's WebSocket header is the same on every connection, so it is written once, before the bytes.
 package final class SharedBuffer: @unchecked Sendable {  // Nothing changes after `init`.
+    /// Written once in `init`, and freed with the last who has the message.
     private let storage: UnsafeMutableRawPointer
     private let frameOffset: Int
     /// The length of the message in bytes.

@@ -21,6 +21,7 @@ enum Resolver {
             loop.execute { completion(answer) }
         }
         var thread = pthread_t()
+        // The thread releases it, or this function where there is no thread.
         let context = Unmanaged.passRetained(work)
         let result = pthread_create(
             &thread, nil,

@@ -70,6 +70,7 @@ enum Socket {
             return result(of: { Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) })
         }
         return withUnsafeTemporaryAllocation(of: iovec.self, capacity: chunks.count) { vectors in
+            // The kernel only reads what it sends, though the structure is that of received bytes, too.
             for (index, chunk) in chunks.enumerated() {
                 vectors[index] = iovec(
                     iov_base: UnsafeMutableRawPointer(mutating: chunk.bytes.baseAddress), iov_len: chunk.bytes.count)

@@ -40,6 +40,7 @@ final class TLSSession {
         SSL_set_connect_state(session)
         let isAddress = TLSSession.isAddress(host)
         if !isAddress {
+            // OpenSSL copies the name and does not write to it.
             _ = host.withCString {
                 SSL_ctrl(
                     session, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name),

@@ -1,6 +1,8 @@
 internal import CLZ4
 
 /// A flags byte and content, compressed where that helps: the outermost form of frames and of shared blocks.
+///
+/// LZ4 takes bytes as `CChar`, which has the size and place of a byte, and each call tells it the room that there is.
 enum Envelope {
     /// Content of at least this many bytes is compressed when that makes it smaller.
     static let compressionThreshold = 512

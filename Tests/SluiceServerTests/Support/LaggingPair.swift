@@ -33,7 +33,21 @@ final class LaggingPair {
         """
     static let stricter = #"{"classes": {"Plane": {"read": false}, "Member": {"read": true}}}"#
 
+    /// Rules that give every right of the database to everybody.
+    static let generous = """
+        {"database": {"schema": true, "rules": true, "jobs": true},
+         "classes": {"Plane": {"read": true}, "Member": {"read": true}, "Spare": {"read": true}}}
+        """
+
     static let member = ObjectRef(1, .string("bob"))
+
+    /// What gives every right to cid, who had none.
+    enum Gain: CaseIterable {
+        /// An object is created that gives it.
+        case membership
+        /// Other rules give it.
+        case rules
+    }
 
     /// - Parameters:
     ///   - rules: the rules that both engines have; nil for none.
@@ -63,6 +77,14 @@ final class LaggingPair {
         switch loss {
         case .membership: try write(first, [ObjectOperation(Self.member, .delete)])
         case .rules: try first.engine.deploy(try RulesFile(Self.stricter))
+        }
+    }
+
+    /// Gives at the first engine all rights to cid.
+    func giveRights(_ gain: Gain) throws {
+        switch gain {
+        case .membership: try write(first, [ObjectOperation(ObjectRef(1, .string("cid")), .create([]))])
+        case .rules: try first.engine.deploy(try RulesFile(Self.generous))
         }
     }
 

@@ -21,14 +21,6 @@ enum RightsStep {
     case upload(String, key: Int64)
     /// The user inserts a plane by a transaction as JSON.
     case insert(String, key: Int64)
-
-    /// Whether a refusal has no place in the journal: a node that lags may refuse by what it knows.
-    var isRefusedAtOnce: Bool {
-        switch self {
-        case .declare, .deploy: true
-        case .join, .leave, .rules, .write, .upload, .insert: false
-        }
-    }
 }
 
 /// Which rules decide.
