@@ -15,6 +15,9 @@ final class JobGates: @unchecked Sendable {
         /// Whether it was opened, and waits for an answer.
         fileprivate(set) var isOpen = false
 
+        /// Whether the job writes something behind it.
+        var isWrite: Bool { label == "write" || label == "apply" }
+
         fileprivate init(_ label: String, _ time: Timestamp?) {
             self.label = label
             self.time = time
@@ -27,6 +30,8 @@ final class JobGates: @unchecked Sendable {
     var hasEnded = false
     /// Whether something that it wrote was refused, or an answer was lost.
     var isTroubled = false
+    /// How often it has waited for a time that had come, since it last waited for another one or wrote something.
+    private(set) var vainSleepCount = 0
     /// What everything throws that a killed job asks.
     private let killed: any Error
 
@@ -41,6 +46,7 @@ final class JobGates: @unchecked Sendable {
     var nextTime: Timestamp? { gates.compactMap(\.time).min() }
 
     func open(_ gate: Gate) {
+        if gate.isWrite { vainSleepCount = 0 }
         gate.isOpen = true
         gate.open()
     }
@@ -84,8 +90,9 @@ final class JobGates: @unchecked Sendable {
     }
 
     /// Waits until a time, or until the task is cancelled.
-    func sleep(until time: Timestamp) async {
+    func sleep(until time: Timestamp, now: Timestamp) async {
         guard !isKilled else { return await Task.yield() }
+        vainSleepCount = time <= now ? vainSleepCount + 1 : 0
         let waiting = AsyncStream<Void>.makeStream()
         let gate = Gate("sleep", time)
         func finish() {

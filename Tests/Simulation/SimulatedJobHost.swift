@@ -54,7 +54,7 @@ final class SimulatedJobHost: JobHost, @unchecked Sendable {
 
     var time: Timestamp { simulation.now }
 
-    func sleep(until time: Timestamp) async { await gates.sleep(until: time) }
+    func sleep(until time: Timestamp) async { await gates.sleep(until: time, now: simulation.now) }
 
     func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
         simulation.note("  job: \(message) \(details)")

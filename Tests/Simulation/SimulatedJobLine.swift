@@ -22,7 +22,7 @@ final class SimulatedJobLine: JobLine, @unchecked Sendable {
     /// By the client's clock, which may be wrong.
     func sleep(until time: Timestamp) async {
         let skew = client.time.microseconds - simulation.now.microseconds
-        await gates.sleep(until: time.advanced(by: -skew))
+        await gates.sleep(until: time.advanced(by: -skew), now: simulation.now)
     }
 
     func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {

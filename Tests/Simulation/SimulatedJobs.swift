@@ -75,6 +75,8 @@ final class SimulatedJobs {
 
     /// How many runs of a job there may be at a time.
     private static let runCountMax = 3
+    /// How often a job may wait in vain before it is said to spin.
+    private static let vainSleepCountMax = 50
 
     // MARK: Running
 
@@ -148,6 +150,9 @@ final class SimulatedJobs {
         run.gates.open(gate)
         executor.drain()
         if let failure { throw failure }
+        guard run.gates.vainSleepCount <= Self.vainSleepCountMax else {
+            throw SimulationFailure("\(run.spec.name) at \(run.place) waits again and again for a time that has come")
+        }
         return true
     }
 

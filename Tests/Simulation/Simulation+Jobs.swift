@@ -273,6 +273,11 @@ extension Simulation {
         guard let classIndex = state.schema.index(of: "Task"), let done = state.schema[classIndex].index(of: "done")
         else { return }
         let due = state.schema[classIndex].index(of: "due")
+        try checkClaims(name, in: state) { row in
+            guard row.values[done] == .int(0), let due else { return row.values[done] == .int(0) }
+            if case .date(let time) = row.values[due] { return time <= now }
+            return false
+        }
         for row in state.objects(named: "Task").values where row.values[done] == .int(0) {
             if let due {
                 guard case .date(let time) = row.values[due], time <= begun else { continue }
@@ -287,6 +292,17 @@ extension Simulation {
             guard JobWorker.isPoison(id) || dead?.error.hasPrefix("its worker ended") == true else {
                 throw SimulationFailure("the queue \(name) has given up \(row.key): \(dead?.error ?? "")")
             }
+        }
+    }
+
+    /// Checks that no claim has outlived its lease and the row's being a result.
+    private func checkClaims(_ name: String, in state: ServerState, _ isResult: (Row) -> Bool) throws {
+        for record in try server.storage.jobs(ofSpace: QueueClaim.space(name), after: nil, countMax: 1_000) {
+            let identity = try DeadLetterRecord.identity(of: record.key.name)
+            let row = state.objects(named: identity.className)[identity.key]
+            if row.map(isResult) ?? false { continue }
+            throw SimulationFailure(
+                "the queue \(name) keeps a claim of \(identity.key), which is no result: \(record.value)")
         }
     }
 

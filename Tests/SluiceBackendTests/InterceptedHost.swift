@@ -11,6 +11,8 @@ struct InterceptedHost: JobHost {
         case hasReadRows(QueueRows)
         /// Changes of records were made, also with a transaction.
         case hasWritten([JobWrite])
+        /// It waits until a time. What is thrown then has no effect.
+        case sleeping(Timestamp)
     }
 
     let base: any JobHost
@@ -18,7 +20,11 @@ struct InterceptedHost: JobHost {
     let intercept: @Sendable (Use) async throws -> Void
 
     var time: Timestamp { base.time }
-    func sleep(until time: Timestamp) async { await base.sleep(until: time) }
+    func sleep(until time: Timestamp) async {
+        try? await intercept(.sleeping(time))
+        await base.sleep(until: time)
+    }
+
     func note(_ level: LogLevel, _ message: String, _ details: [(String, String)]) {
         base.note(level, message, details)
     }

@@ -102,6 +102,7 @@ struct ScheduleTests {
         let nyc = try await server.database(models: models)
         let (isObstructed, refusalCount, doneCount) = (Guarded(false), Guarded(0), Guarded(0))
         let host = InterceptedHost(base: nyc.host) { use in
+            if case .sleeping = use { return }
             guard isObstructed.withLock({ $0 }) else { return }
             if case .reading = use, canBeRead { return }
             refusalCount.withLock { $0 += 1 }

@@ -49,6 +49,9 @@ final class ClaimDesk: Sendable {
         var waiting = WaitingTries()
         /// Whether the database has the query.
         var isQueryKept = false
+        /// Whether there may be claims of rows that nobody claims any more: of an earlier run, or since one has ended and
+        /// no row was free then.
+        var mayHaveLeftovers = true
 
         /// - Returns: false if the row is not held, or by a later claim: the lease of this one has ended, another desk has
         ///   had the row, and this one has claimed it again.
@@ -92,7 +95,7 @@ final class ClaimDesk: Sendable {
     ///
     /// - Parameter count: at most how many.
     func claim(_ count: Int, _ judge: Judge?) async throws -> [ClaimedRow] {
-        guard count > 0, !state.withLock({ $0.held.values.contains(where: \.isAlone) }) else { return [] }
+        guard count > 0, !isHoldingOneAlone else { return [] }
         // What could not be told before, and may make rows due. What cannot be told now is tried again with the leases.
         try? await endings.store()
         try await keepQuery()
@@ -127,12 +130,45 @@ final class ClaimDesk: Sendable {
                     continue
                 }
             }
-            if found.isLast { return [] }
+            if found.isLast {
+                // What fails is tried again when no row is free for the next time.
+                try? await removeLeftovers(at: found.now)
+                return []
+            }
             // Behind rows that others hold, or that are dead, there may be free ones; or others were quicker.
             guard candidates.isEmpty, let row = found.rows.last else { continue }
             last = row.row
             size = max(size, min(4 * size, Self.rowCountMax))
         }
+    }
+
+    /// Whether a row is held that is worked at alone: until that ends no other is claimed, and there is no work to wait for.
+    var isHoldingOneAlone: Bool { state.withLock { $0.held.values.contains(where: \.isAlone) } }
+
+    /// Removes the claims that have ended and whose rows are no results any more, and the holds of partitions that have:
+    /// nobody looks at these again. O(claims).
+    ///
+    /// - Parameter now: the server's clock.
+    private func removeLeftovers(at now: Timestamp) async throws {
+        let held: Set<JobRecord.Key>? = state.withLock { state in
+            guard state.mayHaveLeftovers else { return nil }
+            return Set(state.held.values.flatMap { [$0.key] + ($0.partition.map { [$0.key] } ?? []) })
+        }
+        guard let held else { return }
+        let text = try await host.text(of: query)
+        var removals: [JobWrite] = []
+        for space in [QueueClaim.space(name), QueueClaim.partitionSpace(name)] {
+            for record in try await host.records(ofSpace: space) {
+                guard let due = record.due, due <= now, !held.contains(record.key) else { continue }
+                let isClaim = space == QueueClaim.space(name)
+                removals.append(
+                    JobWrite(
+                        record.key, .remove, if: .overdue(record.value),
+                        isClaim ? .unmatched(try DeadLetterRecord.identity(of: record.key.name), query: text) : nil))
+            }
+        }
+        if !removals.isEmpty { _ = try await host.applyAll(removals) }
+        state.withLock { $0.mayHaveLeftovers = false }
     }
 
     /// Stores the query, by which others count what waits.
@@ -260,6 +296,8 @@ final class ClaimDesk: Sendable {
             await group.next()
             group.cancelAll()
         }
+        guard let next, next <= host.time else { return }
+        state.withLock { $0.mayHaveLeftovers = true }
     }
 
     // MARK: Holding

@@ -147,7 +147,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                     onIdle(desk.waiting)
                     break
                 }
-                if busy < countMax, !isWaiting {
+                if busy < countMax, !isWaiting, !desk.isHoldingOneAlone {
                     isWaiting = true
                     group.addTask {
                         await desk.waitForWork()

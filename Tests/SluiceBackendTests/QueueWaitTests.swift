@@ -1,0 +1,119 @@
+import SluiceBackend
+import SluiceModel
+import SluiceQuery
+import SluiceTesting
+import SluiceWire
+import Testing
+
+/// A queue that has nothing to do waits: it does not look at its rows again and again.
+struct QueueWaitTests {
+    private struct Failure: Error {}
+
+    private static let options: WorkQueue<Flight>.Options = {
+        var options = WorkQueue<Flight>.Options()
+        options.attempts = 2
+        options.backoff = .exponential(.seconds(100), max: .seconds(100))
+        return options
+    }()
+
+    /// A queue, and the times that had come when it began to wait for them.
+    private func queue(_ desk: JobDesk, partition: String? = nil) -> (WorkQueue<Flight>, Guarded<[Timestamp]>) {
+        let vain = Guarded<[Timestamp]>([])
+        let base = desk.host
+        let host = InterceptedHost(base: base) { use in
+            if case .sleeping(let time) = use, time <= base.time { vain.withLock { $0.append(time) } }
+        }
+        var options = Self.options
+        if let partition { options.partition = { _ in partition } }
+        let queue = WorkQueue<Flight>(host, "job", options) {
+            try Query.parse("Flight WHERE gate == NULL", schema: $0)
+        }
+        return (queue, vain)
+    }
+
+    private func claimCount(_ desk: JobDesk) async throws -> Int {
+        let claims = try await desk.nyc.host.records(ofSpace: QueueClaim.space("job"))
+        let partitions = try await desk.nyc.host.records(ofSpace: QueueClaim.partitionSpace("job"))
+        return claims.count + partitions.count
+    }
+
+    @Test(arguments: [false, true])
+    func `the claim of a row that is gone is removed when it ends, and nothing else is waited for`(
+        isOverStore: Bool
+    ) async throws {
+        let desk = try await JobDesk(isOverStore: isOverStore, delays: [60])
+        let (queue, vain) = queue(desk)
+        let hasFailed = Guarded(false)
+        let running = Task {
+            try await queue.run { _, _ in
+                hasFailed.withLock { $0 = true }
+                throw Failure()
+            }
+        }
+        while !hasFailed.withLock({ $0 }) { await Task.yield() }
+        while try await desk.nyc.jobs.queues().first?.retryCount != 1 { await Task.yield() }
+        try await desk.nyc.write { try $0.delete(Flight.self, key: "F0") }
+        #expect(try await claimCount(desk) == 1)
+        while try await claimCount(desk) > 0 { try await desk.server.advance(by: .seconds(10)) }
+        running.cancel()
+        try await running.value
+        #expect(vain.withLock { $0.isEmpty })
+    }
+
+    @Test func `what a killed process has left is removed by the next run, and what others hold stays`() async throws {
+        let desk = try await JobDesk(isOverStore: false, delays: [60, 61])
+        /// Somebody has claimed a row.
+        func hold(_ id: String, for lease: Duration) async throws {
+            let name = DeadLetterRecord.key(Flight(id: id).identity, in: QueueClaim.space("job"))
+            let claim = QueueClaim(holder: 99, attemptCount: 1, partition: id).wireBytes()
+            _ = try await desk.host.apply([
+                JobWrite(name, .set(.after(lease), value: claim)),
+                JobWrite(QueueClaim.partitionKey("job", id), .set(.after(lease), value: claim)),
+            ])
+        }
+        try await hold("F0", for: .seconds(30))
+        try await hold("F1", for: .seconds(300))
+        try await desk.nyc.write { try $0.delete(Flight.self, key: "F0") }
+        try await desk.server.advance(by: .seconds(31))
+        let (queue, _) = queue(desk)
+        #expect(try await queue.runOnce { flight, _ in JobDesk.gate(flight) } == 0)
+        let left = try await desk.nyc.host.records(ofSpace: QueueClaim.space("job"))
+        #expect(try left.map { try DeadLetterRecord.identity(of: $0.key.name).key } == [.string("F1")])
+        #expect(try await desk.nyc.host.records(ofSpace: QueueClaim.partitionSpace("job")).count == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func `a queue that works at a row alone waits for that row, also when others are due`(
+        isOverStore: Bool
+    ) async throws {
+        let desk = try await JobDesk(isOverStore: isOverStore, delays: [60])
+        // A process has claimed the row, and was killed: the next attempt is the last, and is made alone.
+        let key = DeadLetterRecord.key(Flight(id: "F0").identity, in: QueueClaim.space("job"))
+        let claim = QueueClaim(holder: 99, attemptCount: 1).wireBytes()
+        _ = try await desk.host.apply([JobWrite(key, .set(.after(.seconds(30)), value: claim))])
+        try await desk.server.advance(by: .seconds(31))
+        // Another row waits for its second try, which comes while the first is worked at.
+        try await desk.nyc.putFlight("F1", delay: 61)
+        let other = DeadLetterRecord.key(Flight(id: "F1").identity, in: QueueClaim.space("job"))
+        let wait = QueueClaim(holder: 0, attemptCount: 1).wireBytes()
+        _ = try await desk.host.apply([JobWrite(other, .set(.after(.seconds(40)), value: wait))])
+        let (queue, vain) = queue(desk)
+        let (hasBegun, mayEnd) = (Guarded(false), Guarded(false))
+        let running = Task {
+            try await queue.work(2, batch: 1, untilDone: false) { rows in
+                let flight = rows[0].element
+                guard flight.id == "F0" else { return JobDesk.gate(flight) }
+                hasBegun.withLock { $0 = true }
+                while !mayEnd.withLock({ $0 }) { await Task.yield() }
+                return JobDesk.gate(flight)
+            }
+        }
+        while !hasBegun.withLock({ $0 }) { await Task.yield() }
+        for _ in 0..<8 { try await desk.server.advance(by: .seconds(10)) }
+        mayEnd.withLock { $0 = true }
+        while try await desk.nyc.objects(Flight.self).where({ $0.gate == nil }).count() > 0 { await Task.yield() }
+        running.cancel()
+        #expect(try await running.value == 2)
+        #expect(vain.withLock { $0.isEmpty })
+    }
+}
