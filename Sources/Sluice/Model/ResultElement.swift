@@ -31,7 +31,7 @@ extension ResultElement {
     package func encoded(for binding: ElementBinding) throws -> Row {
         var row = RowEncoder(binding, metadata: objectMetadata)
         try encode(to: &row)
-        return row.row
+        return row.finish()
     }
 }
 

@@ -68,10 +68,40 @@ public struct RowDecoder: ~Copyable {
     public func value<Property: PropertyValue>(_ column: Int) throws -> Property {
         precondition(column >= 0 && column < positions.count)
         if isPartial { return try partialValue(column) }
+        if readsCells, let value: Property = cellWithoutValue(at: positions[column]) { return value }
         guard let value = Property.decode(try value(at: positions[column]), from: self) else {
             return try adapted(column)
         }
         return value
+    }
+
+    /// What a cell has as one of the types that most properties have; nil if it is another type, or has null. What the
+    /// types are the compiler knows, so nothing is compared as a row is read.
+    @inlinable
+    @inline(__always)
+    func cellWithoutValue<Property>(at position: Int) -> Property? {
+        if Property.self == String.self { return unsafeBitCast(text(at: position), to: Property?.self) }
+        if Property.self == Int.self { return unsafeBitCast(integer(at: position), to: Property?.self) }
+        if Property.self == Double.self { return unsafeBitCast(double(at: position), to: Property?.self) }
+        return nil
+    }
+
+    @usableFromInline
+    func text(at position: Int) -> String? {
+        guard let unretainedCells else { return nil }
+        return unretainedCells._withUnsafeGuaranteedRef { $0.text(of: position) }
+    }
+
+    @usableFromInline
+    func integer(at position: Int) -> Int? {
+        guard let unretainedCells else { return nil }
+        return unretainedCells._withUnsafeGuaranteedRef { $0.integer(of: position).flatMap { Int(exactly: $0) } }
+    }
+
+    @usableFromInline
+    func double(at position: Int) -> Double? {
+        guard let unretainedCells else { return nil }
+        return unretainedCells._withUnsafeGuaranteedRef { $0.double(of: position) }
     }
 
     /// The value of a column, as ``value(_:)``. `@Model` calls it for a type that only the compiler knows.

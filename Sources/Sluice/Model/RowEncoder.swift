@@ -5,14 +5,17 @@ public struct RowEncoder: Sendable {
     package let binding: ElementBinding
     private let metadata: ObjectMetadata
     @usableFromInline let isPartial: Bool
+    /// The values so far. At the positions in `absent` there may be any.
     private var values: [Value]
     private var absent: PropertySet
 
-    package init(_ binding: ElementBinding, metadata: ObjectMetadata) {
+    /// - Parameter storage: values of a row that nobody needs any more. If nobody else has them, the new row is made in
+    ///   their place, and takes no memory.
+    package init(_ binding: ElementBinding, metadata: ObjectMetadata, storage: [Value] = []) {
         self.binding = binding
         self.metadata = metadata
         isPartial = !metadata.absent.isEmpty
-        values = binding.defaultValues
+        values = storage.count == binding.defaultValues.count ? storage : binding.defaultValues
         absent = binding.allPositions
     }
 
@@ -52,7 +55,7 @@ public struct RowEncoder: Sendable {
 
     /// Whether a value is what reading gave in the place of one that was not there.
     private func isStandIn(_ value: Value, _ column: Int) -> Bool {
-        value.isIdentical(to: values[binding.positions[column]])
+        value.isIdentical(to: binding.defaultValues[binding.positions[column]])
             || binding.nullable.contains(column) && value.isIdentical(to: binding.declared[column].defaultValue)
     }
 
@@ -76,8 +79,9 @@ public struct RowEncoder: Sendable {
         return ModelError(error.code, "\(binding.classSchema.name).\(property.name): \(error.message)")
     }
 
-    /// The row so far.
-    package var row: Row {
+    /// The row, once every value is put.
+    package mutating func finish() -> Row {
+        for position in absent { values[position] = binding.defaultValues[position] }
         let key = binding.classSchema.primaryKeyIndex.flatMap { ObjectKey(primaryKey: values[$0]) }
         return Row(key: key ?? .id(metadata.id), version: metadata.version, values: values, absent: absent)
     }

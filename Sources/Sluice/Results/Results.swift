@@ -111,26 +111,35 @@ public struct Results<Element: ResultElement>: Sendable {
     public func fetch() throws -> [Element] {
         // Compiled where the type of the elements is known, so that decoding one is a direct call.
         var elements: [Element] = []
-        let order = try forEachDecoder { elements.append(try Element(from: $0)) }
+        let order = try forEachDecoder {
+            elements.reserveCapacity($0)
+        } decoding: {
+            elements.append(try Element(from: $0))
+        }
         return order.map { $0.map { elements[$0] } } ?? elements
     }
 
     /// Calls `body` with each result.
     ///
+    /// - Parameter reserve: called before that with about how many they are, where that is known.
     /// - Returns: the positions, in the order of the query, of what `body` was called with; nil if it is in order.
     @usableFromInline
-    func forEachDecoder(_ body: (borrowing RowDecoder) throws -> Void) throws -> [Int]? {
+    func forEachDecoder(
+        reserving reserve: (Int) -> Void, decoding body: (borrowing RowDecoder) throws -> Void
+    ) throws -> [Int]? {
         let query = try readableQuery()
         return try read { reader in
             func binding(_ classIndex: Int) throws -> ElementBinding {
                 try self.binding(ofClass: classIndex, in: reader.schema)
             }
             guard query.object == nil, !query.isPartial, query.sort.isEmpty else {
-                try ResultEntry.forEachDecoder(of: reader.sortedEntries(), binding, body)
+                let entries = try reader.sortedEntries()
+                reserve(entries.count)
+                try ResultEntry.forEachDecoder(of: entries, binding, body)
                 return nil
             }
             // Results without sort, limit and stages are decoded as they are read.
-            return try reader.forEachDecoder(binding(query.classIndex), body)
+            return try reader.forEachDecoder(binding(query.classIndex), reserving: reserve, body)
         }
     }
 

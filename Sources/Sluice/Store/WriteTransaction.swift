@@ -40,6 +40,7 @@ public struct WriteTransaction: ~Copyable {
     public func insert<Element: ResultElement>(_ object: Element) throws {
         let (row, classIndex) = try encoded(object)
         try writer.insert(row, ofClass: classIndex)
+        recent.values = row.values
     }
 
     /// Inserts an object, or sets the properties of the object with its key.
@@ -281,7 +282,9 @@ public struct WriteTransaction: ~Copyable {
 
     private func encoded<Element: ResultElement>(_ object: Element) throws -> (row: Row, classIndex: Int) {
         if let binding = recent.binding, recent.element == ObjectIdentifier(Element.self) {
-            return (try object.encoded(for: binding), binding.classIndex)
+            var row = RowEncoder(binding, metadata: object.objectMetadata, storage: recent.takeValues())
+            try object.encode(to: &row)
+            return (row.finish(), binding.classIndex)
         }
         let className = try Element.declaredClass?.schema.get().name ?? (object as? Record)?.classSchema.name
         let classIndex = try scope.classIndex(of: className ?? "")
@@ -304,4 +307,12 @@ public struct WriteTransaction: ~Copyable {
 private final class RecentBinding {
     var element: ObjectIdentifier?
     var binding: ElementBinding?
+    /// Those of the row that was inserted last. Unless somebody keeps them, the next row is made in their place.
+    var values: [Value] = []
+
+    func takeValues() -> [Value] {
+        var taken: [Value] = []
+        swap(&taken, &values)
+        return taken
+    }
 }

@@ -64,6 +64,7 @@ extension DataLimits {
 
 extension Row {
     fileprivate var closed: Row {
+        guard hasIdentities else { return self }
         var row = self
         row.closeLists()
         return row

@@ -12,7 +12,7 @@ package struct Creations: Sendable {
     /// For each of `properties` a bit for each creation, lowest first, that is set where the value is a default; empty
     /// where none is.
     package let defaults: [[UInt8]]
-    /// The binary form in which they came.
+    /// The binary form in which they came, or will travel.
     package let encoded: [UInt8]
 
     /// - Precondition: there is a column for each property and in it a value for each key, of which there is at least one.

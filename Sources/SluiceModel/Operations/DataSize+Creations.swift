@@ -60,8 +60,8 @@ extension ValueColumn {
             let all = (0..<count).reduce(0) { $0 + 7 + Int(lengths[texts.index(ofRow: $1)]) }
             return (DataSize(byteCount: all), DataSize(byteCount: 7 + longest))
         case .key, .values:
-            return (0..<count).reduce((DataSize(), DataSize())) { sizes, row in
-                let size = value(at: row, keys: keys).dataSize
+            return values(keys: keys).reduce((DataSize(), DataSize())) { sizes, value in
+                let size = value.dataSize
                 let largest = DataSize(
                     byteCount: max(sizes.1.byteCount, size.byteCount),
                     elementCount: max(sizes.1.elementCount, size.elementCount))

@@ -18,10 +18,17 @@ extension ObjectOperation {
 extension DataLimits {
     /// What the operations of a transaction are too many or too large in.
     package func excess(of operations: [ObjectOperation]) -> LimitExcess? {
-        guard operations.count <= operationCount else {
-            return LimitExcess(DataLimits.Name.operations, operations.count, limit: operationCount)
+        excess(of: operations.count, operations.reduce(DataSize()) { $0 + $1.dataSize })
+    }
+
+    /// What the creations that are all operations of a transaction are too many or too large in.
+    package func excess(of creations: Creations) -> LimitExcess? { excess(of: creations.count, creations.dataSize) }
+
+    private func excess(of count: Int, _ size: @autoclosure () -> DataSize) -> LimitExcess? {
+        guard count <= operationCount else {
+            return LimitExcess(DataLimits.Name.operations, count, limit: operationCount)
         }
-        let size = operations.reduce(DataSize()) { $0 + $1.dataSize }
+        let size = size()
         if size.byteCount > transactionByteCount {
             return LimitExcess(DataLimits.Name.transactionBytes, size.byteCount, limit: transactionByteCount)
         }

@@ -66,9 +66,13 @@ extension SQLiteClientStorage {
         for start in stride(from: 0, to: objects.count, by: tables.rowsPerStatementMax) {
             let chunk = objects[start..<min(start + tables.rowsPerStatementMax, objects.count)]
             let cells = CellTable(width: 2, rowCountMax: chunk.count)
+            var key = ByteWriter()
             for object in chunk {
                 cells.beginRow()
-                cells.bind(1, object)
+                cells.bind(1, Int64(object.classIndex))
+                key.bytes.removeAll(keepingCapacity: true)
+                object.key.encode(into: &key)
+                cells.bind(2, key.bytes)
             }
             let sql = """
                 INSERT OR IGNORE INTO _pending (class, key, sequence) SELECT c0, c1, ? FROM \(CellTableModule.name)

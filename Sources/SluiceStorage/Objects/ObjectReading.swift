@@ -21,6 +21,10 @@ package protocol ObjectReading: ViewSource {
     /// The number of present objects of a class. O(n) without reading contents.
     func count(ofClass classIndex: Int) throws -> Int
 
+    /// At most how many objects of a class are present, found in a small part of the time that reading them takes; nil
+    /// where that cannot be.
+    func countMax(ofClass classIndex: Int) -> Int?
+
     /// Calls `body` with every present row of a class in the order of storage, until it returns false.
     func forEachRow(ofClass classIndex: Int, _ body: (Row) throws -> Bool) throws
 
@@ -75,6 +79,8 @@ package protocol QueryPlanning {
 }
 
 extension ObjectReading {
+    package func countMax(ofClass classIndex: Int) -> Int? { nil }
+
     /// A reader that shows objects otherwise than they are stored has no columns.
     package func columns(
         matching query: Query, of properties: PropertySet, after cursor: RowCursor?, limit: Int, byteCountMax: Int,

@@ -32,6 +32,12 @@ extension ObjectTables {
         return Int(try connection.integer("SELECT count(*) FROM \(table.name) WHERE \(present)") ?? 0)
     }
 
+    /// The number of rows of a class, those of ghosts and tombstones included. SQLite counts the cells of pages, and reads
+    /// none of them.
+    func rowCount(ofClass classIndex: Int) throws -> Int {
+        Int(try connection.integer("SELECT count(*) FROM \(table(classIndex).name)") ?? 0)
+    }
+
     func forEachRow(ofClass classIndex: Int, _ body: (Row) throws -> Bool) throws {
         let table = try table(classIndex)
         let sql = """

@@ -39,6 +39,8 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
 
     package func count(ofClass classIndex: Int) throws -> Int { try tables.count(ofClass: classIndex) }
 
+    package func countMax(ofClass classIndex: Int) -> Int? { try? tables.rowCount(ofClass: classIndex) }
+
     package func forEachRow(ofClass classIndex: Int, _ body: (Row) throws -> Bool) throws {
         try tables.forEachRow(ofClass: classIndex, body)
     }

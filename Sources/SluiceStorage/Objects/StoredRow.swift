@@ -41,6 +41,30 @@ package final class StoredRow {
         return try tables.readCollection(collection, ofRow: statement.int(0), table)
     }
 
+    // MARK: Without a `Value`
+
+    /// What a property that holds texts has; nil for null, and for one that holds something else.
+    package func text(of property: Int) -> String? {
+        guard let cell = table.cells[property], case .scalar(.string) = cell.codec else { return nil }
+        let found = statement.cell(cell.column)
+        return found.isNull ? nil : found.string
+    }
+
+    /// What a property that holds integers has; nil for null, and for one that holds something else.
+    package func integer(of property: Int) -> Int64? {
+        guard let cell = table.cells[property], case .scalar(.int) = cell.codec else { return nil }
+        let found = statement.cell(cell.column)
+        return found.isNull ? nil : found.int
+    }
+
+    /// What a property that holds numbers of double precision has; nil for null, and for one that holds something else.
+    package func double(of property: Int) -> Double? {
+        guard let cell = table.cells[property], case .scalar(.double) = cell.codec else { return nil }
+        let found = statement.cell(cell.column)
+        guard !found.isNull else { return nil }
+        return found.isText ? Double.nan : found.double
+    }
+
     /// The whole row. Unless somebody keeps it, the next one is read into its storage.
     package func row() throws -> Row {
         try tables.readRow(statement, table, into: &former)

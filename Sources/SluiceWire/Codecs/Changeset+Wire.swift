@@ -26,8 +26,8 @@ extension Changeset: WireCodable {
         while next < operations.count {
             count += 1
             if let run = CreationRun(at: next, of: operations) {
-                run.encode(into: &items)
-                next += run.count
+                run.creations.encode(into: &items)
+                next += run.creations.count
             } else {
                 operations[next].encode(into: &items)
                 next += 1

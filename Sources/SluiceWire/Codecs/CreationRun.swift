@@ -6,12 +6,7 @@ struct CreationRun {
     /// Shorter runs travel as single operations.
     static let countMin = 16
 
-    private let classIndex: Int
-    /// The properties that every creation sets, ascending.
-    private let properties: [Int]
-    private let operations: ArraySlice<ObjectOperation>
-    /// The properties of which some values are defaults.
-    private let defaulted: PropertySet
+    let creations: CreationColumns
 
     /// The longest run that begins with an operation; nil if it is too short to be one.
     init?(at start: Int, of operations: [ObjectOperation]) {
@@ -26,23 +21,10 @@ struct CreationRun {
             end += 1
         }
         guard end - start >= Self.countMin else { return nil }
-        self.classIndex = classIndex
-        properties = fields.map(\.property)
-        self.operations = operations[start..<end]
-        var defaulted = PropertySet()
-        for operation in operations[start..<end] {
-            for field in operation.fields {
-                if case .setDefault = field.change { defaulted.insert(field.property) }
-            }
-        }
-        self.defaulted = defaulted
+        var creations = CreationColumns(classIndex: classIndex, properties: fields.map(\.property))
+        for operation in operations[start..<end] { creations.append(operation.object.key, operation.fields) }
+        self.creations = creations
     }
-
-    /// Whether some values are defaults.
-    private var hasDefaults: Bool { !defaulted.isEmpty }
-
-    /// How many operations there are.
-    var count: Int { operations.count }
 
     private static func set(_ fields: [FieldOperation], like others: [FieldOperation]) -> Bool {
         guard fields.count == others.count else { return false }
@@ -68,52 +50,41 @@ struct CreationRun {
         let next = try reader.peek()
         return next == code || next == codeWithDefaults
     }
+}
 
+extension CreationColumns {
     /// A code, class, properties and count, then the keys and a column for each property. Where there are defaults, the
     /// properties that have some come before the keys, and for each a bit for each creation.
     func encode(into writer: inout ByteWriter) {
-        writer.byte(hasDefaults ? Self.codeWithDefaults : Self.code)
+        let defaulted = PropertySet(zip(properties, defaults).filter { !$1.isEmpty }.map(\.0))
+        writer.byte(defaulted.isEmpty ? CreationRun.code : CreationRun.codeWithDefaults)
         writer.varint(classIndex)
         PropertySet(properties).encode(into: &writer)
         writer.varint(count)
-        if hasDefaults { encodeDefaults(into: &writer) }
-        let keys = operations.map(\.object.key.value)
-        keys.withUnsafeBufferPointer {
-            WireColumn.encode(ColumnCells($0, first: 0, stride: 1, count: count), into: &writer)
-        }
-        var cells: [Value] = []
-        cells.reserveCapacity(count * properties.count)
-        for operation in operations {
-            guard case .create(let fields) = operation.action else { continue }
-            for field in fields {
-                switch field.change {
-                case .set(let value), .setDefault(let value): cells.append(value)
-                case .add, .clear, .edit, .editList: break
-                }
+        if !defaulted.isEmpty {
+            defaulted.encode(into: &writer)
+            for bits in defaults where !bits.isEmpty {
+                writer.raw(bits)
+                writer.raw(repeatElement(0 as UInt8, count: (count + 7) / 8 - bits.count))
             }
         }
-        cells.withUnsafeBufferPointer { cells in
-            for index in properties.indices {
-                WireColumn.encode(
-                    ColumnCells(cells, first: index, stride: properties.count, count: count), into: &writer)
-            }
-        }
+        WireColumn.encode(ValueColumn(keys.map(\.value)), into: &writer)
+        for column in columns { WireColumn.encode(ValueColumn(column), into: &writer) }
     }
+}
 
-    private func encodeDefaults(into writer: inout ByteWriter) {
-        defaulted.encode(into: &writer)
-        for index in properties.indices where defaulted.contains(properties[index]) {
-            var bytes = [UInt8](repeating: 0, count: (count + 7) / 8)
-            for (row, operation) in operations.enumerated() {
-                if case .setDefault = operation.fields[index].change { bytes[row / 8] |= 1 << UInt8(row % 8) }
-            }
-            writer.raw(bytes)
-        }
+extension Creations {
+    /// What a transaction has created, with its binary form; nil for so few that they travel as single operations.
+    package init?(_ columns: CreationColumns) {
+        guard columns.count >= CreationRun.countMin else { return nil }
+        var writer = ByteWriter()
+        columns.encode(into: &writer)
+        self = columns.creations(encoded: writer.bytes)
     }
 }
 
 extension Creations: WireCodable {
-    /// The form in which they came: that of ``CreationRun``.
+    /// The form in which they came, that of ``CreationColumns``.
     package func encode(into writer: inout ByteWriter) { writer.raw(encoded) }
 
     package init(from reader: inout ByteReader) throws(WireError) {

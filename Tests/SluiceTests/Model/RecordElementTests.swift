@@ -24,4 +24,28 @@ import Testing
         #expect(row.values[1] == .int(4) && row.absent == [0])
         #expect(row.key == record.key)
     }
+
+    /// A transaction makes each row that it inserts in the storage of the one before.
+    @Test func `a row that is made in the place of another has nothing of it`() throws {
+        let declared = try ClassSchema(
+            "Plane", primaryKey: "tailnum",
+            properties: [
+                Property("maker", .scalar(.string), default: .string("m")), Property("seats", .scalar(.int)),
+                Property("tailnum", .scalar(.string)),
+            ])
+        let binding = try ElementBinding(ManualPlane.self, className: "Plane", schema: Schema([declared]))
+        let whole = ManualPlane(tailnum: "N2", seats: 9)
+        // Its seats were excluded when it was read.
+        let partial = try ManualPlane.decode(
+            Row(key: .string("N3"), values: [.string("m"), .int(0), .string("N3")], absent: [1]), binding)
+        let cases: [(ManualPlane, Int64, PropertySet)] = [(whole, 9, [0]), (partial, 0, [0, 1])]
+        for (plane, seats, absent) in cases {
+            let former: [Value] = [.string("Boeing"), .int(4), .string("N1")]
+            var encoder = RowEncoder(binding, metadata: plane.objectMetadata, storage: former)
+            try plane.encode(to: &encoder)
+            let row = encoder.finish()
+            #expect(row.values == [.string("m"), .int(seats), .string(plane.tailnum)] && row.absent == absent)
+            #expect(try row == plane.encoded(for: binding))
+        }
+    }
 }

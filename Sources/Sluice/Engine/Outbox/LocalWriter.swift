@@ -24,6 +24,12 @@ package final class LocalWriter {
     /// The operations in order; changes of one object are combined.
     package var operations: [ObjectOperation] { written.operations }
 
+    /// What was created, by column, where that is all that was written; else nil.
+    var creations: CreationColumns? { jobs.isEmpty ? written.creations : nil }
+
+    /// Whether nothing was written. O(1).
+    var isEmpty: Bool { written.isEmpty && jobs.isEmpty }
+
     /// Every object that was changed, with its state before the transaction.
     var firstImages: [(object: ObjectRef, old: Row?)] { written.firstImages }
 
@@ -214,8 +220,14 @@ package final class LocalWriter {
         guard records(object) else { return true }
         // Defaults are sent too, since the server's schema may have other defaults; but they yield to what others write.
         let traits = traits(of: object.classIndex)
+        let (defaults, primaryKey) = (traits.defaults, traits.primaryKey)
+        if named == nil,
+            written.create(row, ofClass: object.classIndex, defaults: defaults, primaryKey: primaryKey)
+        {
+            return true
+        }
         written.append(
-            .creating(row, object, named: named, defaults: traits.defaults, primaryKey: traits.primaryKey),
+            .creating(row, object, named: named, defaults: defaults, primaryKey: primaryKey),
             at: written.remember(object, as: nil))
         return true
     }

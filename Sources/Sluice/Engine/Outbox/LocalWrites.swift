@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceStorage
+internal import SluiceWire
 
 /// Runs local transactions, and appends their operations to the outbox.
 final class LocalWrites {
@@ -80,7 +81,13 @@ final class LocalWrites {
     ///
     /// - Returns: what was added; nil if nothing was.
     private func enqueue(_ writer: LocalWriter) throws -> OutboxEntry? {
-        guard records, !writer.operations.isEmpty || !writer.jobs.isEmpty else { return nil }
+        guard records, !writer.isEmpty else { return nil }
+        if let created = writer.creations, areNew(created), let creations = Creations(created) {
+            if let excess = session.limits.transaction.excess(of: creations) { throw StoreError(excess) }
+            var changeset = try makeChangeset()
+            changeset.creations = creations
+            return try storage.appendToOutbox(changeset)
+        }
         if let excess = session.limits.transaction.excess(of: writer.operations) { throw StoreError(excess) }
         // An object that was not here has no server image to keep.
         let known = writer.firstImages.filter { $0.old != nil || images.unconfirmed.contains($0.object) }
@@ -94,15 +101,28 @@ final class LocalWrites {
         return entry
     }
 
+    /// Whether no server image of the created objects has to be kept, and no rejected value of them is shown.
+    private func areNew(_ creations: CreationColumns) -> Bool {
+        guard storage.keptObjects.isEmpty else { return false }
+        return images.unconfirmed.isEmpty
+            || !creations.keys.contains { images.unconfirmed.contains(ObjectRef(creations.classIndex, $0)) }
+    }
+
     @discardableResult
     private func enqueue(_ operations: [ObjectOperation], _ jobs: [JobWrite] = []) throws -> OutboxEntry {
-        let timestamp = clock.tick(now: now())
-        try storage.setClock(timestamp)
-        var changeset = Changeset(
-            sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0, timestamp: timestamp,
-            operations: operations)
+        var changeset = try makeChangeset()
+        changeset.operations = operations
         changeset.jobs = jobs
         return try storage.appendToOutbox(changeset)
+    }
+
+    /// The next changeset, made at the present time, without operations.
+    private func makeChangeset() throws -> Changeset {
+        let timestamp = clock.tick(now: now())
+        try storage.setClock(timestamp)
+        return Changeset(
+            sequence: storage.lastSequence + 1, baseVersion: storage.syncState?.version ?? 0, timestamp: timestamp,
+            operations: [])
     }
 
     /// Queues everything that was written while this store had no server, as creations at the present time.

@@ -263,13 +263,26 @@ struct ResultReader {
         return true
     }
 
+    /// About how many results there are; nil where that costs much to find out.
+    private var roughCount: Int? {
+        if let subscription { return isInForce ? reader.memberCount(of: subscription.id, role: .root) : nil }
+        guard case .constant(true) = query.predicate else { return nil }
+        return reader.countMax(ofClass: query.classIndex)
+    }
+
     /// Calls `body` with the results of a query without sort, limit and stages.
     ///
+    /// - Parameter reserve: called before that with about how many they are, where that is known.
     /// - Returns: how to order what `body` was called with by object id: the positions in order. Nil if it is in order.
     func forEachDecoder(
-        _ binding: ElementBinding, _ body: (borrowing RowDecoder) throws -> Void
+        _ binding: ElementBinding, reserving reserve: (Int) -> Void,
+        _ body: (borrowing RowDecoder) throws -> Void
     ) throws -> [Int]? {
         var ids: [ObjectID] = []
+        if let roughCount {
+            ids.reserveCapacity(roughCount)
+            reserve(roughCount)
+        }
         var isInOrder = true
         func note(_ object: ObjectRef) {
             let id = judge.id(of: object)
