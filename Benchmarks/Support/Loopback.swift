@@ -1,3 +1,4 @@
+import CEpoll
 import Glibc
 
 /// Sockets of this machine, for what the benchmarks measure without our own transport.
