@@ -262,6 +262,11 @@ final class SimulatedClient {
             || write.sequence <= acknowledged && history.hasLost(write.sequence, by: clientIDs + lostClientIDs)
     }
 
+    /// What the client knows of the server, for a failure.
+    var whatItWasTold: String {
+        "it is \(clientIDs), was \(lostClientIDs), was told of \(acknowledged), and not of \(refused.sorted())"
+    }
+
     /// Notes which transactions the client was told that the server has, and which it does not take.
     func noteAcknowledgements(in frame: [UInt8]) throws {
         for message in try Frame.decode(frame, as: ServerMessage.self) {

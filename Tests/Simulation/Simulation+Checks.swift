@@ -119,7 +119,8 @@ extension Simulation {
         for write in client.ledger where waiting[write.sequence] == nil {
             guard has(write, of: client) else {
                 throw SimulationFailure(
-                    "client \(client.index) dropped transaction \(write.sequence), which the server should \(write.isRejected ? "not " : "")have"
+                    "client \(client.index) dropped transaction \(write.sequence), which the server should \(write.isRejected ? "not " : "")have: "
+                        + client.whatItWasTold
                 )
             }
         }

@@ -37,8 +37,9 @@ extension Simulation {
         var row = Row(key: object.key, values: declared.defaultValues(for: object.key))
         let isAlike = generator.chance(30) && author === client
         for (index, property) in declared.properties.enumerated() where index != declared.primaryKeyIndex {
+            // The program may be of another version by now.
             row.values[index] =
-                isAlike
+                isAlike && index < former.values.count
                 ? former.values[index]
                 : SimulationWorld.value(property, clientCount: clients.count, &generator)
         }

@@ -230,8 +230,13 @@ extension Simulation {
             guard let row = state.row(root) else { continue }
             let id = "\(state.schema[root.classIndex].name)/\(root.key)"
             let copy = copies.removeValue(forKey: id)
-            if parked[id] == row.version { continue }
-            if !query.isGivenOnce, let copy, isAlike(root, row, atVersion: copy) { continue }
+            if let version = parked[id], version == row.version { continue }
+            if !query.isGivenOnce, copy == nil, let version = parked[id], isAlike(root, row, atVersion: version) {
+                continue
+            }
+            if !query.isGivenOnce, let version = copy.flatMap({ UInt64($0) }), isAlike(root, row, atVersion: version) {
+                continue
+            }
             guard copy == "\(row.version)" else {
                 throw SimulationFailure(
                     "the consumer \(name) of '\(query)' has \(id) of version \(copy ?? "none"), not \(row.version)")
@@ -248,8 +253,8 @@ extension Simulation {
 
     /// Whether an object had the values that it has at an earlier version, too. Where results are compared as a whole, a
     /// write that changed nothing is not given.
-    private func isAlike(_ object: ObjectRef, _ row: Row, atVersion version: String) -> Bool {
-        guard let former = UInt64(version).flatMap({ server.history.state(at: $0)?.row(object) }) else { return false }
+    private func isAlike(_ object: ObjectRef, _ row: Row, atVersion version: UInt64) -> Bool {
+        guard let former = server.history.state(at: version)?.row(object) else { return false }
         return former.values.count == row.values.count
             && zip(former.values, row.values).allSatisfy { $0.isIdentical(to: $1) }
     }

@@ -142,6 +142,42 @@ struct QueryTimeTests {
         #expect(try await late.event { $0.results.isEmpty && $0.state == .complete }.remote?.userID == "server")
     }
 
+    @Test func `the total follows the dates that pass of what this store has written`() async throws {
+        let shop = try await database()
+        let store = try await server.open(Self.models)
+        let soon = store.objects(Errand.self)
+            .where { $0.dueAt > QueryTime.now - .seconds(15) && $0.dueAt <= QueryTime.now }
+            .limit(5).withTotal()
+        let totals = Guarded<[Int?]>([])
+        let token = try soon.observe { change in totals.withLock { $0.append(change.total) } }
+        try await server.settled()
+        server.cut(store)
+        let own = errand("own", in: 10)
+        try await store.write { try $0.insert(own) }
+        for (seconds, count) in [(9, 0), (2, 1), (13, 1), (2, 0)] {
+            try await server.advance(by: .seconds(seconds))
+            #expect(totals.withLock { $0.last } == .some(count))
+            #expect(try soon.snapshot().total == count)
+        }
+        _ = (token, shop)
+    }
+
+    @Test func `an observer is told of a date that was written while nobody observed`() async throws {
+        _ = try await database()
+        let store = try await server.open(Self.models)
+        let due = store.objects(Errand.self).where { $0.dueAt <= QueryTime.now }
+        let former = try EventRecorder(due)
+        try await former.complete()
+        former.token.stop(purgeLocal: false)
+        try await server.settled()
+        server.cut(store)
+        let own = errand("own", in: 10)
+        try await store.write { try $0.insert(own) }
+        let events = try EventRecorder(due)
+        try await server.advance(by: .seconds(10))
+        #expect(try await events.event { $0.results.count == 1 }.results.map(\.id) == ["own"])
+    }
+
     @Test func aConditionBehindALinkChangesWithTime() async throws {
         let shop = try await database()
         let opensAt = server.clock.now.addingTimeInterval(30)

@@ -98,6 +98,8 @@ final class Observations {
         totals.end(subscription)
         aggregates.end(subscription)
         clock.release(subscription.query)
+        // What is written while nobody observes is not looked at, nor which dates it has.
+        if index.isEmpty { clock.removeAll(schema: storage.schema) }
         return subscription
     }
 

@@ -23,7 +23,7 @@ struct ObservedTotal: ObservedFigure {
     }
 
     var dependencies: QueryDependencies { subscription.query.predicateDependencies }
-    var isAlwaysConcerned: Bool { isStale }
+    var isAlwaysConcerned: Bool { isStale || subscription.query.readsTime }
 
     /// Nil if it is not known.
     var value: ShownTotal? {
@@ -71,7 +71,7 @@ struct ObservedTotal: ObservedFigure {
         let query = subscription.query
         defer { noteSaid() }
         guard outcome.hasPendingObjects || !effects.isEmpty else { return }
-        guard query.predicateDependencies.linkPaths.isEmpty else { return try renew(from: storage) }
+        guard query.predicateDependencies.linkPaths.isEmpty, !query.readsTime else { return try renew(from: storage) }
         for object in objects where object.classIndex == query.classIndex {
             let isPending = try outcome.hasPending(object)
             let effect =
@@ -86,7 +86,8 @@ struct ObservedTotal: ObservedFigure {
         let query = subscription.query
         guard query.countsMatches else { return }
         // What a server has named, and links, may matter beyond the objects that have changed.
-        guard !subscription.isCached, query.predicateDependencies.linkPaths.isEmpty, let before = count
+        guard !subscription.isCached, query.predicateDependencies.linkPaths.isEmpty, !query.readsTime,
+            let before = count
         else { return try renew(from: storage) }
         let judge = subscription.judge
         count = try outcome.delta.changes.reduce(before) { count, change in
