@@ -287,17 +287,16 @@ final class ClaimDesk: Sendable {
     /// The rows that waited for another try when no row was free.
     var waiting: WaitingTries { state.withLock { $0.waiting } }
 
-    /// Waits until something was committed, or a row may be due by the clock, or the task is cancelled.
-    func waitForWork() async {
-        let next = state.withLock { $0.next }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { [arrivals] in await arrivals.next() }
-            if let next { group.addTask { [host] in await host.sleep(until: next) } }
-            await group.next()
-            group.cancelAll()
-        }
-        guard let next, next <= host.time else { return }
-        state.withLock { $0.mayHaveLeftovers = true }
+    /// When a row may be due by the clock, as far as rows were looked at; nil if none will be.
+    var nextDue: Timestamp? { state.withLock { $0.next } }
+
+    /// Waits until something was committed, or the task is cancelled.
+    func waitForArrival() async { await arrivals.next() }
+
+    /// Waits until a row may be due by the clock, or the task is cancelled.
+    func wait(until time: Timestamp) async {
+        await host.sleep(until: time)
+        if time <= host.time { state.withLock { $0.mayHaveLeftovers = true } }
     }
 
     // MARK: Holding
