@@ -85,6 +85,28 @@ struct QueueTroubleTests {
     }
 
     @Test(arguments: [false, true])
+    func `dead rows that were deleted or changed are forgotten, and those that stayed as they were are not`(
+        isOverStore: Bool
+    ) async throws {
+        let desk = try await JobDesk(isOverStore: isOverStore, delays: [1, 2, 3, 4, 5])
+        var options = WorkQueue<Flight>.Options()
+        options.attempts = 1
+        let queue = desk.queue(options)
+        #expect(try await queue.runOnce { _, _ in throw Failure() } == 0)
+        // Those with odd numbers are discarded.
+        for id in ["F1", "F3"] { #expect(try await queue.discard(Flight(id: id).identity)) }
+        try await desk.nyc.write { transaction in
+            for id in ["F0", "F1"] { try transaction.delete(Flight.self, key: id) }
+            for id in ["F2", "F3"] { try transaction.upsert(Flight(id: id, delay: 9, gate: "B")) }
+        }
+        #expect(try await queue.runOnce { _, _ in throw Failure() } == 0)
+        #expect(try await queue.dead().map(\.object) == [Flight(id: "F4").identity])
+        #expect(try await desk.nyc.host.spaces(withPrefix: QueueClaim.discardedPrefix).isEmpty)
+        let status = try #require(try await desk.nyc.jobs.queues().first)
+        #expect((status.deadCount, status.waitingCount) == (1, 0))
+    }
+
+    @Test(arguments: [false, true])
     func `an object that a consumer has given up is handled when it is retried, or has changed`(
         isOverStore: Bool
     ) async throws {

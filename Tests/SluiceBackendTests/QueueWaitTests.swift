@@ -1,3 +1,4 @@
+import Foundation
 import SluiceBackend
 import SluiceModel
 import SluiceQuery
@@ -80,6 +81,39 @@ struct QueueWaitTests {
         let left = try await desk.nyc.host.records(ofSpace: QueueClaim.space("job"))
         #expect(try left.map { try DeadLetterRecord.identity(of: $0.key.name).key } == [.string("F1")])
         #expect(try await desk.nyc.host.records(ofSpace: QueueClaim.partitionSpace("job")).count == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func `a queue with rows for later waits for their time once, however much is committed meanwhile`(
+        isOverStore: Bool
+    ) async throws {
+        let desk = try await JobDesk(isOverStore: isOverStore, delays: [60])
+        let later = desk.server.clock.now.addingTimeInterval(3_600)
+        let (readCount, waits) = (Guarded(0), Guarded<[Timestamp]>([]))
+        let host = InterceptedHost(base: desk.host) { use in
+            switch use {
+            case .hasReadRows: readCount.withLock { $0 += 1 }
+            case .sleeping(let time): if time == Timestamp(later) { waits.withLock { $0.append(time) } }
+            default: break
+            }
+        }
+        var options = Self.options
+        options.notBefore = { _ in later }
+        let queue = WorkQueue<Flight>(host, "job", options) {
+            try Query.parse("Flight WHERE gate == NULL", schema: $0)
+        }
+        let running = Task { try await queue.run { flight, _ in JobDesk.gate(flight) } }
+        for number in 1...20 {
+            let count = readCount.withLock { $0 }
+            try await desk.nyc.putFlight("F\(number)", delay: 60)
+            while readCount.withLock({ $0 }) == count { await Task.yield() }
+        }
+        while waits.withLock({ $0.isEmpty }) { await Task.yield() }
+        try await desk.server.advance(by: .seconds(3_601))
+        while try await desk.nyc.objects(Flight.self).where({ $0.gate == nil }).count() > 0 { await Task.yield() }
+        #expect(waits.withLock { $0.count } == 1)
+        running.cancel()
+        try await running.value
     }
 
     @Test(arguments: [false, true])

@@ -49,6 +49,27 @@ struct StoreJobTests {
         #expect(try await nyc.jobs.consumers() == store.jobs.consumers())
     }
 
+    @Test func `jobs end when their store has given up its server`() async throws {
+        let nyc = try await server.database(models: models)
+        let store = try await server.open(models) { $0.sync?.attemptCountMax = 1 }
+        let (consumer, queue) = (store.consumer("alerts", of: late(store)), store.queue("late", of: late(store)))
+        let jobs = [
+            Task { try await consumer.run { try await raise($0) } },
+            Task { try await queue.run { _, _ in { _ in } } },
+        ]
+        while try await nyc.jobs.consumers().isEmpty { await Task.yield() }
+        while try await nyc.jobs.queues().isEmpty { await Task.yield() }
+        await server.stop()
+        for job in jobs {
+            await #expect {
+                try await job.value
+            } throws: { error in
+                let error = error as? SyncError
+                return error?.code == .stopped && error?.message.contains("attempts to connect have failed") == true
+            }
+        }
+    }
+
     @Test func aConsumerMovesBetweenAStoreAndTheServersProcess() async throws {
         let nyc = try await server.database(models: models)
         for number in 1...3 { try await nyc.putFlight("F\(number)", delay: 60) }

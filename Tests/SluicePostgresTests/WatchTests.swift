@@ -54,6 +54,23 @@ struct WatchTests {
         #expect(ear.heard.count { $0 == "boats" } == 1)
     }
 
+    @Test func `a node that was not seen for a month is forgotten`() async throws {
+        let node = try database.node("here") { $0.heartbeat = .milliseconds(5) }
+        defer { node.stop() }
+        node.watch { _ in }
+        try await wait(for: "the node to live") { try database.number("SELECT count(*) FROM sluice.node") == 1 }
+        try database.run(
+            """
+            INSERT INTO sluice.node (name, run, version, format, seen, state) VALUES
+              ('long away', '', '1', 1, clock_timestamp() - interval '31 days', '{}'),
+              ('away', '', '1', 1, clock_timestamp() - interval '29 days', '{}')
+            """)
+        try await wait(for: "the node that is long away to be forgotten") {
+            try database.number("SELECT count(*) FROM sluice.node WHERE name = 'long away'") == 0
+        }
+        #expect(try database.number("SELECT count(*) FROM sluice.node WHERE name IN ('here', 'away')") == 2)
+    }
+
     @Test func `a journal that nobody has open is not heard of`() async throws {
         let reader = try database.node("reader", Self.asksNever)
         let writer = try database.node("writer", Self.asksNever)

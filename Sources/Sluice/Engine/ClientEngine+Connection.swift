@@ -263,6 +263,11 @@ extension ClientEngine {
     func moved(to url: String) {
         guard !url.isEmpty else {
             log?(.info, "the server asks for another to be tried", [])
+            guard session.mayMoveOn else {
+                session.disconnect()
+                let reason = "the server asks for another to be tried, and none is left"
+                return comeAgain(atLeast: .zero, because: reason, isProblem: true)
+            }
             endSession()
             if session.failure == nil { session.moveOn() }
             return

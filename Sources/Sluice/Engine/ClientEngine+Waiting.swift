@@ -53,7 +53,9 @@ extension ClientEngine {
 
     /// Asks the server what a job wants to know, as soon as a session is open.
     ///
-    /// - Parameter reply: called with the answer's bytes, and with the server's schema that they belong to.
+    /// - Parameter reply: called with the answer's bytes, and with the server's schema that they belong to; or with why
+    ///   there are none: ``SyncError/Code/unreachable`` if it makes sense to ask again, ``SyncError/Code/stopped`` where the
+    ///   server could not be reached and syncing has ended.
     /// - Returns: the number for ``cancelWaiter(_:)``; nil if the question is on its way, or has failed.
     package func ask(
         _ question: ClientMessage.JobCall.Question,
@@ -64,7 +66,9 @@ extension ClientEngine {
             case .success(true):
                 serverRequests.job(question) { [unowned self] in reply($0.map { ($0, schemas.server) }) }
             case .success(false): return false
-            case .failure(let error): reply(.failure(error))
+            case .failure(let error):
+                let isOver = session.failure != nil && error.code == .unreachable
+                reply(.failure(isOver ? SyncError(.stopped, error.message) : error))
             }
             return true
         }

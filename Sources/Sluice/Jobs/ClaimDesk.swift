@@ -52,6 +52,8 @@ final class ClaimDesk: Sendable {
         /// Whether there may be claims of rows that nobody claims any more: of an earlier run, or since one has ended and
         /// no row was free then.
         var mayHaveLeftovers = true
+        /// When it is looked what is kept of dead rows that are gone; nil for the next time that no row is free.
+        var lettersDue: Timestamp?
 
         /// - Returns: false if the row is not held, or by a later claim: the lease of this one has ended, another desk has
         ///   had the row, and this one has claimed it again.
@@ -75,6 +77,8 @@ final class ClaimDesk: Sendable {
     private static let rowCountMax = 2_000
     /// How often one claim begins again with the first row, because that to go on behind was deleted or changed.
     private static let returnCountMax = 8
+    /// How often it is looked, at most, what is kept of dead rows that are gone.
+    private static let letterInterval = Duration.seconds(600)
 
     init(
         _ host: any JobHost, _ name: String, lease: Duration, attempts: Int, _ backoff: Backoff,
@@ -133,6 +137,7 @@ final class ClaimDesk: Sendable {
             if found.isLast {
                 // What fails is tried again when no row is free for the next time.
                 try? await removeLeftovers(at: found.now)
+                try? await removeGoneLetters()
                 return []
             }
             // Behind rows that others hold, or that are dead, there may be free ones; or others were quicker.
@@ -169,6 +174,19 @@ final class ClaimDesk: Sendable {
         }
         if !removals.isEmpty { _ = try await host.applyAll(removals) }
         state.withLock { $0.mayHaveLeftovers = false }
+    }
+
+    /// Removes what is kept of dead rows that are gone, once in a while.
+    private func removeGoneLetters() async throws {
+        let now = host.time
+        let isDue = state.withLock { state in
+            if let due = state.lettersDue, now < due { return false }
+            state.lettersDue = now.advanced(by: Self.letterInterval)
+            return true
+        }
+        guard isDue else { return }
+        let removals = try await GoneLetters(host, ofQueue: name).removals(try await host.text(of: query))
+        if !removals.isEmpty { _ = try await host.applyAll(removals) }
     }
 
     /// Stores the query, by which others count what waits.
@@ -287,17 +305,16 @@ final class ClaimDesk: Sendable {
     /// The rows that waited for another try when no row was free.
     var waiting: WaitingTries { state.withLock { $0.waiting } }
 
-    /// Waits until something was committed, or a row may be due by the clock, or the task is cancelled.
-    func waitForWork() async {
-        let next = state.withLock { $0.next }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { [arrivals] in await arrivals.next() }
-            if let next { group.addTask { [host] in await host.sleep(until: next) } }
-            await group.next()
-            group.cancelAll()
-        }
-        guard let next, next <= host.time else { return }
-        state.withLock { $0.mayHaveLeftovers = true }
+    /// When a row may be due by the clock, as far as rows were looked at; nil if none will be.
+    var nextDue: Timestamp? { state.withLock { $0.next } }
+
+    /// Waits until something was committed, or the task is cancelled.
+    func waitForArrival() async { await arrivals.next() }
+
+    /// Waits until a row may be due by the clock, or the task is cancelled.
+    func wait(until time: Timestamp) async {
+        await host.sleep(until: time)
+        if time <= host.time { state.withLock { $0.mayHaveLeftovers = true } }
     }
 
     // MARK: Holding

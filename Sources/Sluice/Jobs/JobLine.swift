@@ -18,7 +18,8 @@ package protocol JobLine: Sendable {
     /// Asks a question as soon as a session is open.
     ///
     /// - Returns: the answer's bytes, and the server's schema that they belong to.
-    /// - Throws: ``SyncError``; with ``SyncError/Code/unreachable`` when the connection was lost before the answer.
+    /// - Throws: ``SyncError``; with ``SyncError/Code/unreachable`` when the connection was lost before the answer, and with
+    ///   another code when syncing has ended.
     func ask(_ question: ClientMessage.JobCall.Question) async throws -> (bytes: [UInt8], schema: Schema)
 
     /// Runs a transaction that carries changes of records of jobs, and waits until the server has taken it. What it

@@ -125,6 +125,9 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                 return .other
             }
             var (busy, isWaiting) = (0, false)
+            // The times that are waited for. A wait goes on when something else wakes the run: what counts the time keeps
+            // each that was given up until its time comes, and there may be one for each commit.
+            var alarms: Set<Timestamp> = []
             var obstruction = Obstruction(options.backoff)
             var claimed: [[ClaimedRow]] = []
             while !Task.isCancelled {
@@ -147,11 +150,20 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                     onIdle(desk.waiting)
                     break
                 }
-                if busy < countMax, !isWaiting, !desk.isHoldingOneAlone {
-                    isWaiting = true
-                    group.addTask {
-                        await desk.waitForWork()
-                        return .woke
+                if busy < countMax, !desk.isHoldingOneAlone {
+                    if !isWaiting {
+                        isWaiting = true
+                        group.addTask {
+                            await desk.waitForArrival()
+                            return .woke
+                        }
+                    }
+                    if let next = desk.nextDue, alarms.min().map({ next < $0 }) ?? true {
+                        alarms.insert(next)
+                        group.addTask {
+                            await desk.wait(until: next)
+                            return .due(next)
+                        }
                     }
                 }
                 switch try await group.next() {
@@ -159,6 +171,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                     busy -= 1
                     doneCount += count
                 case .woke?: isWaiting = false
+                case .due(let time)?: alarms.remove(time)
                 case .other?, nil: break
                 }
             }
@@ -188,7 +201,10 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
     /// What a run waits for.
     private enum Event: Sendable {
         case finished(Int)
+        /// Something was committed.
         case woke
+        /// A time has come.
+        case due(Timestamp)
         case other
     }
 

@@ -7,7 +7,8 @@ enum NodeStatements {
     /// the data folder, until the run has had the row.
     ///
     /// A run takes the row over from the one before it in the same folder, and from any that has been silent for 15
-    /// seconds. What the run before read stays in the row for a day (`older`, `olderSeen`), so that it can come back.
+    /// seconds. What the run before read stays in the row for a day (`older`, `olderSeen`), so that it can come back. Rows of
+    /// nodes that were not seen for a month are removed: where each run has another name there would be ever more.
     static let store = PostgresStatement(
         "node",
         """
@@ -22,7 +23,8 @@ enum NodeStatements {
                 jsonb_build_object('older', n.state -> 'older', 'olderSeen', n.state -> 'olderSeen')
               ELSE '{}' END
           WHERE n.run = excluded.run OR n.seen < clock_timestamp() - interval '15 s' OR n.state ->> 'folder' = $7
-          RETURNING 1)
+          RETURNING 1),
+        forgotten AS (DELETE FROM sluice.node WHERE name <> $1 AND seen < clock_timestamp() - interval '30 days')
         SELECT EXISTS (SELECT 1 FROM stored), least($5, (\(agreedFormat)))::int8
         """)
 

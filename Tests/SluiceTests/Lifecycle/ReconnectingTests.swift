@@ -357,6 +357,18 @@ import Testing
             await store.close()
         }
 
+        @Test func `a store waits before it returns to the only server that it has, although that sends it on`()
+            async throws
+        {
+            let store = try await world.open(["ws://a/cars"], movingTo: "")
+            while store.session?.status.problem == nil { await Task.yield() }
+            world.clock.advance(by: .milliseconds(1))
+            try await store.core.perform { _ in }
+            #expect(world.attempts == ["a"])
+            try await world.attempts(2, advancing: .seconds(1))
+            await store.close()
+        }
+
         @Test func aStoreReturnsToItsOwnServerWhenTheOtherCannotBeReached() async throws {
             let network = LoopbackNetwork()
             let old = try serve(network, "old", handingOverTo: "ws://gone")
