@@ -88,7 +88,8 @@ struct QueueWaitTests {
         isOverStore: Bool
     ) async throws {
         let desk = try await JobDesk(isOverStore: isOverStore, delays: [60])
-        let later = desk.server.clock.now.addingTimeInterval(3_600)
+        // Leases are looked at every ten seconds.
+        let later = desk.server.clock.now.addingTimeInterval(3_603)
         let (readCount, waits) = (Guarded(0), Guarded<[Timestamp]>([]))
         let host = InterceptedHost(base: desk.host) { use in
             switch use {
@@ -109,7 +110,7 @@ struct QueueWaitTests {
             while readCount.withLock({ $0 }) == count { await Task.yield() }
         }
         while waits.withLock({ $0.isEmpty }) { await Task.yield() }
-        try await desk.server.advance(by: .seconds(3_601))
+        try await desk.server.advance(by: .seconds(3_604))
         while try await desk.nyc.objects(Flight.self).where({ $0.gate == nil }).count() > 0 { await Task.yield() }
         #expect(waits.withLock { $0.count } == 1)
         running.cancel()
