@@ -99,7 +99,7 @@ import Testing
             let url = server.url()
             try await prepare(url, count: 3)
             let idle = try await Tool.run(
-                "run", url, Self.unsent, "--name=idle", "--once", "--attempts=1", "--", "true")
+                "run", url, Self.unsent, "--name=idle", "--once", "--attempts=1", "--batch=1", "--", "true")
             #expect(idle.code == 2 && idle.diagnostics.contains("still matches"), "\(idle.diagnostics)")
             let discarded = try await Tool.run("queues", url, "--discard=idle")
             #expect(discarded.diagnostics.contains("3 rows are listed no more"))

@@ -150,7 +150,8 @@ extension Simulation {
                 guard let run = begin(spec, isOnce: true, &generator) else { break }
                 try settle(run, &generator)
                 if case .failure(let error)? = run.outcome { throw SimulationFailure("\(spec.name) ended: \(error)") }
-                guard case .queue = spec.kind, attemptCount < 3 else { break }
+                // What a run puts off it leaves for the next.
+                guard case .queue = spec.kind, attemptCount < 6 else { break }
                 // Leases end.
                 pass(microseconds: plan.options.jobLease + 40_000)
                 jobs.trouble.leasesHaveEnded()

@@ -151,4 +151,57 @@ struct QueueWaitTests {
         #expect(try await running.value == 2)
         #expect(vain.withLock { $0.isEmpty })
     }
+
+    @Test func `what a run to the end puts off it leaves for the next`() async throws {
+        let desk = try await JobDesk(isOverStore: false, delays: [60, 61, 62])
+        var options = WorkQueue<Flight>.Options()
+        options.backoff = .exponential(.zero, max: .zero)
+        let tried = Guarded<[String]>([])
+        let idle = Guarded<[WaitingTries]>([])
+        let done = try await desk.queue(options).work(
+            1, batch: 1, untilDone: true, onIdle: { waiting in idle.withLock { $0.append(waiting) } }
+        ) { rows in
+            let flight = rows[0].element
+            tried.withLock { $0.append(flight.id) }
+            if flight.id != "F1" { throw JobError.tryAgain("the mail host is away") }
+            return JobDesk.gate(flight)
+        }
+        #expect(done == 1 && tried.withLock { $0.sorted() } == ["F0", "F1", "F2"])
+        #expect(idle.withLock { $0.map(\.count) } == [2])
+        #expect(try await desk.queue(options).runOnce { flight, _ in JobDesk.gate(flight) } == 2)
+    }
+
+    @Test func `a row that is put off again and again waits longer each time`() async throws {
+        let desk = try await JobDesk(isOverStore: false, delays: [60])
+        var options = WorkQueue<Flight>.Options()
+        options.backoff = .exponential(.seconds(10), max: .seconds(1_000))
+        let times = Guarded<[Timestamp]>([])
+        let host = desk.nyc.host
+        let running = Task { [queue = desk.queue(options)] in
+            try await queue.run { _, _ in
+                times.withLock { $0.append(host.time) }
+                throw JobError.tryAgain("the mail host is away")
+            }
+        }
+        while times.withLock({ $0.count }) < 5 { try await desk.server.advance(by: .seconds(1)) }
+        running.cancel()
+        try await running.value
+        let known = times.withLock { $0 }
+        let waits = zip(known, known.dropFirst()).map { $1.microseconds - $0.microseconds }
+        #expect(waits[3] > 3 * waits[0], "\(waits)")
+        #expect(try await desk.queue().dead().isEmpty)
+    }
+
+    @Test func `no row of a batch that has failed is given up before it has failed alone`() async throws {
+        let desk = try await JobDesk(isOverStore: false, delays: [60, 61, 62])
+        var options = WorkQueue<Flight>.Options()
+        (options.attempts, options.backoff) = (1, .exponential(.zero, max: .zero))
+        let done = try await desk.queue(options).work(1, batch: 3, untilDone: true) { rows in
+            if rows.contains(where: { $0.element.id == "F1" }) { throw Failure() }
+            let flights = rows.map(\.element)
+            return { transaction in for flight in flights { try JobDesk.gate(flight)(transaction) } }
+        }
+        #expect(done == 2)
+        #expect(try await desk.queue(options).dead().map(\.object) == [Flight(id: "F1").identity])
+    }
 }

@@ -68,6 +68,8 @@ final class ClaimDesk: Sendable {
     private let name: String
     private let lease: Duration
     private let attempts: Int
+    /// Whether a row that is put off is not tried again: the run is to end.
+    private let isOnce: Bool
     private let endings: ClaimEndings
     private let query: JobQuery
     private let arrivals: Arrivals
@@ -81,13 +83,14 @@ final class ClaimDesk: Sendable {
     private static let letterInterval = Duration.seconds(600)
 
     init(
-        _ host: any JobHost, _ name: String, lease: Duration, attempts: Int, _ backoff: Backoff,
+        _ host: any JobHost, _ name: String, lease: Duration, attempts: Int, _ backoff: Backoff, isOnce: Bool,
         _ query: @escaping JobQuery
     ) {
         self.host = host
         self.name = name
         self.lease = max(lease, .milliseconds(10))
         self.attempts = max(1, attempts)
+        self.isOnce = isOnce
         endings = ClaimEndings(host, name, attempts: self.attempts, backoff)
         self.query = query
         arrivals = Arrivals(host)
@@ -172,7 +175,7 @@ final class ClaimDesk: Sendable {
                         isClaim ? .unmatched(try DeadLetterRecord.identity(of: record.key.name), query: text) : nil))
             }
         }
-        if !removals.isEmpty { _ = try await host.applyAll(removals) }
+        _ = try await host.applyAll(removals)
         state.withLock { $0.mayHaveLeftovers = false }
     }
 
@@ -185,8 +188,7 @@ final class ClaimDesk: Sendable {
             return true
         }
         guard isDue else { return }
-        let removals = try await GoneLetters(host, ofQueue: name).removals(try await host.text(of: query))
-        if !removals.isEmpty { _ = try await host.applyAll(removals) }
+        _ = try await host.applyAll(GoneLetters(host, ofQueue: name).removals(host.text(of: query)))
     }
 
     /// Stores the query, by which others count what waits.
@@ -221,6 +223,10 @@ final class ClaimDesk: Sendable {
             if let partition = judgement.partition, busy.contains(partition) { continue }
             let key = DeadLetterRecord.key(
                 Identity(className: className, key: row.row.key), in: QueueClaim.space(name))
+            if isOnce, endings.wasPutOff(key) {
+                finding.waiting.add(row.claim?.due ?? found.now)
+                continue
+            }
             let former = try row.claim?.decoded(as: QueueClaim.self)
             let (mine, ending) = (state.withLock { $0.held[key]?.claim }, former.flatMap { endings[$0.holder] })
             // Its worker goes on in this process, and its lease could not be extended.
@@ -370,12 +376,15 @@ final class ClaimDesk: Sendable {
             throw ClaimEndings.Unwritten(cause: error)
         }
         state.withLock { state in for row in rows { _ = state.letGo(row) } }
+        endings.forgetPutOffs(of: rows)
     }
 
     /// Lets go of a row that has failed, until it is tried again; or for good.
-    func fail(_ claimed: ClaimedRow, _ error: any Error) async {
+    ///
+    /// - Parameter isAlone: whether it was worked at without others: only then it is given up.
+    func fail(_ claimed: ClaimedRow, _ error: any Error, isAlone: Bool) async {
         // Noted first, so that nobody finds a claim whose lease has ended and that nobody has.
-        let ending = endings.note(claimed, because: error)
+        let ending = endings.note(claimed, because: error, isAlone: isAlone)
         guard state.withLock({ $0.letGo(claimed) }) else { return endings.drop(ending) }
         await endings.tell(ending)
     }

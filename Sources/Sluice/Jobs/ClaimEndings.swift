@@ -31,6 +31,8 @@ final class ClaimEndings: Sendable {
         var told: Set<UInt64> = []
         /// What else it does not know yet.
         var rest: [JobWrite] = []
+        /// How often rows were put off by those who worked at them, which counts no attempts.
+        var putOffs: [JobRecord.Key: Int] = [:]
         /// Until when one whose task is cancelled waits for the database, by the host's clock; nil before that.
         var end: Timestamp?
 
@@ -42,6 +44,8 @@ final class ClaimEndings: Sendable {
     private let attempts: Int
     private let backoff: Backoff
     private let state = Mutex(State())
+    /// Of how many rows it is known how often they were put off.
+    private static let putOffCountMax = 100_000
 
     init(_ host: any JobHost, _ name: String, attempts: Int, _ backoff: Backoff) {
         self.host = host
@@ -59,6 +63,28 @@ final class ClaimEndings: Sendable {
     func note(unused rows: [ClaimedRow], because error: any Error) {
         let endings = rows.map { ending(of: $0, because: error, isCancelled: true) }
         state.withLock { state in for ending in endings { state.endings[ending.claimed.claim.holder] = ending } }
+    }
+
+    /// Whether whoever worked at a row of this run has put it off.
+    func wasPutOff(_ key: JobRecord.Key) -> Bool { state.withLock { $0.putOffs[key] != nil } }
+
+    /// Forgets that rows were put off, since they are done.
+    func forgetPutOffs(of rows: [ClaimedRow]) {
+        state.withLock { state in
+            guard !state.putOffs.isEmpty else { return }
+            for row in rows { state.putOffs[row.key] = nil }
+        }
+    }
+
+    /// Notes that a row is put off.
+    ///
+    /// - Returns: how often it was.
+    private func notePutOff(_ key: JobRecord.Key) -> Int {
+        state.withLock { state in
+            if state.putOffs.count >= Self.putOffCountMax { state.putOffs = [:] }
+            state.putOffs[key, default: 0] += 1
+            return state.putOffs[key] ?? 1
+        }
     }
 
     /// Forgets the claims of a row that have ended, since it is claimed anew or given up.
@@ -95,8 +121,10 @@ final class ClaimEndings: Sendable {
     // MARK: Ending
 
     /// Notes how the claim of a row ends that has failed: until it is tried again, or for good.
-    func note(_ claimed: ClaimedRow, because error: any Error) -> Ending {
-        let ending = ending(of: claimed, because: error, isCancelled: Task.isCancelled)
+    ///
+    /// - Parameter isAlone: whether it was worked at without others. No other row is given up, whichever has failed.
+    func note(_ claimed: ClaimedRow, because error: any Error, isAlone: Bool) -> Ending {
+        let ending = ending(of: claimed, because: error, isCancelled: Task.isCancelled, isAlone: isAlone)
         state.withLock { $0.endings[claimed.claim.holder] = ending }
         return ending
     }
@@ -139,13 +167,17 @@ final class ClaimEndings: Sendable {
         }
     }
 
-    private func ending(of claimed: ClaimedRow, because error: any Error, isCancelled: Bool) -> Ending {
+    private func ending(
+        of claimed: ClaimedRow, because error: any Error, isCancelled: Bool, isAlone: Bool = true
+    ) -> Ending {
         var claim = claimed.claim
         claim.holder = 0
+        let isPutOffByBody = (error as? JobError)?.code == .tryAgain && !isCancelled
         let isPutOff = (error as? JobError)?.code == .tryAgain || error is Unwritten
         if isCancelled || isPutOff { claim.attemptCount -= 1 }
-        let isGivenUp = claim.attemptCount >= attempts && !isPutOff && !isCancelled
-        let wait = isCancelled ? .zero : backoff.wait(afterFailures: claimed.attempt, chance: .random(in: 0...1))
+        let isGivenUp = claim.attemptCount >= attempts && !isPutOff && !isCancelled && isAlone
+        let count = isPutOffByBody ? max(notePutOff(claimed.key), claimed.attempt) : claimed.attempt
+        let wait = isCancelled ? .zero : backoff.wait(afterFailures: count, chance: .random(in: 0...1))
         return Ending(claimed: claimed, claim: claim, wait: wait, error: isGivenUp ? error : nil)
     }
 

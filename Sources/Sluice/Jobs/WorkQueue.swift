@@ -82,7 +82,8 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
         try await work(workers, batch: 1, untilDone: false) { try await body($0[0].element, $0[0].claim) }
     }
 
-    /// Works at rows until none is due: a job that is run now and then. Rows that are to be tried again later do not count.
+    /// Works at rows until none is due: a job that is run now and then. Rows that are to be tried again later do not count,
+    /// and one that `body` puts off with ``JobError/tryAgain(_:)`` is left for the next run.
     ///
     /// - Parameters: as for ``run(workers:_:)``.
     /// - Returns: how many rows were done.
@@ -116,7 +117,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
         // The end of each row is a change of a record, or two, in one transaction.
         let rowCountMax = JobWrite.countMax / (options.partition == nil ? 1 : 2)
         let desk = ClaimDesk(
-            host, name, lease: options.lease, attempts: options.attempts, options.backoff, query)
+            host, name, lease: options.lease, attempts: options.attempts, options.backoff, isOnce: untilDone, query)
         let (judge, countMax, batch) = (judge, max(1, workers), max(1, min(batch, rowCountMax)))
         var doneCount = 0
         try await withThrowingTaskGroup(of: Event.self) { group in
@@ -177,7 +178,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
             }
             group.cancelAll()
             while let event = try await group.next() { if case .finished(let count) = event { doneCount += count } }
-            for row in claimed.joined() { await desk.fail(row, CancellationError()) }
+            for row in claimed.joined() { await desk.fail(row, CancellationError(), isAlone: true) }
         }
         await desk.close()
         return doneCount
@@ -240,7 +241,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
             await onEnd(claims, nil)
             return rows.count
         } catch {
-            for row in rows { await desk.fail(row, error) }
+            for row in rows { await desk.fail(row, error, isAlone: rows.count == 1) }
             await onEnd(claims, error)
             return 0
         }

@@ -60,7 +60,13 @@ struct JobPrograms: Sendable {
         let requests = try Self.requests(output, exit, givenCount: count)
         await upkeep.begin(id)
         await upkeep.note(requests.count)
-        let identities = try await TargetFetcher(store: store, timeout: timeout).fetch(requests)
+        let identities: [WriteTarget: Identity]
+        do { identities = try await TargetFetcher(store: store, timeout: timeout).fetch(requests) } catch let error
+            as SyncError where error.code == .timedOut || error.code == .unreachable
+        {
+            // The rows are not to blame.
+            throw JobError.tryAgain("what the program printed could not be written: \(error.message)")
+        }
         return { transaction in for request in requests { try request.perform(identities, in: transaction) } }
     }
 
