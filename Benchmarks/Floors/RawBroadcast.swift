@@ -1,5 +1,6 @@
 import CEpoll
 import Glibc
+import TestSupport
 
 /// A server that consists of non-blocking sockets and a loop that sends the same bytes to each.
 final class RawBroadcast {

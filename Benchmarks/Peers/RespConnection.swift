@@ -1,5 +1,6 @@
 import CEpoll
 import Glibc
+import TestSupport
 
 /// One connection to Redis, which blocks. One thread at a time uses it.
 final class RespConnection: @unchecked Sendable {

@@ -1,6 +1,7 @@
 import CEpoll
 import Glibc
 import SluiceWire
+import TestSupport
 
 /// One socket that reads. It counts WebSocket messages; before its subscription is complete it also decodes them.
 final class Reader {

@@ -1,6 +1,7 @@
 import CEpoll
 import Foundation
 import Synchronization
+import TestSupport
 
 /// Passes bytes between clients and a server on this machine, and counts them.
 final class CountingProxy: Sendable {

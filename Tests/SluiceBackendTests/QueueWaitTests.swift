@@ -133,9 +133,11 @@ struct QueueWaitTests {
         let wait = QueueClaim(holder: 0, attemptCount: 1).wireBytes()
         _ = try await desk.host.apply([JobWrite(other, .set(.after(.seconds(40)), value: wait))])
         let (queue, vain) = queue(desk)
-        let (hasBegun, mayEnd) = (Guarded(false), Guarded(false))
+        let (hasBegun, mayEnd, endCount) = (Guarded(false), Guarded(false), Guarded(0))
         let running = Task {
-            try await queue.work(2, batch: 1, untilDone: false) { rows in
+            try await queue.work(
+                2, batch: 1, untilDone: false, onEnd: { _, error in if error == nil { endCount.withLock { $0 += 1 } } }
+            ) { rows in
                 let flight = rows[0].element
                 guard flight.id == "F0" else { return JobDesk.gate(flight) }
                 hasBegun.withLock { $0 = true }
@@ -146,9 +148,10 @@ struct QueueWaitTests {
         while !hasBegun.withLock({ $0 }) { await Task.yield() }
         for _ in 0..<8 { try await desk.server.advance(by: .seconds(10)) }
         mayEnd.withLock { $0 = true }
-        while try await desk.nyc.objects(Flight.self).where({ $0.gate == nil }).count() > 0 { await Task.yield() }
+        while endCount.withLock({ $0 }) < 2 { await Task.yield() }
         running.cancel()
         #expect(try await running.value == 2)
+        #expect(try await desk.nyc.objects(Flight.self).where { $0.gate == nil }.count() == 0)
         #expect(vain.withLock { $0.isEmpty })
     }
 

@@ -42,7 +42,7 @@ package final class Proxy: @unchecked Sendable {
     /// - Parameter target: the port of 127.0.0.1 at which the server listens.
     package init(to target: UInt16) throws {
         self.target = target
-        (listener, port) = try Self.listen()
+        (listener, port) = try Loopback.listen(backlog: 64)
         Thread.detachNewThread { [self] in accept() }
     }
 
@@ -119,35 +119,6 @@ package final class Proxy: @unchecked Sendable {
         return body()
     }
 
-    private static func address(_ port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        return address
-    }
-
-    private static func with<Result>(
-        _ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Result
-    ) -> Result {
-        withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-    }
-
-    private static func listen() throws -> (descriptor: Int32, port: UInt16) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = address(0)
-        guard with(&address, { bind(descriptor, $0, $1) }) == 0, Glibc.listen(descriptor, 64) == 0 else {
-            throw Failure("no port for a proxy: \(errno)")
-        }
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = with(&address) { pointer, _ in getsockname(descriptor, pointer, &length) }
-        return (descriptor, UInt16(bigEndian: address.sin_port))
-    }
-
     private func accept() {
         while true {
             let client = Glibc.accept(listener, nil, nil)
@@ -155,9 +126,9 @@ package final class Proxy: @unchecked Sendable {
             guard client >= 0, !locked({ isStopped }) else { break }
             // No program that a test starts from now on keeps the connection open.
             _ = fcntl(client, F_SETFD, FD_CLOEXEC)
-            let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-            var address = Self.address(locked { target })
-            guard mode != .refuses, Self.with(&address, { connect(server, $0, $1) }) == 0 else {
+            let server = Loopback.socket()
+            guard mode != .refuses, Loopback.withAddress(port: locked { target }, { connect(server, $0, $1) }) == 0
+            else {
                 close(client)
                 close(server)
                 continue

@@ -153,8 +153,7 @@ final class ClaimDesk: Sendable {
     /// Whether a row is held that is worked at alone: until that ends no other is claimed, and there is no work to wait for.
     var isHoldingOneAlone: Bool { state.withLock { $0.held.values.contains(where: \.isAlone) } }
 
-    /// Removes the claims that have ended and whose rows are no results any more, and the holds of partitions that have:
-    /// nobody looks at these again. O(claims).
+    /// Removes the claims that have ended and whose rows are no results any more, unless it was done since one has ended.
     ///
     /// - Parameter now: the server's clock.
     private func removeLeftovers(at now: Timestamp) async throws {
@@ -164,18 +163,7 @@ final class ClaimDesk: Sendable {
         }
         guard let held else { return }
         let text = try await host.text(of: query)
-        var removals: [JobWrite] = []
-        for space in [QueueClaim.space(name), QueueClaim.partitionSpace(name)] {
-            for record in try await host.records(ofSpace: space) {
-                guard let due = record.due, due <= now, !held.contains(record.key) else { continue }
-                let isClaim = space == QueueClaim.space(name)
-                removals.append(
-                    JobWrite(
-                        record.key, .remove, if: .overdue(record.value),
-                        isClaim ? .unmatched(try DeadLetterRecord.identity(of: record.key.name), query: text) : nil))
-            }
-        }
-        _ = try await host.applyAll(removals)
+        _ = try await host.applyAll(QueueLeftovers(host, ofQueue: name).endedClaims(at: now, except: held, text))
         state.withLock { $0.mayHaveLeftovers = false }
     }
 
@@ -188,7 +176,7 @@ final class ClaimDesk: Sendable {
             return true
         }
         guard isDue else { return }
-        _ = try await host.applyAll(GoneLetters(host, ofQueue: name).removals(host.text(of: query)))
+        _ = try await host.applyAll(QueueLeftovers(host, ofQueue: name).goneLetters(host.text(of: query)))
     }
 
     /// Stores the query, by which others count what waits.

@@ -172,11 +172,11 @@ final class ClaimEndings: Sendable {
     ) -> Ending {
         var claim = claimed.claim
         claim.holder = 0
-        let isPutOffByBody = (error as? JobError)?.code == .tryAgain && !isCancelled
-        let isPutOff = (error as? JobError)?.code == .tryAgain || error is Unwritten
+        let isPutOffByBody = (error as? JobError)?.code == .tryAgain
+        let isPutOff = isPutOffByBody || error is Unwritten
         if isCancelled || isPutOff { claim.attemptCount -= 1 }
         let isGivenUp = claim.attemptCount >= attempts && !isPutOff && !isCancelled && isAlone
-        let count = isPutOffByBody ? max(notePutOff(claimed.key), claimed.attempt) : claimed.attempt
+        let count = isPutOffByBody && !isCancelled ? max(notePutOff(claimed.key), claimed.attempt) : claimed.attempt
         let wait = isCancelled ? .zero : backoff.wait(afterFailures: count, chance: .random(in: 0...1))
         return Ending(claimed: claimed, claim: claim, wait: wait, error: isGivenUp ? error : nil)
     }

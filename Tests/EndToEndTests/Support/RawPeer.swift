@@ -21,7 +21,7 @@ final class RawPeer {
 
     /// - Parameter host: the end of the loopback address that the client has; nil for that of all others.
     init(_ port: UInt16, receiveBufferSize: Int32? = nil, from host: UInt32? = nil) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        descriptor = Loopback.socket()
         if var receiveBufferSize {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBufferSize, socklen_t(MemoryLayout<Int32>.size))
         }
@@ -29,31 +29,16 @@ final class RawPeer {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         if let host {
-            guard Self.withAddress(port: 0, host: host, { bind(descriptor, $0, $1) }) == 0 else {
+            guard Loopback.withAddress(port: 0, host: host, { bind(descriptor, $0, $1) }) == 0 else {
                 throw Failure("the address cannot be had: \(errno)")
             }
         }
-        guard Self.withAddress(port: port, { connect(descriptor, $0, $1) }) == 0 else {
+        guard Loopback.withAddress(port: port, { connect(descriptor, $0, $1) }) == 0 else {
             throw Failure("no connection to port \(port): \(String(cString: strerror(errno)))")
         }
     }
 
     deinit { close(descriptor) }
-
-    /// Calls `body` with this machine's loopback address and a port.
-    static func withAddress<Result>(
-        port: UInt16, host: UInt32 = 1, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
-    ) -> Result {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = (UInt32(0x7F00_0000) + host).bigEndian
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-    }
 
     // MARK: Bytes
 

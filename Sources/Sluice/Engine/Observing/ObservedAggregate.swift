@@ -26,7 +26,6 @@ struct ObservedAggregate: ObservedFigure {
     }
 
     var dependencies: QueryDependencies { subscription.query.dependencies }
-    var isAlwaysConcerned: Bool { isStale || subscription.query.readsTime }
 
     /// Whether the server has said something.
     private var isSaid: Bool {

@@ -14,8 +14,6 @@ protocol ObservedFigure {
     var isStale: Bool { get set }
     /// What it is computed of.
     var dependencies: QueryDependencies { get }
-    /// Whether every transaction concerns it.
-    var isAlwaysConcerned: Bool { get }
 
     /// Makes the figure of the first observer, which is stale; nil if the query asks for none.
     init?(_ subscription: Subscription)
@@ -123,7 +121,8 @@ final class ObservedFigures<Figure: ObservedFigure> {
     private func concerned(by transaction: StoreTransaction, _ objects: Set<ObjectRef>) -> Set<UInt64> {
         var concerned = transaction.figured.union(transaction.rebuilt)
         for classIndex in Set(objects.lazy.map(\.classIndex)) { concerned.formUnion(byClass[classIndex] ?? []) }
-        concerned.formUnion(kept.lazy.filter(\.value.isAlwaysConcerned).map(\.key))
+        // Time changes what no transaction names.
+        concerned.formUnion(kept.lazy.filter { $0.value.isStale || $0.value.subscription.query.readsTime }.map(\.key))
         return concerned
     }
 }

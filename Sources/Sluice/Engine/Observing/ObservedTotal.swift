@@ -23,7 +23,6 @@ struct ObservedTotal: ObservedFigure {
     }
 
     var dependencies: QueryDependencies { subscription.query.predicateDependencies }
-    var isAlwaysConcerned: Bool { isStale || subscription.query.readsTime }
 
     /// Nil if it is not known.
     var value: ShownTotal? {

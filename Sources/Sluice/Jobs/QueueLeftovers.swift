@@ -2,9 +2,9 @@ internal import SluiceModel
 internal import SluiceQuery
 internal import SluiceWire
 
-/// What a queue keeps of rows that it has given up and that are gone: deleted, or changed so that they are no results any
-/// more. Nobody claims these again, and so nobody would remove it.
-struct GoneLetters {
+/// What a queue keeps of rows that are gone: deleted, or changed so that they are no results any more. Nobody claims these
+/// again, and so nobody would remove it.
+struct QueueLeftovers {
     private let host: any JobHost
     private let queue: String
     /// How many rows are read at a time.
@@ -15,10 +15,39 @@ struct GoneLetters {
         self.queue = queue
     }
 
-    /// The changes that remove it. A row that is as it was stays dead, also where it is no result for a while. O(dead rows).
+    // MARK: Claims
+
+    /// The changes that remove claims that have ended and whose rows are no results any more, and holds of partitions that
+    /// have ended. O(claims).
+    ///
+    /// - Parameters:
+    ///   - now: the server's clock.
+    ///   - held: what this process holds, whose leases may be extended late.
+    ///   - query: that of the queue.
+    func endedClaims(
+        at now: Timestamp, except held: Set<JobRecord.Key>, _ query: String
+    ) async throws -> [JobWrite] {
+        func ended(_ space: String) async throws -> [JobRecord] {
+            try await host.records(ofSpace: space).filter { record in
+                record.due.map { $0 <= now } ?? false && !held.contains(record.key)
+            }
+        }
+        let claims = try await ended(QueueClaim.space(queue)).map { record in
+            JobWrite(
+                record.key, .remove, if: .overdue(record.value),
+                .unmatched(try DeadLetterRecord.identity(of: record.key.name), query: query))
+        }
+        return try await claims
+            + ended(QueueClaim.partitionSpace(queue)).map { JobWrite($0.key, .remove, if: .overdue($0.value)) }
+    }
+
+    // MARK: Dead rows
+
+    /// The changes that remove dead letters. A row that is as it was stays dead, also where it is no result for a while.
+    /// O(dead rows).
     ///
     /// - Parameter query: that of the queue.
-    func removals(_ query: String) async throws -> [JobWrite] {
+    func goneLetters(_ query: String) async throws -> [JobWrite] {
         var removals: [JobWrite] = []
         for space in [QueueClaim.deadSpace(queue), QueueClaim.discardedSpace(queue)] {
             let letters = try await host.records(ofSpace: space)
