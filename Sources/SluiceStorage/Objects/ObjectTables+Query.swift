@@ -32,33 +32,16 @@ extension ObjectTables {
         }
     }
 
-    /// See `ViewSource`. Rows before a position are excluded by the first sort key, if that is a plain property;
-    /// what that leaves of them is skipped.
+    /// See `ViewSource`.
     func rows(
-        matching query: Query, after position: SortPosition?, limit: Int?, in source: any ObjectSource,
-        _ body: (Row) throws -> Bool
+        matching query: Query, after position: SortPosition?, limit: Int?, _ body: (Row) throws -> Bool
     ) throws {
         let table = try table(query.classIndex)
-        let unlimited = try query.withoutLimit(schema: schema)
         let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
-        let restriction = position.flatMap { condition(of: query, table, behind: $0) }
-        let evaluator = Evaluator(unlimited, schema: schema)
-        let readable = ReadableObjects(source, in: query.context)
-        let order = SortOrder(query.sort)
-        var left = limit ?? .max
-        // With a position some rows are skipped here, so a limit in the statement would end too early.
-        let limit = position == nil ? limit : nil
-        try run(unlimited, output, order: .result, restrictedTo: restriction, limit: limit) { statement in
-            while left > 0, try statement.step() {
-                let row = try readRow(statement, table)
-                if let position {
-                    let id = Identity(className: query.className, key: row.key).objectID
-                    let shown = try readable.shown(row, ofClass: query.classIndex)
-                    let values = try evaluator.sortValues(of: shown, in: readable)
-                    guard order.precedes(position.values, position.id, values, id) else { continue }
-                }
-                left -= 1
-                guard try body(row) else { return }
+        let unlimited = try query.withoutLimit(schema: schema)
+        try run(unlimited, output, order: .result, after: position, limit: limit) { statement in
+            while try statement.step() {
+                guard try body(try readRow(statement, table)) else { return }
             }
         }
     }
@@ -129,11 +112,11 @@ extension ObjectTables {
     }
 
     func run(
-        _ query: Query, _ output: SQLCompiler.Output, order: SQLCompiler.Order,
+        _ query: Query, _ output: SQLCompiler.Output, order: SQLCompiler.Order, after position: SortPosition? = nil,
         restrictedTo restriction: SQLStatement? = nil, limit: Int? = nil, _ body: (Statement) throws -> Void
     ) throws {
         let compiled = SQLCompiler(schema: schema, now: now).select(
-            query, output, order: order, restrictedTo: restriction, limit: limit)
+            query, output, order: order, after: position, restrictedTo: restriction, limit: limit)
         try connection.withStatement(compiled.text) { statement in
             let outer = connection.queryMemo
             connection.queryMemo = QueryMemo()
@@ -141,21 +124,6 @@ extension ObjectTables {
             statement.bind(compiled.bindings)
             try body(statement)
         }
-    }
-
-    /// A condition that rows after a position meet; nil if there is no simple one.
-    private func condition(of query: Query, _ table: ClassTable, behind position: SortPosition) -> SQLStatement? {
-        guard let key = query.sort.first, key.path.steps.isEmpty, case .value(let property) = key.path.leaf,
-            let column = table.singles.first(where: { $0.property == property }), let value = position.values.first,
-            let binding = SQLBinding(value)
-        else { return nil }
-        let name = "\(SQLCompiler.rootAlias).\(column.name)"
-        if value.isNull { return key.isAscending ? nil : SQLStatement(name + " IS NULL") }
-        if key.isAscending { return SQLStatement(name + " >= ?", [binding]) }
-        // The primary key is never null, and OR would keep SQLite from looking it up.
-        return property == schema[query.classIndex].primaryKeyIndex
-            ? SQLStatement(name + " <= ?", [binding])
-            : SQLStatement("(" + name + " <= ? OR " + name + " IS NULL)", [binding])
     }
 }
 

@@ -56,7 +56,7 @@ package class SQLiteObjectStore: ObjectReading, QueryPlanning {
     package func rows(
         matching query: Query, after position: SortPosition?, limit: Int?, _ body: (Row) throws -> Bool
     ) throws {
-        try tables.rows(matching: query, after: position, limit: limit, in: self, body)
+        try tables.rows(matching: query, after: position, limit: limit, body)
     }
 
     /// The next rows that match a query's predicate, whatever its sort and limit, in the order of their keys, which every

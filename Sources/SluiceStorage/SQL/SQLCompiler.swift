@@ -1,5 +1,6 @@
 package import SluiceModel
 package import SluiceQuery
+package import SluiceViews
 
 /// Compiles checked queries to SQL over the tables of ``TableLayout``.
 ///
@@ -52,17 +53,19 @@ package struct SQLCompiler: Sendable {
     ///
     /// - Parameters:
     ///   - query: checked against this compiler's schema; never one of a single object by id.
+    ///   - position: what stands at this position in the order of the query, or before it, is left out.
     ///   - restriction: a further condition on the root, such as `o._row IN (SELECT row FROM temp.members)`.
     ///   - limit: the most results, besides the query's own limit; for `.row` the size of a page.
     package func select(
-        _ query: Query, _ output: Output = .rows, order: Order = .result, restrictedTo restriction: SQLStatement? = nil,
-        limit: Int? = nil
+        _ query: Query, _ output: Output = .rows, order: Order = .result, after position: SortPosition? = nil,
+        restrictedTo restriction: SQLStatement? = nil, limit: Int? = nil
     ) -> SQLStatement {
         precondition(query.classIndex >= 0, "a query of one object by its id is a lookup, not a statement")
         let query = query.at(now)
         let root = Self.rootAlias
         var builder = SQLConditionBuilder(
-            schema: schema, layout: layout, looksUp: restriction != nil, context: query.context,
+            schema: schema, layout: layout,
+            looksUp: restriction != nil || position != nil && startsWithColumn(query), context: query.context,
             root: SQLConditionBuilder.Scope(alias: root, classIndex: query.classIndex))
         var statement = from(query, root, &builder)
         if case .result = order, !query.stages.isEmpty {
@@ -73,6 +76,9 @@ package struct SQLCompiler: Sendable {
             statement = "\(statement) AND (\(builder.condition(query.predicate)))"
         }
         if query.hasSection { statement = "\(statement) AND \(section(of: query, &builder))" }
+        if let position {
+            statement = "\(statement) AND \(side(of: position, isAfter: true, of: query, &builder))"
+        }
         if let restriction { statement = "\(statement) AND (\(restriction))" }
         var rowLimit = limit
         switch order {
@@ -86,6 +92,9 @@ package struct SQLCompiler: Sendable {
             if case .count = output {
             } else {
                 let keys = query.sort.map { ($0.path, $0.isAscending) }
+                if let rowLimit, let bound = firstRows(rowLimit, of: query, statement, &builder) {
+                    statement = "\(statement) AND \(bound)"
+                }
                 statement = "\(statement) ORDER BY \(self.order(of: query, by: keys, &builder))"
             }
         }
@@ -103,6 +112,12 @@ package struct SQLCompiler: Sendable {
         case .count: statement = "SELECT count(*) FROM (SELECT 1\(statement))"
         }
         return builder.statement(statement)
+    }
+
+    /// Whether the first key of a query's order is a property of the queried object.
+    private func startsWithColumn(_ query: Query) -> Bool {
+        guard let path = query.sort.first?.path, path.steps.isEmpty, case .value = path.leaf else { return false }
+        return true
     }
 
     private func from(_ query: Query, _ alias: String, _ builder: inout SQLConditionBuilder) -> SQLStatement {
@@ -158,9 +173,7 @@ package struct SQLCompiler: Sendable {
         for key in keys {
             let value = builder.value(of: key.path)
             terms.append(key.isAscending ? value : "\(value) DESC")
-            if key.path.steps.isEmpty, case .value(let property) = key.path.leaf, property == declared.primaryKeyIndex {
-                isUnique = true
-            }
+            if isPrimaryKey(key.path, of: query) { isUnique = true }
         }
         if declared.primaryKeyIndex != nil {
             if !isUnique { terms.append(SQLStatement(Self.idExpression(declared, alias: root, layout: layout))) }

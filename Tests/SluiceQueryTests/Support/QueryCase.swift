@@ -79,6 +79,7 @@ struct QueryCase: CustomStringConvertible {
                 guard counted == [Int64(total)] else { return "SQL counts \(counted) in all, naively \(total)" }
             }
             if let difference = try figureDifference(query) { return difference }
+            if let difference = try pageDifference(query, evaluated) { return difference }
             guard try Query.parse(query.canonicalText, schema: schema).canonicalText == query.canonicalText else {
                 return "the canonical text is no fixed point"
             }
@@ -86,6 +87,12 @@ struct QueryCase: CustomStringConvertible {
         } catch {
             return "\(error)"
         }
+    }
+
+    /// How pages that SQL reads in the order of a query differ from its results; nil if they do not.
+    private func pageDifference(_ query: Query, _ results: [ObjectKey]) throws -> String? {
+        guard query.stages.isEmpty, query.aggregates == nil, query.object == nil else { return nil }
+        return try world.pageDifference(query, results, at: [0, results.count / 2])
     }
 
     /// The world without the objects that the reader may not read, found naively.
