@@ -58,22 +58,23 @@ demo-cluster: cluster-deps
 # time. Sets and dictionaries iterate in one order, so that a seed means the same everywhere; `make soak` shakes that too.
 # Where node and chromium are, what runs in browsers is tested as well.
 #
-# With TRAITS=PostgreSQL the servers that share a journal in PostgreSQL are tested, too, in the same build, when all
-# other tests are done: they wait for processes. What the package is without the trait is then checked by
-# Tools/check-plain. TESTS= names test targets: the others are left out.
+# With TRAITS=PostgreSQL what the package is without the trait is checked by Tools/check-plain, when all tests are done,
+# and then the servers that share a journal in PostgreSQL are tested, in the same build: they wait for processes. After
+# UNTIL, in seconds since 1970, those are left out. TESTS= names test targets: the others are left out.
 test: PACKAGES += $(if $(TRAITS),libpq-dev postgresql pgbouncer)
 test: deps
 	$(CHOSEN) $(SWIFT) build --build-tests $(TESTED)
 	@SWIFT_DETERMINISTIC_HASHING=1 $(CHOSEN) Tools/run-tests $(SWIFT) test --skip-build $(TESTED) --skip SluicePostgresTests
-	@$(if $(TRAITS),$(CHOSEN) Tools/run-tests $(SWIFT) test --skip-build $(TESTED) --filter SluicePostgresTests)
 	@$(if $(TRAITS),Tools/check-plain $(TEST_BUILD))
+	@$(if $(TRAITS),$(CHOSEN) SLUICE_UNTIL=$(UNTIL) Tools/run-tests $(SWIFT) test --skip-build $(TESTED) --filter SluicePostgresTests)
 	@$(if $(TESTS),,$(BROWSER_TEST))
 TRAITS ?=
 TESTS ?=
-CHOSEN = $(if $(TESTS),SLUICE_TEST_TARGETS="$(TESTS)")
+UNTIL ?=
+CHOSEN = SLUICE_TEST_BUILD=1 $(if $(TESTS),SLUICE_TEST_TARGETS="$(TESTS)")
 TEST_BUILD = .build/tests$(if $(TRAITS),-$(TRAITS))
 TESTED = -c release --scratch-path $(TEST_BUILD) $(if $(TRAITS),--traits $(TRAITS)) $(STRICT) -Xswiftc -enable-testing \
-  -Xswiftc -assert-config -Xswiftc Debug
+  -Xswiftc -assert-config -Xswiftc Debug -Xswiftc -gnone
 BROWSER_TEST = if [ -x /usr/bin/chromium ] && command -v node >/dev/null; then \
   Tools/browser-test $(TEST_BUILD)/release/sluice; fi
 
@@ -111,9 +112,9 @@ SEEDS ?= 1000
 FIRST ?= 1000
 KIND ?=
 soak: deps
-	$(SWIFT) build $(TESTED) --product Soak
+	$(CHOSEN) $(SWIFT) build $(TESTED) --product Soak
 	SWIFT_DETERMINISTIC_HASHING=1 $(TEST_BUILD)/release/Soak $(KIND) $(FIRST) $(SEEDS)
-	SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(TESTED) --filter 'OracleTests|LiveView|LateView|ResultEditor|OutboxTests|LogTests|LimitGenerator|AtomView|AtomUnion|Together|RuledWorldTests'
+	$(CHOSEN) SLUICE_SOAK_SEEDS=$(SEEDS) $(SWIFT) test $(TESTED) --filter 'OracleTests|LiveView|LateView|ResultEditor|OutboxTests|LogTests|LimitGenerator|AtomView|AtomUnion|Together|RuledWorldTests'
 
 # libFuzzer on everything that takes bytes from strangers: make fuzz SECONDS=600 TARGETS="query http"
 SECONDS ?= 60

@@ -79,9 +79,10 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-/// Tests call what is to be fast, and are compiled anew with each change of it: to optimise them takes longer than they
-/// run.
-let testSettings: [SwiftSetting] = settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+/// For what computes little: to optimise it takes longer than it runs.
+let unoptimized: SwiftSetting = .unsafeFlags(["-Onone"], .when(configuration: .release))
+/// Tests call what is to be fast, and are compiled anew with each change of it.
+let testSettings: [SwiftSetting] = settings + [unoptimized]
 
 func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .testTarget(
@@ -328,14 +329,22 @@ if hasMacros {
             linkerSettings: syntaxLinking),
         .testTarget(
             name: "SluiceMacroExpansionTests", dependencies: ["SluiceMacroExpansion", "SluiceModel"],
-            swiftSettings: settings + syntaxSettings,
+            swiftSettings: testSettings + syntaxSettings,
             linkerSettings: syntaxLinking),
         // Models in a module as Xcode and new packages make them: everything on the main actor unless it says
         // otherwise.
         .testTarget(
             name: "MainActorTests", dependencies: ["Sluice", "SluiceObservation", "SluiceTesting"],
-            swiftSettings: [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)]),
+            swiftSettings: [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self), unoptimized]),
     ]
+}
+
+// `make test` builds programs that compute little in half the time.
+if Context.environment["SLUICE_TEST_BUILD"] != nil {
+    let names = ["SluiceCLI", "Benchmarks", "UserTrials"]
+    for target in package.targets where names.contains(target.name) || target.path?.hasPrefix("Playground/") == true {
+        target.swiftSettings = (target.swiftSettings ?? []) + [unoptimized]
+    }
 }
 
 // `make test-cluster` compiles its own tests and what they need: the test program would have all test targets, and a build
