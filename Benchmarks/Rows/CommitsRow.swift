@@ -10,26 +10,38 @@ struct CommitsRow {
     func measure() async throws -> [Measurement] {
         let count = workbench.options.size(5_000, quick: 500)
         let pairs = try await workbench.repeated { _ in
-            (ours: try await run(count), floor: try await rawRate(count), peers: try await peerRates(count))
+            let (ours, counts) = try await run(count)
+            return (ours: ours, counts: counts, floor: try await rawRate(count), peers: try await peerRates(count))
         }
         return [
             Measurement(
                 .commits, "\(Double(count).shown) one-property commits until B has all", ours: pairs.map(\.ours),
-                floor: pairs.map(\.floor), unit: "commits/s", goal: .atLeast(10_000))
+                floor: pairs.map(\.floor), unit: "commits/s", goal: .atLeast(10_000)),
+            each("waits of threads", pairs.map(\.counts.waitCount), unit: "waits"),
+            each("writes to files", pairs.map(\.counts.writeCount), unit: "calls"),
+            each("processor time", pairs.map(\.counts.processorTime), unit: "µs"),
         ] + besidePeers(pairs.map(\.peers), ours: pairs.map(\.ours), count)
     }
 
-    private func run(_ count: Int) async throws -> Double {
+    private func each(_ name: String, _ values: [Double], unit: String) -> Measurement {
+        Measurement(
+            .commits, "\(name) for each of them, server and both clients together", ours: values.median, unit: unit,
+            goal: .none, samples: ["ours": values])
+    }
+
+    private func run(_ count: Int) async throws -> (rate: Double, counts: ProcessCounts) {
         try await workbench.withServer { url in
             let pair = try await Pair(workbench, url: url, carCount: 1_000, durability: .process)
             let start = ContinuousClock.now
-            for number in 1...count { try await pair.write(number) }
-            let seen = try await pair.seen.wait(for: count)
+            let (seen, counts) = try await ProcessCounts.each(of: count) {
+                for number in 1...count { try await pair.write(number) }
+                return try await pair.seen.wait(for: count)
+            }
             let expected = (1...count).reduce(into: [Int](repeating: 0, count: 1_000)) { $0[$1 % 1_000] = $1 }
             let views = try pair.observer.objects(Car.self).sorted(by: \.vin).fetch().map(\.views)
             try check(views, is: expected, "the views on B")
             await pair.close()
-            return Double(count) / ((seen - start) / .seconds(1))
+            return (Double(count) / ((seen - start) / .seconds(1)), counts)
         }
     }
 
