@@ -21,7 +21,8 @@ import Foundation
         }
     }
 
-    private static func run(_ options: Options) async throws {
+    /// Runs as servers and jobs do: not on the main thread.
+    @concurrent private static func run(_ options: Options) async throws {
         let comparison = try Comparison(file: options.jsonFile, isQuick: options.isQuick)
         let workbench = try Workbench(options)
         defer { workbench.removeFolder() }

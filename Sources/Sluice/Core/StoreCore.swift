@@ -206,7 +206,7 @@ package final class StoreCore: Sendable {
     package func perform<Result: Sendable>(_ body: @escaping @Sendable (ClientEngine) throws -> Result) async throws
         -> Result
     {
-        if mayHoldCallers, #isolation == nil {
+        if mayHoldCallers, StoreQueue.isFree(caller: #isolation) {
             let result = try queue.runIfIdle {
                 try checkOpen()
                 return try run(body)

@@ -17,6 +17,11 @@ final class StoreQueue: Sendable {
     /// Whether the queue makes the call.
     var isCurrent: Bool { DispatchQueue.getSpecific(key: mark) == true }
 
+    /// Whether no actor owns the thread of a caller, which may then be held for a moment.
+    ///
+    /// A function of its own: the compiler of Swift 6.3 fails to optimise one that compares its own isolation.
+    @inline(never) static func isFree(caller: (any Actor)?) -> Bool { caller == nil }
+
     /// Runs work later, after what waits.
     func async(_ body: @escaping @Sendable () -> Void) {
         pendingCount.add(1, ordering: .sequentiallyConsistent)
