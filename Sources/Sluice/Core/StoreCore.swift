@@ -37,7 +37,7 @@ package final class StoreCore: Sendable {
     private let closed = Atomic<Bool>(false)
     /// Frames that have arrived and wait for the queue. The queue handles all of them in one turn.
     private let frames = Mutex<[[UInt8]]>([])
-    private let bindings = Mutex<[BindingKey: ElementBinding]>([:])
+    let bindings = Mutex<[BindingKey: ElementBinding]>([:])
     private let published: Mutex<Schema>
     private let declaredInverses = Mutex(InverseNames())
     /// Who the user is, and how often a connection was begun or ended: a token that comes later is for another one.
@@ -46,7 +46,8 @@ package final class StoreCore: Sendable {
     /// Reports the changes of the machine's network, as long as it exists.
     let networkWatch = Mutex<(any Sendable)?>(nil)
 
-    private struct BindingKey: Hashable {
+    /// What a ``ElementBinding`` is of.
+    struct BindingKey: Hashable {
         let element: ObjectIdentifier
         let classIndex: Int
     }
@@ -370,34 +371,4 @@ package final class StoreCore: Sendable {
 
     /// The current classes of the store.
     package var schema: Schema { published.withLock { $0 } }
-
-    // MARK: Elements
-
-    /// How rows of a class are decoded as a type.
-    ///
-    /// - Parameters:
-    ///   - classIndex: the position of the class in the schema.
-    ///   - schema: the schema of the state that the rows are from.
-    package func binding(
-        of element: any ResultElement.Type, classIndex: Int, in schema: Schema
-    ) throws -> ElementBinding {
-        let key = BindingKey(element: ObjectIdentifier(element), classIndex: classIndex)
-        // Comparing is quick while the schema is the very same.
-        if let binding = bindings.withLock({ $0[key] }), binding.classSchema == schema[classIndex] { return binding }
-        let binding = try ElementBinding(
-            element, className: schema[classIndex].name, schema: schema, links: LinkSource(StoreLinks(self)),
-            onExcludedAccess: excludedAccessLogger)
-        bindings.withLock { $0[key] = binding }
-        return binding
-    }
-
-    /// How rows of a class are decoded as a type in the body of a write, in which the schema stays as it is.
-    package func binding(of element: any ResultElement.Type, classIndex: Int) throws -> ElementBinding {
-        try binding(of: element, classIndex: classIndex, in: schema)
-    }
-
-    private var excludedAccessLogger: (@Sendable (ExcludedAccess) -> Void)? {
-        guard let log = functions.log?.about(.store), log.writes(.verbose) else { return nil }
-        return { access in log(.warning, access.message) }
-    }
 }
