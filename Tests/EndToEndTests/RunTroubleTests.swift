@@ -13,6 +13,12 @@ import Testing
           print "{\"op\":\"upsert\",\"class\":\"Mail\",\"key\":" part[1] ",\"set\":{\"isSent\":true}}" }'
         """#
 
+    /// The same, for rows as for changes, as far as the mails are there.
+    private static let updating = #"""
+        awk -F'"id":' '/"isSent"/ { split($2, part, /[,}]/)
+          print "{\"op\":\"update\",\"class\":\"Mail\",\"key\":" part[1] ",\"set\":{\"isSent\":true}}" }'
+        """#
+
     private func prepare(_ url: String, count: Int, in folder: String) async throws {
         let file = folder + "/Mail.csv"
         let lines = ["id,isSent"] + (1...count).map { "\($0),false" }
@@ -45,6 +51,33 @@ import Testing
             // Nothing of what was printed is written.
             let left = try await Tool.run("query", url, Self.unsent, "--format=jsonl")
             #expect(left.lines.count == 2, "\(left.lines)")
+        }
+    }
+
+    @Test(arguments: [[], ["--changes"]])
+    func `a row that is deleted while the program works at it fails no other`(options: [String]) async throws {
+        try await withMails(3) { url, _ in
+            let deletion = #"echo '{"op":"delete","class":"Mail","key":2}' | "# + "'\(Tool.path)' write \(url)"
+            // Only the first time that it runs there is something to be deleted.
+            let exit = try await run(
+                url, options + ["--attempts=1"], "\(deletion) 2> /dev/null\n\(Self.updating)")
+            #expect(exit.code == 0, "\(exit.diagnostics)")
+            #expect(exit.diagnostics.contains("lines for 1 object are left out"), "\(exit.diagnostics)")
+            #expect(exit.diagnostics.contains("meanwhile: Mail 2"), "\(exit.diagnostics)")
+            let left = try await Tool.run("query", url, "Mail SORT(id ASC)", "--format=jsonl")
+            #expect(left.lines.count == 2 && left.lines.allSatisfy { $0.contains(#""isSent":true"#) }, "\(left.lines)")
+        }
+    }
+
+    @Test func `a line that changes what is not there is named with its object`() async throws {
+        try await withMails(1) { url, _ in
+            let line = #"{"op":"update","class":"Mail","key":99,"set":{"isSent":true}}"#
+            let exit = try await run(url, ["--attempts=1"], "echo; echo '\(line)'")
+            #expect(exit.code == 2, "\(exit.diagnostics)")
+            let why = "line 2 of the program's output: Mail has no object with the key '99' to be changed"
+            #expect(exit.diagnostics.contains(why), "\(exit.diagnostics)")
+            let dead = try await Tool.run("queues", url, "--dead=mail", "--format=jsonl").lines
+            #expect(dead.count == 1 && dead[0].contains(why), "\(dead)")
         }
     }
 
