@@ -85,7 +85,7 @@ import Testing
         try await withMails(3) { url, _ in
             let putOff = try await run(url, ["--batch=2"], "exit 75")
             #expect(putOff.code == 75, "\(putOff.diagnostics)")
-            #expect(putOff.diagnostics.contains("3 rows are left that have failed or were put off"))
+            #expect(putOff.diagnostics.contains("3 rows that failed or were put off are left"))
             let queues = try await Tool.run("queues", url, "--format=jsonl").lines
             #expect(queues.count == 1 && queues[0].contains(#""waiting":3,"retries":3,"next":"20"#), "\(queues)")
             #expect(queues[0].contains(#""claims":0,"dead":0"#), "\(queues)")
@@ -94,6 +94,36 @@ import Testing
             // They are done once they are due.
             try await wait(for: "all rows") { try await run(url, [], Self.sending).code == 0 }
             #expect(try await Tool.run("query", url, Self.unsent, "--format=jsonl").lines.isEmpty)
+        }
+    }
+
+    @Test func `a run that finds rows which a dead one holds does not say that all is done`() async throws {
+        try await withMails(1) { url, folder in
+            let dead = try ChildProcess(
+                Tool.path,
+                [
+                    "run", url, Self.unsent, "--name=mail", "--lease=1h", "--", "sh", "-c",
+                    "echo > \(folder)/begun; sleep 600",
+                ])
+            try await wait(for: "its program") { FileManager.default.fileExists(atPath: folder + "/begun") }
+            dead.signal(SIGKILL)
+            _ = try await dead.finish()
+            let next = try await run(url, [], Self.sending)
+            #expect(next.code == 75, "\(next.diagnostics)")
+            #expect(next.diagnostics.contains("1 row is held by another run, which is at work or has died"))
+        }
+    }
+
+    @Test func `a single object that fails is named with its batch as the program knows it`() async throws {
+        try await withMails(1) { url, folder in
+            let exit = try await run(url, ["--attempts=2"], "echo $SLUICE_BATCH > \(folder)/batch; exit 3")
+            #expect(exit.code == 2, "\(exit.diagnostics)")
+            let batch = try String(contentsOfFile: folder + "/batch", encoding: .utf8).dropLast()
+            #expect(
+                exit.diagnostics.contains("Mail 1, batch \(batch): the program ended with exit code 3"),
+                "\(exit.diagnostics)")
+            // It is tried again, so there is nothing to be listed.
+            #expect(!exit.diagnostics.contains("sluice queues"), "\(exit.diagnostics)")
         }
     }
 

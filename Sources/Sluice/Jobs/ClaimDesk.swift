@@ -45,7 +45,7 @@ final class ClaimDesk: Sendable {
         var held: [JobRecord.Key: ClaimedRow] = [:]
         /// When a row that is not due yet will be, by the host's clock; nil if none waits.
         var next: Timestamp?
-        /// Which rows waited for another try when they were looked at last.
+        /// Which rows nobody could claim yet when they were looked at last.
         var waiting = WaitingTries()
         /// Whether the database has the query.
         var isQueryKept = false
@@ -84,14 +84,14 @@ final class ClaimDesk: Sendable {
 
     init(
         _ host: any JobHost, _ name: String, lease: Duration, attempts: Int, _ backoff: Backoff, isOnce: Bool,
-        _ query: @escaping JobQuery
+        _ query: @escaping JobQuery, onGivenUp: @escaping @Sendable (DeadLetter) -> Void
     ) {
         self.host = host
         self.name = name
         self.lease = max(lease, .milliseconds(10))
         self.attempts = max(1, attempts)
         self.isOnce = isOnce
-        endings = ClaimEndings(host, name, attempts: self.attempts, backoff)
+        endings = ClaimEndings(host, name, attempts: self.attempts, backoff, onGivenUp: onGivenUp)
         self.query = query
         arrivals = Arrivals(host)
     }
@@ -198,7 +198,11 @@ final class ClaimDesk: Sendable {
         for row in found.rows where finding.free.count < count {
             let className = found.schema[found.classIndex].name
             if let claim = row.claim, let due = claim.due, due > found.now {
-                if try claim.decoded(as: QueueClaim.self).isNobodys { finding.waiting.add(due) }
+                if try claim.decoded(as: QueueClaim.self).isNobodys {
+                    finding.waiting.add(due)
+                } else {
+                    finding.waiting.add(heldUntil: due)
+                }
                 continue
             }
             if let dead = row.dead, try dead.decoded(as: DeadLetterRecord.self).version == row.row.version { continue }
@@ -296,7 +300,7 @@ final class ClaimDesk: Sendable {
         return candidates.filter { $0.claimed.partition.map { taken.contains($0.key) } ?? true }
     }
 
-    /// The rows that waited for another try when no row was free.
+    /// The rows that nobody could claim yet when no row was free.
     var waiting: WaitingTries { state.withLock { $0.waiting } }
 
     /// When a row may be due by the clock, as far as rows were looked at; nil if none will be.

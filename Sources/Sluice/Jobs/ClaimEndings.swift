@@ -43,15 +43,21 @@ final class ClaimEndings: Sendable {
     private let name: String
     private let attempts: Int
     private let backoff: Backoff
+    private let onGivenUp: @Sendable (DeadLetter) -> Void
     private let state = Mutex(State())
     /// Of how many rows it is known how often they were put off.
     private static let putOffCountMax = 100_000
 
-    init(_ host: any JobHost, _ name: String, attempts: Int, _ backoff: Backoff) {
+    /// - Parameter onGivenUp: told of each row that is given up, once the database has it.
+    init(
+        _ host: any JobHost, _ name: String, attempts: Int, _ backoff: Backoff,
+        onGivenUp: @escaping @Sendable (DeadLetter) -> Void
+    ) {
         self.host = host
         self.name = name
         self.attempts = attempts
         self.backoff = backoff
+        self.onGivenUp = onGivenUp
     }
 
     // MARK: What is not known
@@ -203,11 +209,11 @@ final class ClaimEndings: Sendable {
         let letter = DeadLetterRecord(
             error, attemptCount: Int(clamping: attempt), time: host.time, version: claimed.row.version)
         let name = claimed.key.name
+        let dead = JobRecord(
+            JobRecord.Key(space: QueueClaim.deadSpace(self.name), name: name), value: letter.wireBytes())
         let writes = [
             JobWrite(claimed.key, .remove, if: .value(held.value)),
-            JobWrite(
-                JobRecord.Key(space: QueueClaim.deadSpace(self.name), name: name),
-                .set(.never, value: letter.wireBytes())),
+            JobWrite(dead.key, .set(.never, value: dead.value)),
             // It may be dead for the second time.
             JobWrite(JobRecord.Key(space: QueueClaim.discardedSpace(self.name), name: name), .remove),
         ]
@@ -215,5 +221,6 @@ final class ClaimEndings: Sendable {
         host.note(
             .error, "a queue has given up a row",
             [("queue", self.name), ("class", claimed.identity.className), ("error", "\(error)")])
+        onGivenUp(try DeadLetter(dead))
     }
 }

@@ -64,16 +64,16 @@ struct JobPrograms: Sendable {
         await upkeep.begin(id)
         await upkeep.note(lines.count)
         let identities: [WriteTarget: Identity]
-        do { identities = try await TargetFetcher(store: store, timeout: timeout).fetch(lines.map(\.request)) } catch
-            let error as SyncError where error.code == .timedOut || error.code == .unreachable
-        {
+        do {
+            identities = try await TargetFetcher(store: store, timeout: timeout).fetch(lines.map(\.request))
+        } catch let error as SyncError where error.code == .timedOut || error.code == .unreachable {
             // The rows are not to blame.
             throw JobError.tryAgain("what the program printed could not be written: \(error.message)")
         }
         let writes = ProgramWrites(lines, identities, given: Set(given))
         return { transaction in
             let gone = try writes.perform(in: transaction)
-            if !gone.isEmpty { Diagnostics.report("\(id): \(ProgramWrites.text(gone: gone))") }
+            if !gone.isEmpty { Diagnostics.report("batch \(id): \(ProgramWrites.text(gone: gone))") }
         }
     }
 

@@ -53,7 +53,7 @@ struct ProgramWrites: Sendable {
                 if !gone.contains(object) { gone.append(object) }
                 continue
             }
-            do { try line.request.perform(identities, in: transaction) } catch where Self.isOfLine(error) {
+            do { try line.request.perform(identities, in: transaction) } catch  where Self.isOfLine(error) {
                 throw CommandError.failure(
                     "line \(line.number) of the program's output: \(CommandError(error).message)")
             }

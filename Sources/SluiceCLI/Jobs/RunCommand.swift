@@ -25,10 +25,10 @@ struct RunCommand: Command {
         notes: [
             "The rows that the query finds are the work: COMMAND gets them as JSON lines on its standard input, as 'sluice query' prints them. With exit code 0 they are done, and what it prints, lines of 'sluice write', is written in the same transaction; it must change the rows so that the query no longer finds them, or delete them. Exit code 75 puts the rows off without counting an attempt; every other one counts as a failure. Rows that have failed are tried again alone, after a while, and are dead after --attempts: 'sluice queues' lists them.",
             "What COMMAND prints for the objects that it is given is at most one transaction: 12,582,912 bytes and 100,000 lines. If it prints more, it is ended, and has failed: give it fewer objects by --batch. COMMAND has also failed if its standard output is still open five seconds after it has ended, because a child process that it left behind has it: what was printed may be a part, and nothing of it is written. What is left in COMMAND's process group gets SIGTERM then. Start what is to go on with its output elsewhere.",
-            "With --changes COMMAND gets first all results and then every change, in batches: {\"upsert\":{…}} or {\"remove\":{\"key\":…,\"reason\":…}}. Each is handled once; a batch that fails is tried again, and an object that always fails is put aside: 'sluice consumers' lists them. A line {\"reset\":true} says that what came before has lost its meaning, and that all results follow.",
+            "With --changes COMMAND gets first all results and then every change, in batches: {\"upsert\":{…}} or {\"remove\":{\"key\":…,\"reason\":…}}. Each is handled once; a batch that fails is tried again, and an object that always fails is given up: 'sluice consumers' lists them. A line {\"reset\":true} says that what came before has lost its meaning, and that all results follow.",
             "COMMAND finds the name of the job in SLUICE_JOB, and in SLUICE_BATCH an id that is the same whenever the same batch comes again, and another one for every other. What is written is written exactly once, wherever this command, COMMAND or the server is killed; other effects happen at least once. Several commands with one name share the rows; with --changes the last one takes over and the one before ends with 1, but one with --once leaves the name to one that is at work, and one with --standby waits until it has ended, or has not been heard of for a minute. It says on standard error that it stands by and when the other was last heard of, and when it has the name. SIGTERM and SIGINT end it in order: COMMAND gets SIGTERM, and SIGKILL ten seconds later, and so it does when this command is killed itself.",
             "Exit code 75 of COMMAND with --changes has the same batch come again after a while, however often.",
-            "The command ends with 0 when it was told to end, or with --once when nothing is left to do; with 2 when rows have failed in a run with --once, or were put aside; with 75 when rows are left after --once that wait for their next try, because they were put off or an earlier run failed at them, or when --once with --changes finds that another one has the name and is at work; with 64 when it was called wrongly, and with 1 otherwise. What fails is said on standard error, and how many rows are left, that the connection is lost, and that the rules let the user read nothing of the class.",
+            "The command ends with 0 when it was told to end, or with --once when nothing is left to do; with 2 when attempts have failed in a run with --once, or objects were given up; with 75 when rows are left after --once that wait for another try, because they were put off or failed in an earlier run, or that another run holds, which is at work or has died, or when --once with --changes finds that another one has the name and is at work; with 64 when it was called wrongly, and with 1 otherwise. What fails is said on standard error, by the name of the batch in SLUICE_BATCH and for a single object by its class and key: the first ten failures in full, then every 30 seconds how many there were, and always what is given up. So is how many rows are left, that the connection is lost, and that the rules let the user read nothing of the class.",
         ],
         examples: [
             "sluice run ws://127.0.0.1:9080/shop 'Mail WHERE isSent == false SORT(id ASC)' --name=mail --workers=4 -- ./send-mails",
@@ -104,7 +104,8 @@ struct RunCommand: Command {
         }
         tally.finish()
         await store.close()
-        if isOnce, !work.isCancelled, let problem = tally.problem { throw problem }
+        let lister = isOfChanges ? "sluice consumers" : "sluice queues"
+        if isOnce, !work.isCancelled, let problem = tally.problem(lister) { throw problem }
     }
 
     private func workThrough(
@@ -120,8 +121,8 @@ struct RunCommand: Command {
                 let id = JobBatchName.of(claims.map(\.id))
                 await job.upkeep.end(id)
                 guard let error else { return tally.note(claims.count, of: nil) }
-                tally.note(error, of: claims.count == 1 ? claims[0].id : id, count: claims.count)
-            }, onIdle: { tally.note(waiting: $0) }
+                tally.note(error, of: BatchLabel(id: id, of: claims.map(\.identity)), count: claims.count)
+            }, onIdle: { tally.note(waiting: $0) }, onGivenUp: { tally.note(givenUp: $0) }
         ) { rows in try await job.done(rows.map(\.element), id: JobBatchName.of(rows.map(\.claim.id))) }
     }
 
@@ -133,8 +134,8 @@ struct RunCommand: Command {
         options.attempts = attempts
         options.onNameHeld = isStandby ? .standBy : isOnce ? .stop : .takeOver
         options.onNameNews = { [name] in Diagnostics.report($0.text(of: name)) }
+        options.onGivenUp = { tally.note(givenUp: $0) }
         let consumer = store.consumer(name, of: results, options: options)
-        let before = Set(try await store.jobs.deadLetters(ofConsumer: name))
         @Sendable func handle(_ batch: ConsumerBatch<Record>) async throws {
             let id = batch.id
             do {
@@ -144,15 +145,13 @@ struct RunCommand: Command {
                 tally.note(batch.count, of: batch.isReading ? batch.progress.known : nil)
             } catch {
                 await job.upkeep.end(id)
-                // It is tried again, and what is put aside in the end is counted then.
-                tally.note(error, of: id, count: 0)
+                // It is tried again, and what is given up in the end is counted then.
+                tally.note(error, of: BatchLabel(batch), count: 0)
                 throw error
             }
         }
         guard isOnce else { return try await consumer.run(handle) }
         try await consumer.runOnce(handle)
-        let parked = try await store.jobs.deadLetters(ofConsumer: name).filter { !before.contains($0) }
-        tally.note(parked: parked.count)
     }
 }
 
