@@ -14,6 +14,8 @@ final class ClaimEndings: Sendable {
         let claim: QueueClaim
         /// How long the row is not tried.
         let wait: Duration
+        /// Whether the row is as if nobody had claimed it: whoever has did not work at it to an end, and nobody had before.
+        let isUndone: Bool
         /// Why the row is given up; nil if it is tried again.
         let error: (any Error)?
     }
@@ -184,7 +186,9 @@ final class ClaimEndings: Sendable {
         let isGivenUp = claim.attemptCount >= attempts && !isPutOff && !isCancelled && isAlone
         let count = isPutOffByBody && !isCancelled ? max(notePutOff(claimed.key), claimed.attempt) : claimed.attempt
         let wait = isCancelled ? .zero : backoff.wait(afterFailures: count, chance: .random(in: 0...1))
-        return Ending(claimed: claimed, claim: claim, wait: wait, error: isGivenUp ? error : nil)
+        return Ending(
+            claimed: claimed, claim: claim, wait: wait, isUndone: isCancelled && claim.attemptCount == 0,
+            error: isGivenUp ? error : nil)
     }
 
     /// Has the database end a claim.
@@ -195,7 +199,8 @@ final class ClaimEndings: Sendable {
             try await giveUp(claimed, held, error)
             if !claimed.releases.isEmpty { _ = try await host.apply(claimed.releases) }
         } else {
-            let change = JobWrite.Change.set(.after(ending.wait), value: ending.claim.wireBytes())
+            let change: JobWrite.Change =
+                ending.isUndone ? .remove : .set(.after(ending.wait), value: ending.claim.wireBytes())
             _ = try await host.apply([JobWrite(claimed.key, change, if: .value(held.value))] + claimed.releases)
         }
         state.withLock { $0.endings[claimed.claim.holder] = nil }

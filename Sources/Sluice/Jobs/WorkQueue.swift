@@ -123,6 +123,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
             host, name, lease: options.lease, attempts: options.attempts, options.backoff, isOnce: untilDone, query,
             onGivenUp: onGivenUp)
         let (judge, countMax, batch) = (judge, max(1, workers), max(1, min(batch, rowCountMax)))
+        let claimCount = min(countMax, ClaimDesk.claimCountMax / batch + 1) * batch
         var doneCount = 0
         try await withThrowingTaskGroup(of: Event.self) { group in
             group.addTask {
@@ -139,7 +140,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                 // As many as there are workers, also while some of them work: each claim is a transaction.
                 if claimed.isEmpty, busy < countMax {
                     do {
-                        claimed = Self.batches(of: try await desk.claim(countMax * batch, judge), batch)
+                        claimed = Self.batches(of: try await desk.claim(claimCount, again: countMax, judge), batch)
                         obstruction.noteEnd()
                     } catch {
                         guard await obstruction.outlast(error, on: host) else { throw error }
