@@ -17,7 +17,8 @@ struct RunCommand: Command {
             .value("batch", "N", "how many objects the program is given at a time", default: "100"),
             .value("workers", "N", "how many programs run at a time; one with --changes", default: "1"),
             .value(
-                "lease", "TIME", "how long rows are held by a command that does not answer any more", default: "30s"),
+                "lease", "TIME", "how long rows are held by a command that does not answer any more, from 1s to 1d",
+                default: "30s"),
             .value("attempts", "N", "how often a row is tried before it is dead", default: "8"),
             QueryArgument.option,
         ] + ServerAccess.options,
@@ -46,7 +47,11 @@ struct RunCommand: Command {
     private let lease: Duration
     private let attempts: Int
     private let program: WorkerProgram
-    private static let batchMax = JobWrite.countMax
+    private static let rowCountMax = JobWrite.countMax
+    private static let changeCountMax = 10_000
+    private static let workerCountMax = 1_000
+    private static let attemptCountMax = 1_000_000
+    private static let leases = Duration.seconds(1)...Duration.seconds(86_400)
 
     init(_ arguments: ParsedArguments) throws(CommandError) {
         access = try ServerAccess(arguments)
@@ -65,14 +70,23 @@ struct RunCommand: Command {
         }
         isOnce = arguments.flag("once")
         isStandby = arguments.flag("standby")
-        batch = try arguments.wholeNumber("batch") ?? 100
-        workers = try arguments.wholeNumber("workers") ?? 1
+        batch =
+            try arguments.wholeNumber(
+                "batch", atMost: isOfChanges ? Self.changeCountMax : Self.rowCountMax,
+                isOfChanges ? "so many objects come at a time" : "so many rows are ended in one transaction") ?? 100
+        workers =
+            try arguments.wholeNumber(
+                "workers", atMost: Self.workerCountMax, "each runs a program; several commands share the rows") ?? 1
         lease = try arguments.duration("lease") ?? .seconds(30)
-        attempts = try arguments.wholeNumber("attempts") ?? 8
-        program = try WorkerProgram(arguments.program)
-        guard isOfChanges || batch <= Self.batchMax else {
-            throw .usage("--batch is at most \(Self.batchMax): so many rows are ended in one transaction")
+        guard Self.leases.contains(lease) else {
+            throw .usage(
+                "--lease is from 1s to 1d: a command that is at work extends it, so it says only how long rows are held by "
+                    + "one that has died")
         }
+        attempts =
+            try arguments.wholeNumber(
+                "attempts", atMost: Self.attemptCountMax, "that many take years") ?? 8
+        program = try WorkerProgram(arguments.program)
         guard !isStandby || isOfChanges else {
             throw .usage("--standby is for --changes: without it, commands with one name share the rows")
         }
@@ -170,10 +184,16 @@ extension ConsumerNameNews {
 
 extension ParsedArguments {
     /// The value of an option that is a whole number above 0.
-    func wholeNumber(_ name: String) throws(CommandError) -> Int? {
+    ///
+    /// - Parameter reason: why it may not be larger.
+    func wholeNumber(_ name: String, atMost largest: Int, _ reason: String) throws(CommandError) -> Int? {
         guard let text = value(name) else { return nil }
-        guard let number = Int(text), number > 0 else {
+        guard text.allSatisfy({ $0.isASCII && $0.isNumber }), text.contains(where: { $0 != "0" }) else {
             throw .usage("--\(name) is a whole number above 0, and '\(DisplayText.shortened(text))' is none")
+        }
+        // What is none now has too many digits.
+        guard let number = Int(text), number <= largest else {
+            throw .usage("--\(name) is at most \(GroupedNumber.text(largest)): \(reason)")
         }
         return number
     }
