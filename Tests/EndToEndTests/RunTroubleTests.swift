@@ -127,6 +127,22 @@ import Testing
         }
     }
 
+    @Test func `a first connection is tried for as long as the command was told`() async throws {
+        try await withFolder { folder in
+            let (port, file) = (try UnusedPort.next(), folder + "/Mail.csv")
+            try "id,isSent\n1,false\n".write(toFile: file, atomically: true, encoding: .utf8)
+            let command = try ChildProcess(
+                Tool.path,
+                ["import", "ws://127.0.0.1:\(port)/late", "Mail", file, "--key=id", "--timeout=10h"])
+            // Without --timeout it would end here.
+            _ = try await command.line(.diagnostics, with: "no connection yet")
+            let server = try await ServerProcess.start(folder: folder + "/data", port: port)
+            let exit = try await command.finish()
+            #expect(exit.code == 0, "\(exit.diagnostics)")
+            try await server.kill()
+        }
+    }
+
     @Test func `a program that prints more than a transaction takes is told how much that is`() async throws {
         try await withMails(2) { url, _ in
             let line = #"{"op":"upsert","class":"Mail","key":1,"set":{"isSent":true}}"#
