@@ -103,7 +103,8 @@ struct BackupCommand: Command {
             write(
                 "\(state.name)\tversion \(state.version)\tposition \(state.head.position)\t\(check.objectCount) "
                     + "\(GroupedNumber.noun(check.objectCount, "object")) of \(check.classCount) "
-                    + "\(GroupedNumber.noun(check.classCount, "class", "classes"))\t\(byteCount) bytes\tlog: \(log)\(time)")
+                    + "\(GroupedNumber.noun(check.classCount, "class", "classes"))\t\(byteCount) bytes\tlog: \(log)\(time)"
+            )
         case .users(let count): write("users\t\(count)")
         }
     }
