@@ -79,6 +79,10 @@ struct ProductionStartTests {
                 let told = try await client("sluice \(report) wss://db.example.com:9443/nyc --user=ada")
                 #expect(told.code == 0, "\(told.diagnostics)")
             }
+            let job = try await client(
+                "sluice run wss://db.example.com:9443/nyc 'Airline WHERE name == NULL' --name=names --once --user=ada -- true"
+            )
+            #expect(job.code == 0, "\(job.diagnostics)")
             let found = try await client("sluice query wss://db.example.com:9443/nyc Airline --user=ada")
             #expect(found.lines.joined().contains("American"))
             #expect(try await client(importing, password: "wrong horse").code == 1)

@@ -52,6 +52,7 @@ struct ServerAccess: Sendable {
         _ access: SyncConfiguration.Access = .readOnly, makesDatabase: Bool = false
     ) async throws -> Store {
         var sync = SyncConfiguration(url: url.text, credentials: credentials)
+        sync.trustSetting = "--ca-file"
         if let authorityFile { sync.trust = .authorities(files: [authorityFile]) }
         sync.access = access
         // A command knows its password until it ends, and nobody would present a token after that.

@@ -110,7 +110,7 @@ final class ProgramOutput: Sendable {
             ? "it was given \(GroupedNumber.text(givenCount)) objects: use a smaller --batch"
             : "it was given one object, and must print less for it"
         let printed =
-            "\(GroupedNumber.text(state.byteCount)) bytes in \(GroupedNumber.text(state.lineCount)) lines"
+            "\(GroupedNumber.text(state.byteCount, "byte")) in \(GroupedNumber.text(state.lineCount, "line"))"
         return "the program printed too much: \(limit), and it had printed \(printed) when it ended; \(hint)"
     }
 }
