@@ -282,7 +282,10 @@ let package = Package(
             ]),
         tests(
             "SluiceCLI",
-            ["Sluice", "SluiceExchange", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules", "TestSupport"]),
+            [
+                "Sluice", "SluiceExchange", "SluiceJSON", "SluiceModel", "SluiceQuery", "SluiceRules", "SluiceWire",
+                "TestSupport",
+            ]),
         tests("SluiceAccess", ["SluiceJSON", "SluiceModel", "SluiceStorage", "TestSupport", "UserTrials"]),
         // Against a real PostgreSQL, with the trait: `make test-cluster`.
         tests(

@@ -171,7 +171,9 @@ struct BackupTests {
                     try await store.uploaded(timeout: waitMax)
                 }
             }
-            #expect(try await Tool.run("backup", "--data=\(data)", "--to=\(file)").code == 0)
+            let made = try await Tool.run("backup", "--data=\(data)", "--to=\(file)")
+            let byteCount = try #require(try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int)
+            #expect(made.code == 0 && made.lines.last == "made \(file), \(byteCount) bytes", "\(made.lines)")
             // As soon as something is there it is told to end; it may be done by then.
             for (arguments, begun, result) in [
                 (["backup", "--data=\(data)", "--to=\(root)/new"], "new.part", "new"),

@@ -21,22 +21,22 @@ import Testing
             defer { process.signal(SIGKILL) }
             let server = try await ServerProcess.listening(process)
             let port = server.port
-            // The class is not there, which a page that may ask is told.
-            #expect(try await status("https://one.example", port) == 400)
+            // The database is not there, which a page that may ask is told.
+            #expect(try await status("https://one.example", port) == 404)
             #expect(try await status("https://two.example", port) == 403)
 
             try write("https://two.example", "http://localhost:5173")
             process.signal(SIGHUP)
             try await process.line(.diagnostics, with: "the settings were read again", "allow-origin")
             #expect(try await status("https://one.example", port) == 403)
-            #expect(try await status("https://two.example", port) == 400)
-            #expect(try await status("http://localhost:5173", port) == 400)
+            #expect(try await status("https://two.example", port) == 404)
+            #expect(try await status("http://localhost:5173", port) == 404)
 
             // What is no origin changes nothing, and is told with its line.
             try write("https://three.example", "two.example/page")
             process.signal(SIGHUP)
             try await process.line(.diagnostics, with: "the settings could not be read again", "s.conf:5")
-            #expect(try await status("https://two.example", port) == 400)
+            #expect(try await status("https://two.example", port) == 404)
             #expect(try await status("https://three.example", port) == 403)
             process.signal(SIGTERM)
             #expect(try await process.finish().code == 0)

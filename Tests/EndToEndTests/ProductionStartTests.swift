@@ -13,6 +13,25 @@ struct ProductionStartTests {
         return try #require(block).split(separator: "\n").map(String.init)
     }
 
+    @Test func `a start that cannot listen leaves no data folder behind`() async throws {
+        try await withFolder { folder in
+            try await withServer { server in
+                let taken = try #require(server.address.split(separator: "/").last)
+                try "none".write(toFile: folder + "/chain.pem", atomically: true, encoding: .utf8)
+                let free = "--listen=127.0.0.1:0"
+                for options in [
+                    ["--listen=\(taken)"], [free, "--metrics-listen=\(taken)"],
+                    [free, "--tls-certificate=\(folder)/chain.pem", "--tls-key=\(folder)/chain.pem"],
+                ] {
+                    let exit = try await Tool.run(["serve", "--data=\(folder)/new/data", "--dev"] + options)
+                    #expect(exit.code == 1, "\(options): \(exit.diagnostics)")
+                    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+                    #expect(names == ["chain.pem"], "\(options): \(names)")
+                }
+            }
+        }
+    }
+
     @Test func theLinesOfTheReadmeStartAServerThatKnowsItsUsers() async throws {
         try await withFolder { folder in
             let made = try await run(
@@ -60,6 +79,10 @@ struct ProductionStartTests {
                 let told = try await client("sluice \(report) wss://db.example.com:9443/nyc --user=ada")
                 #expect(told.code == 0, "\(told.diagnostics)")
             }
+            let job = try await client(
+                "sluice run wss://db.example.com:9443/nyc \"Airline WHERE name == 'none'\" --name=names --once --user=ada -- true"
+            )
+            #expect(job.code == 0, "\(job.diagnostics)")
             let found = try await client("sluice query wss://db.example.com:9443/nyc Airline --user=ada")
             #expect(found.lines.joined().contains("American"))
             #expect(try await client(importing, password: "wrong horse").code == 1)

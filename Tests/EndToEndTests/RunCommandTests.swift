@@ -74,6 +74,8 @@ import Testing
             let failed = try await Tool.run(
                 "run", url, Self.unsent, "--name=mail", "--once", "--attempts=1", "--", "sh", "-c", "exit 3")
             #expect(failed.code == 2 && failed.diagnostics.contains("exit code 3"), "\(failed.diagnostics)")
+            #expect(failed.diagnostics.contains("Mail 60 is given up after 1 attempt: the program ended"))
+            #expect(failed.diagnostics.contains("1 object was given up, and 'sluice queues' lists it"))
             let dead = try await Tool.run("queues", url, "--dead=mail", "--format=jsonl")
             #expect(dead.lines.count == 1 && dead.lines.first?.contains("exit code 3") == true, "\(dead.lines)")
             #expect(
@@ -86,7 +88,7 @@ import Testing
             let putOff = try await Tool.run(
                 "run", url, Self.unsent, "--name=mail", "--once", "--attempts=1", "--", "sh", "-c", "exit 75")
             #expect(putOff.code == 75, "\(putOff.diagnostics)")
-            #expect(putOff.diagnostics.contains("1 rows are left that have failed or were put off"))
+            #expect(putOff.diagnostics.contains("1 row that failed or was put off is left for another try"))
             #expect(try await Tool.run("queues", url, "--dead=mail", "--format=jsonl").lines.isEmpty)
             let unknown = try await Tool.run("queues", url, "--dead=nope")
             #expect(
@@ -112,15 +114,17 @@ import Testing
             }
             let parked = try await follow()
             #expect(parked.code == 2, "\(parked.diagnostics)")
-            #expect(parked.diagnostics.contains("1 objects were put aside"), "\(parked.diagnostics)")
+            #expect(parked.diagnostics.contains("1 object was given up"), "\(parked.diagnostics)")
+            #expect(parked.diagnostics.contains("Mail 2 is given up after 1 attempt: the program ended"))
             #expect(try await follow().code == 0)
-            #expect(try await Tool.run("consumers", url, "--retry=copies").diagnostics.contains("1 objects"))
+            #expect(try await Tool.run("consumers", url, "--retry=copies").diagnostics.contains("1 object is"))
             #expect(try await follow().code == 2)
-            #expect(try await Tool.run("consumers", url, "--discard=copies").diagnostics.contains("1 objects"))
+            #expect(try await Tool.run("consumers", url, "--discard=copies").diagnostics.contains("1 object is"))
             #expect(try await Tool.run("consumers", url, "--dead=nope").code == 1)
             #expect(try await follow("--batch=5000").code == 0)
             let large = try await Tool.run("run", url, Self.unsent, "--name=mail", "--batch=1001", "--", "true")
-            #expect(large.code == 64 && large.diagnostics.contains("at most 1000"), "\(large.diagnostics)")
+            #expect(
+                large.code == 64 && large.diagnostics.contains("--batch is at most 1,000: "), "\(large.diagnostics)")
         }
     }
 
@@ -365,6 +369,16 @@ import Testing
                 }
                 #expect(try await export().count == 31)
                 #expect(try await export().isEmpty)
+                // A symbolic link stays one, and what it leads to is replaced, or made.
+                try FileManager.default.createDirectory(atPath: folder + "/kept", withIntermediateDirectories: true)
+                let link = folder + "/link"
+                try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "kept/place")
+                for count in [31, 0] {
+                    let exit = try await Tool.run("export", url, "Mail", "--since=\(link)")
+                    #expect(exit.code == 0 && exit.lines.count == count, "\(exit.diagnostics)")
+                    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "kept/place")
+                    #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/kept") == ["place"])
+                }
                 // Where nothing is there yet, the file says so.
                 let fresh = folder + "/fresh"
                 try await write([#"{"op":"delete","class":"Copy","key":0}"#], to: url)

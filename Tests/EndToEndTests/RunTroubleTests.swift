@@ -13,6 +13,12 @@ import Testing
           print "{\"op\":\"upsert\",\"class\":\"Mail\",\"key\":" part[1] ",\"set\":{\"isSent\":true}}" }'
         """#
 
+    /// The same, for rows as for changes, as far as the mails are there.
+    private static let updating = #"""
+        awk -F'"id":' '/"isSent"/ { split($2, part, /[,}]/)
+          print "{\"op\":\"update\",\"class\":\"Mail\",\"key\":" part[1] ",\"set\":{\"isSent\":true}}" }'
+        """#
+
     private func prepare(_ url: String, count: Int, in folder: String) async throws {
         let file = folder + "/Mail.csv"
         let lines = ["id,isSent"] + (1...count).map { "\($0),false" }
@@ -48,11 +54,38 @@ import Testing
         }
     }
 
+    @Test(arguments: [[], ["--changes"]])
+    func `a row that is deleted while the program works at it fails no other`(options: [String]) async throws {
+        try await withMails(3) { url, _ in
+            let deletion = #"echo '{"op":"delete","class":"Mail","key":2}' | "# + "'\(Tool.path)' write \(url)"
+            // Only the first time that it runs there is something to be deleted.
+            let exit = try await run(
+                url, options + ["--attempts=1"], "\(deletion) 2> /dev/null\n\(Self.updating)")
+            #expect(exit.code == 0, "\(exit.diagnostics)")
+            #expect(exit.diagnostics.contains("lines for 1 object are left out"), "\(exit.diagnostics)")
+            #expect(exit.diagnostics.contains("meanwhile: Mail 2"), "\(exit.diagnostics)")
+            let left = try await Tool.run("query", url, "Mail SORT(id ASC)", "--format=jsonl")
+            #expect(left.lines.count == 2 && left.lines.allSatisfy { $0.contains(#""isSent":true"#) }, "\(left.lines)")
+        }
+    }
+
+    @Test func `a line that changes what is not there is named with its object`() async throws {
+        try await withMails(1) { url, _ in
+            let line = #"{"op":"update","class":"Mail","key":99,"set":{"isSent":true}}"#
+            let exit = try await run(url, ["--attempts=1"], "echo; echo '\(line)'")
+            #expect(exit.code == 2, "\(exit.diagnostics)")
+            let why = "line 2 of the program's output: Mail has no object with the key '99' to be changed"
+            #expect(exit.diagnostics.contains(why), "\(exit.diagnostics)")
+            let dead = try await Tool.run("queues", url, "--dead=mail", "--format=jsonl").lines
+            #expect(dead.count == 1 && dead[0].contains(why), "\(dead)")
+        }
+    }
+
     @Test func `rows that are put off are waiting, and a run that leaves them says so`() async throws {
         try await withMails(3) { url, _ in
             let putOff = try await run(url, ["--batch=2"], "exit 75")
             #expect(putOff.code == 75, "\(putOff.diagnostics)")
-            #expect(putOff.diagnostics.contains("3 rows are left that have failed or were put off"))
+            #expect(putOff.diagnostics.contains("3 rows that failed or were put off are left"))
             let queues = try await Tool.run("queues", url, "--format=jsonl").lines
             #expect(queues.count == 1 && queues[0].contains(#""waiting":3,"retries":3,"next":"20"#), "\(queues)")
             #expect(queues[0].contains(#""claims":0,"dead":0"#), "\(queues)")
@@ -61,6 +94,52 @@ import Testing
             // They are done once they are due.
             try await wait(for: "all rows") { try await run(url, [], Self.sending).code == 0 }
             #expect(try await Tool.run("query", url, Self.unsent, "--format=jsonl").lines.isEmpty)
+        }
+    }
+
+    @Test func `a run that finds rows which a dead one holds does not say that all is done`() async throws {
+        try await withMails(1) { url, folder in
+            let dead = try ChildProcess(
+                Tool.path,
+                [
+                    "run", url, Self.unsent, "--name=mail", "--lease=1h", "--", "sh", "-c",
+                    "echo > \(folder)/begun; sleep 600",
+                ])
+            try await wait(for: "its program") { FileManager.default.fileExists(atPath: folder + "/begun") }
+            dead.signal(SIGKILL)
+            _ = try await dead.finish()
+            let next = try await run(url, [], Self.sending)
+            #expect(next.code == 75, "\(next.diagnostics)")
+            #expect(next.diagnostics.contains("1 row is held by another run, which is at work or has died"))
+        }
+    }
+
+    @Test func `a single object that fails is named with its batch as the program knows it`() async throws {
+        try await withMails(1) { url, folder in
+            let exit = try await run(url, ["--attempts=2"], "echo $SLUICE_BATCH > \(folder)/batch; exit 3")
+            #expect(exit.code == 2, "\(exit.diagnostics)")
+            let batch = try String(contentsOfFile: folder + "/batch", encoding: .utf8).dropLast()
+            #expect(
+                exit.diagnostics.contains("Mail 1, batch \(batch): the program ended with exit code 3"),
+                "\(exit.diagnostics)")
+            // It is tried again, so there is nothing to be listed.
+            #expect(!exit.diagnostics.contains("sluice queues"), "\(exit.diagnostics)")
+        }
+    }
+
+    @Test func `a first connection is tried for as long as the command was told`() async throws {
+        try await withFolder { folder in
+            let (port, file) = (try UnusedPort.next(), folder + "/Mail.csv")
+            try "id,isSent\n1,false\n".write(toFile: file, atomically: true, encoding: .utf8)
+            let command = try ChildProcess(
+                Tool.path,
+                ["import", "ws://127.0.0.1:\(port)/late", "Mail", file, "--key=id", "--timeout=10h"])
+            // Without --timeout it would end here.
+            _ = try await command.line(.diagnostics, with: "no connection yet")
+            let server = try await ServerProcess.start(folder: folder + "/data", port: port)
+            let exit = try await command.finish()
+            #expect(exit.code == 0, "\(exit.diagnostics)")
+            try await server.kill()
         }
     }
 

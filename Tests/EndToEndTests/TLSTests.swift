@@ -81,6 +81,8 @@ struct TLSTests {
         #expect(exit.code == 1, "\(arguments)")
         #expect(exit.diagnostics.contains(message), "\(arguments): \(exit.diagnostics)")
         #expect(exit.lines.isEmpty)
+        // Who gives commands knows options, and no names of the Swift API.
+        #expect(!exit.diagnostics.contains("SyncConfiguration"), "\(exit.diagnostics)")
         #expect(ContinuousClock.now - start < .seconds(8), "\(arguments) took long")
     }
 

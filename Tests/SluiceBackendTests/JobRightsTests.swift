@@ -1,5 +1,6 @@
 import Foundation
 import SluiceBackend
+import SluiceModel
 import SluiceTesting
 import TestSupport
 import Testing
@@ -92,6 +93,29 @@ struct JobRightsTests {
         #expect(emptyCount.withLock { $0 } == (isOfReset ? 2 : 1))
         let dead = try await nyc.jobs.deadLetters(ofConsumer: "ada's").map(\.object.key)
         #expect(dead == (isOfReset ? [] : [.string("F1")]))
+    }
+
+    @Test(arguments: [false, true])
+    func `a consumer that begins anew forgets what it gave up and is no result any more`(
+        isOverStore: Bool
+    ) async throws {
+        let nyc = try await flights()
+        var options = Consumer<Flight>.Options()
+        (options.attempts, options.backoff) = (1, .exponential(.zero, max: .zero))
+        let consumer = try await consumer(nyc, isOverStore: isOverStore, options: options)
+        @Sendable func handle(_ batch: ConsumerBatch<Flight>) async throws {
+            if batch.upserts.contains(where: { $0.value.id != "F2" }) { throw Failure() }
+            try await batch.commit()
+        }
+        func dead() async throws -> [ObjectKey] {
+            try await nyc.jobs.deadLetters(ofConsumer: "ada's").map(\.object.key)
+        }
+        try await consumer.runOnce { try await handle($0) }
+        #expect(try await dead() == [.string("F1"), .string("F3")])
+        // Nobody is told that the first is hidden: all results follow.
+        try await deploy("id != 'F1'")
+        try await consumer.runOnce { try await handle($0) }
+        #expect(try await dead() == [.string("F3")])
     }
 
     @Test(arguments: [false, true]) func aQueueWorksAtWhatOtherRulesShow(isOverStore: Bool) async throws {

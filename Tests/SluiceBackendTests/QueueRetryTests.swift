@@ -60,4 +60,28 @@ struct QueueRetryTests {
             return JobDesk.gate(flight)
         }
     }
+
+    @Test(arguments: [false, true])
+    func `a run that finds nothing but rows of another says how many, and until when`(isOverStore: Bool) async throws {
+        let desk = try await JobDesk(isOverStore: isOverStore, delays: [60, 61])
+        let idle = Guarded<[WaitingTries]>([])
+        let done = try await desk.queue().runOnce { flight, _ in
+            // The other run does the row that is free.
+            let count = try await desk.queue().work(
+                1, batch: 1, untilDone: true, onIdle: { waiting in idle.withLock { $0.append(waiting) } }
+            ) { JobDesk.gate($0[0].element) }
+            #expect(count == 1)
+            return JobDesk.gate(flight)
+        }
+        #expect(done == 1)
+        let left = try #require(idle.withLock { $0.first })
+        #expect(left.count == 0 && left.next == nil && left.heldCount == 1)
+        let end = try #require(left.heldUntil)
+        #expect(end <= desk.nyc.host.time.advanced(by: .seconds(30)))
+        // Nobody holds what is done.
+        _ = try await desk.queue().work(
+            1, batch: 1, untilDone: true, onIdle: { waiting in idle.withLock { $0.append(waiting) } }
+        ) { JobDesk.gate($0[0].element) }
+        #expect(idle.withLock { $0.last } == WaitingTries())
+    }
 }

@@ -20,7 +20,9 @@ struct CommandErrorTests {
         #expect(CommandError(SyncError(.invalidQuery, "too many results")).kind == .failure)
         #expect(CommandError(SyncError(.notPermitted, "hidden")).kind == .failure)
         #expect(CommandError(JobError(.nameHeld, "at work")).kind == .tryAgain)
-        #expect(CommandError(JobError(.nameTaken, "of another query")).kind == .failure)
+        let taken = CommandError(JobError(.nameTaken, "remove the consumer first"))
+        #expect(
+            taken.kind == .failure && taken.message.hasSuffix("first: 'sluice consumers URL --remove=NAME' does that"))
         #expect(CommandError(JobError(.invalidName, "a/b")).kind == .usage)
         #expect(CommandError(CommandError.unfinished("2 rows")).kind == .unfinished)
     }

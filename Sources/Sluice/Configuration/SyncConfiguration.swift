@@ -75,6 +75,8 @@ public struct SyncConfiguration: Sendable, Hashable {
     public var heartbeat: Duration = .seconds(60)
     /// What else the store wants of its session.
     package var wishes: SessionWishes = []
+    /// How messages name what says which certificates are trusted.
+    package var trustSetting = "SyncConfiguration.trust"
 
     /// - Parameters:
     ///   - url: `ws://HOST:PORT/DATABASE` or `wss://…`.

@@ -115,7 +115,7 @@ final class ServerLink: Sendable {
             case .pinned(let file): .pinned(file: file)
             case .selfSignedOnly: .selfSignedOnly
             }
-        options.trustSetting = "SyncConfiguration.trust, or --ca-file"
+        options.trustSetting = configuration.trustSetting
         for (name, value) in configuration.headers.sorted(by: { $0.key < $1.key }) {
             options.headers.append(name, value)
         }

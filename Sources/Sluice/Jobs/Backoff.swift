@@ -69,7 +69,7 @@ package struct Retries {
         (failureCount, putOffCount, givenUpCount) = (0, 0, 0)
         hasSucceeded = true
         suspectCount = max(0, suspectCount - count)
-        limit = suspectCount > 0 ? max(1, suspectCount / 2) : min(limitMax, limit * 2)
+        limit = suspectCount > 0 ? max(1, suspectCount / 2) : limit > limitMax / 2 ? limitMax : limit * 2
     }
 
     /// Notes that an object was given up.

@@ -22,36 +22,19 @@ final class ClaimDesk: Sendable {
         let description = "its worker ended while it ran, each time or the last one"
     }
 
-    /// A row that is free.
-    private struct Candidate {
-        let claimed: ClaimedRow
-        /// The claim of one whose lease has ended; nil if there is none.
-        let former: JobRecord?
-        /// Why another state of it was given up; nil if none was.
-        let letter: JobRecord?
-    }
-
-    /// What is found of the rows that were looked at.
-    private struct Finding {
-        var free: [Candidate] = []
-        /// Those that have used their attempts, with the claims of workers that have ended, or have failed.
-        var fatal: [(claimed: ClaimedRow, former: JobRecord, error: any Error)] = []
-        /// When the next one will be free; nil if none will be by the clock.
-        var next: Timestamp?
-        var waiting = WaitingTries()
-    }
-
     private struct State {
         var held: [JobRecord.Key: ClaimedRow] = [:]
         /// When a row that is not due yet will be, by the host's clock; nil if none waits.
         var next: Timestamp?
-        /// Which rows waited for another try when they were looked at last.
+        /// Which rows nobody could claim yet when they were looked at last.
         var waiting = WaitingTries()
         /// Whether the database has the query.
         var isQueryKept = false
         /// Whether there may be claims of rows that nobody claims any more: of an earlier run, or since one has ended and
         /// no row was free then.
         var mayHaveLeftovers = true
+        /// Which of the rows that are due are claimed next.
+        var turns = ClaimTurns()
         /// When it is looked what is kept of dead rows that are gone; nil for the next time that no row is free.
         var lettersDue: Timestamp?
 
@@ -77,6 +60,8 @@ final class ClaimDesk: Sendable {
     /// How many rows are looked at first, to find some that are free, and how many at a time afterwards, at most.
     private static let rowCountMin = 64
     private static let rowCountMax = 2_000
+    /// About how many rows are claimed at a time, at most, however many workers there are.
+    static let claimCountMax = 100_000
     /// How often one claim begins again with the first row, because that to go on behind was deleted or changed.
     private static let returnCountMax = 8
     /// How often it is looked, at most, what is kept of dead rows that are gone.
@@ -84,36 +69,46 @@ final class ClaimDesk: Sendable {
 
     init(
         _ host: any JobHost, _ name: String, lease: Duration, attempts: Int, _ backoff: Backoff, isOnce: Bool,
-        _ query: @escaping JobQuery
+        _ query: @escaping JobQuery, onGivenUp: @escaping @Sendable (DeadLetter) -> Void
     ) {
         self.host = host
         self.name = name
         self.lease = max(lease, .milliseconds(10))
         self.attempts = max(1, attempts)
         self.isOnce = isOnce
-        endings = ClaimEndings(host, name, attempts: self.attempts, backoff)
+        endings = ClaimEndings(host, name, attempts: self.attempts, backoff, onGivenUp: onGivenUp)
         self.query = query
         arrivals = Arrivals(host)
     }
 
     // MARK: Claiming
 
-    /// Claims rows that are due, in the order of the query.
+    /// Claims rows that are due, in the order of ``ClaimTurns``.
     ///
-    /// - Parameter count: at most how many.
-    func claim(_ count: Int, _ judge: Judge?) async throws -> [ClaimedRow] {
+    /// - Parameters:
+    ///   - count: at most how many.
+    ///   - againCount: at most how many of those that were claimed before: they are worked at alone.
+    func claim(_ count: Int, again againCount: Int, _ judge: Judge?) async throws -> [ClaimedRow] {
         guard count > 0, !isHoldingOneAlone else { return [] }
         // What could not be told before, and may make rows due. What cannot be told now is tried again with the leases.
         try? await endings.store()
         try await keepQuery()
+        let prefersNew = state.withLock { $0.turns.prefersNew }
         var (last, size) = (Row?.none, max(Self.rowCountMin, 2 * count))
         var (earliest, waiting) = (Timestamp?.none, WaitingTries())
-        var returnCount = 0
+        var (returnCount, rowCount) = (0, 0)
+        // The rows that were claimed before and are taken if there are no new ones.
+        var again = ClaimChoice(count, again: againCount)
         while true {
             let found = try await host.rows(
                 after: last?.key, countMax: size, ofQueue: name, query, withPartitions: judge != nil)
-            let finding = try candidates(count, among: found, judge)
-            let candidates = finding.free
+            rowCount += found.rows.count
+            let isAnew = last != nil && found.precedingVersion == nil
+            if isAnew { (waiting, again) = (WaitingTries(), ClaimChoice(count, again: againCount)) }
+            var finding = ClaimFinding(
+                ClaimChoice(count, again: againCount), againLater: prefersNew ? again : nil)
+            try search(found, judge, &finding)
+            again = finding.againLater ?? again
             let due = finding.next.map { host.time.advanced(by: found.now.distance(to: $0)) }
             earliest = [earliest, due].compactMap(\.self).min()
             waiting.add(finding.waiting)
@@ -122,22 +117,33 @@ final class ClaimDesk: Sendable {
                 try await endings.giveUp(row.claimed, row.former, row.error)
                 endings.forget(row.claimed.key)
             }
+            let candidates = finding.free.candidates
             let claimed = try await claim(candidates, at: found.now)
-            if !claimed.isEmpty { return claimed }
+            if !claimed.isEmpty {
+                state.withLock { $0.turns.noteClaim() }
+                return claimed
+            }
+            var isOver = found.isLast
             if let row = last {
-                let isGone = found.precedingVersion == nil
-                let isChanged = !isGone && found.precedingVersion != 0 && found.precedingVersion != row.version
-                if isGone || isChanged { returnCount += 1 }
+                let isChanged = !isAnew && found.precedingVersion != 0 && found.precedingVersion != row.version
+                if isAnew || isChanged { returnCount += 1 }
                 // What was committed has the rows looked at once more. Those that vanish as fast as they are looked at are
                 // in the hands of others.
-                guard returnCount <= Self.returnCountMax else { return [] }
-                if isChanged {
+                let isVain = returnCount > Self.returnCountMax
+                if isChanged, !isVain {
                     // It may have moved over rows that were not looked at.
-                    (last, waiting) = (nil, WaitingTries())
+                    (last, waiting, again) = (nil, WaitingTries(), ClaimChoice(count, again: againCount))
                     continue
                 }
+                isOver = isOver || isVain
             }
-            if found.isLast {
+            if isOver {
+                let claimed = try await claim(again.candidates, at: found.now)
+                if !claimed.isEmpty {
+                    state.withLock { [rowCount] in $0.turns.noteNoNew(among: rowCount) }
+                    return claimed
+                }
+                guard found.isLast else { return [] }
                 // What fails is tried again when no row is free for the next time.
                 try? await removeLeftovers(at: found.now)
                 try? await removeGoneLetters()
@@ -190,22 +196,25 @@ final class ClaimDesk: Sendable {
     }
 
     /// Which rows are free, and when the next one will be.
-    private func candidates(_ count: Int, among found: QueueRows, _ judge: Judge?) throws -> Finding {
-        var finding = Finding()
-        finding.next = found.nextDue
-        var busy = Set(found.busyPartitions)
+    private func search(_ found: QueueRows, _ judge: Judge?, _ finding: inout ClaimFinding) throws {
+        finding.note(next: found.nextDue)
+        let busy = Set(found.busyPartitions)
         let isIdle = state.withLock { $0.held.isEmpty }
-        for row in found.rows where finding.free.count < count {
+        for row in found.rows where !finding.isFull {
             let className = found.schema[found.classIndex].name
             if let claim = row.claim, let due = claim.due, due > found.now {
-                if try claim.decoded(as: QueueClaim.self).isNobodys { finding.waiting.add(due) }
+                if try claim.decoded(as: QueueClaim.self).isNobodys {
+                    finding.waiting.add(due)
+                } else {
+                    finding.waiting.add(heldUntil: due)
+                }
                 continue
             }
             if let dead = row.dead, try dead.decoded(as: DeadLetterRecord.self).version == row.row.version { continue }
             // One that cannot be read as its type fails when it is worked at.
             let judgement = (try? judge?(row.row, found.classIndex, found.schema)) ?? Judgement()
             if let notBefore = judgement.notBefore, notBefore > found.now {
-                finding.next = min(finding.next ?? notBefore, notBefore)
+                finding.note(next: notBefore)
                 continue
             }
             if let partition = judgement.partition, busy.contains(partition) { continue }
@@ -237,16 +246,13 @@ final class ClaimDesk: Sendable {
                 continue
             }
             // When the others are done.
-            if isAlone, !(isIdle && finding.free.isEmpty) { continue }
-            if let partition = judgement.partition { busy.insert(partition) }
-            finding.free.append(Candidate(claimed: claimed, former: row.claim, letter: row.dead))
-            if isAlone { break }
+            if isAlone, !isIdle { continue }
+            finding.add(ClaimCandidate(claimed: claimed, former: row.claim, letter: row.dead))
         }
-        return finding
     }
 
     /// - Parameter now: the server's clock when the rows were read.
-    private func claim(_ candidates: [Candidate], at now: Timestamp) async throws -> [ClaimedRow] {
+    private func claim(_ candidates: [ClaimCandidate], at now: Timestamp) async throws -> [ClaimedRow] {
         let candidates = try await takingPartitions(of: candidates, at: now)
         guard !candidates.isEmpty else { return [] }
         let until = JobWrite.Due.after(lease)
@@ -275,28 +281,20 @@ final class ClaimDesk: Sendable {
 
     /// The candidates whose partitions nobody else holds, which are held from now on. Others may have claimed a row of one
     /// since it was looked at.
-    private func takingPartitions(of candidates: [Candidate], at now: Timestamp) async throws -> [Candidate] {
+    private func takingPartitions(
+        of candidates: [ClaimCandidate], at now: Timestamp
+    ) async throws -> [ClaimCandidate] {
         let holds = candidates.compactMap(\.claimed.partition)
         guard !holds.isEmpty else { return candidates }
-        var taken: Set<JobRecord.Key> = []
-        do {
-            let made = try await host.applyAll(holds.map { $0.taking(for: lease, from: nil) })
-            taken = Set(zip(holds, made).filter { $0.1 }.map(\.0.key))
-            for hold in holds where !taken.contains(hold.key) {
-                // Its holder may have died.
-                guard let record = try await host.record(hold.key), let due = record.due, due <= now,
-                    try await host.apply([hold.taking(for: lease, from: record)]) == [true]
-                else { continue }
-                taken.insert(hold.key)
-            }
-        } catch {
+        let taken: Set<JobRecord.Key>
+        do { taken = try await host.take(holds, for: lease, at: now) } catch {
             await endings.tidy(holds.map(\.release))
             throw error
         }
         return candidates.filter { $0.claimed.partition.map { taken.contains($0.key) } ?? true }
     }
 
-    /// The rows that waited for another try when no row was free.
+    /// The rows that nobody could claim yet when no row was free.
     var waiting: WaitingTries { state.withLock { $0.waiting } }
 
     /// When a row may be due by the clock, as far as rows were looked at; nil if none will be.
@@ -379,11 +377,4 @@ final class ClaimDesk: Sendable {
 
     /// Ends what is left when no row is claimed any more.
     func close() async { await endings.close() }
-}
-
-extension Timestamp {
-    /// The time from here to a later point, or to an earlier one.
-    fileprivate func distance(to other: Timestamp) -> Duration {
-        .microseconds(other.microseconds.subtractingReportingOverflow(microseconds).partialValue)
-    }
 }

@@ -14,6 +14,8 @@ final class ClaimEndings: Sendable {
         let claim: QueueClaim
         /// How long the row is not tried.
         let wait: Duration
+        /// Whether the row is as if nobody had claimed it: whoever has did not work at it to an end, and nobody had before.
+        let isUndone: Bool
         /// Why the row is given up; nil if it is tried again.
         let error: (any Error)?
     }
@@ -43,15 +45,21 @@ final class ClaimEndings: Sendable {
     private let name: String
     private let attempts: Int
     private let backoff: Backoff
+    private let onGivenUp: @Sendable (DeadLetter) -> Void
     private let state = Mutex(State())
     /// Of how many rows it is known how often they were put off.
     private static let putOffCountMax = 100_000
 
-    init(_ host: any JobHost, _ name: String, attempts: Int, _ backoff: Backoff) {
+    /// - Parameter onGivenUp: told of each row that is given up, once the database has it.
+    init(
+        _ host: any JobHost, _ name: String, attempts: Int, _ backoff: Backoff,
+        onGivenUp: @escaping @Sendable (DeadLetter) -> Void
+    ) {
         self.host = host
         self.name = name
         self.attempts = attempts
         self.backoff = backoff
+        self.onGivenUp = onGivenUp
     }
 
     // MARK: What is not known
@@ -178,7 +186,9 @@ final class ClaimEndings: Sendable {
         let isGivenUp = claim.attemptCount >= attempts && !isPutOff && !isCancelled && isAlone
         let count = isPutOffByBody && !isCancelled ? max(notePutOff(claimed.key), claimed.attempt) : claimed.attempt
         let wait = isCancelled ? .zero : backoff.wait(afterFailures: count, chance: .random(in: 0...1))
-        return Ending(claimed: claimed, claim: claim, wait: wait, error: isGivenUp ? error : nil)
+        return Ending(
+            claimed: claimed, claim: claim, wait: wait, isUndone: isCancelled && claim.attemptCount == 0,
+            error: isGivenUp ? error : nil)
     }
 
     /// Has the database end a claim.
@@ -189,7 +199,8 @@ final class ClaimEndings: Sendable {
             try await giveUp(claimed, held, error)
             if !claimed.releases.isEmpty { _ = try await host.apply(claimed.releases) }
         } else {
-            let change = JobWrite.Change.set(.after(ending.wait), value: ending.claim.wireBytes())
+            let change: JobWrite.Change =
+                ending.isUndone ? .remove : .set(.after(ending.wait), value: ending.claim.wireBytes())
             _ = try await host.apply([JobWrite(claimed.key, change, if: .value(held.value))] + claimed.releases)
         }
         state.withLock { $0.endings[claimed.claim.holder] = nil }
@@ -203,11 +214,11 @@ final class ClaimEndings: Sendable {
         let letter = DeadLetterRecord(
             error, attemptCount: Int(clamping: attempt), time: host.time, version: claimed.row.version)
         let name = claimed.key.name
+        let dead = JobRecord(
+            JobRecord.Key(space: QueueClaim.deadSpace(self.name), name: name), value: letter.wireBytes())
         let writes = [
             JobWrite(claimed.key, .remove, if: .value(held.value)),
-            JobWrite(
-                JobRecord.Key(space: QueueClaim.deadSpace(self.name), name: name),
-                .set(.never, value: letter.wireBytes())),
+            JobWrite(dead.key, .set(.never, value: dead.value)),
             // It may be dead for the second time.
             JobWrite(JobRecord.Key(space: QueueClaim.discardedSpace(self.name), name: name), .remove),
         ]
@@ -215,5 +226,6 @@ final class ClaimEndings: Sendable {
         host.note(
             .error, "a queue has given up a row",
             [("queue", self.name), ("class", claimed.identity.className), ("error", "\(error)")])
+        onGivenUp(try DeadLetter(dead))
     }
 }

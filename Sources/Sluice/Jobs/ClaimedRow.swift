@@ -53,3 +53,22 @@ struct PartitionHold: Sendable {
     /// It has no effect once somebody else holds the partition.
     var release: JobWrite { JobWrite(key, .remove, if: .value(value)) }
 }
+
+extension JobHost {
+    /// Takes holds of partitions.
+    ///
+    /// - Parameter now: the server's clock.
+    /// - Returns: the keys of those that nobody else had.
+    func take(_ holds: [PartitionHold], for lease: Duration, at now: Timestamp) async throws -> Set<JobRecord.Key> {
+        let made = try await applyAll(holds.map { $0.taking(for: lease, from: nil) })
+        var taken = Set(zip(holds, made).filter { $0.1 }.map(\.0.key))
+        for hold in holds where !taken.contains(hold.key) {
+            // Its holder may have died.
+            guard let record = try await record(hold.key), let due = record.due, due <= now,
+                try await apply([hold.taking(for: lease, from: record)]) == [true]
+            else { continue }
+            taken.insert(hold.key)
+        }
+        return taken
+    }
+}

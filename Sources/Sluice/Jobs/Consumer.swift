@@ -58,6 +58,8 @@ public struct Consumer<Element: ResultElement>: Sendable {
         package var sizes = ChunkSizes()
         /// Told, with ``NameHeld/standBy``, of what becomes of the name.
         package var onNameNews: @Sendable (ConsumerNameNews) -> Void = { _ in }
+        /// Told of each object that is given up, once the database has it.
+        package var onGivenUp: @Sendable (DeadLetter) -> Void = { _ in }
 
         /// The options that are used where none are given.
         public init() {}
@@ -268,10 +270,12 @@ public struct Consumer<Element: ResultElement>: Sendable {
             error, attemptCount: options.attempts, time: host.time, version: version)
         let key = DeadLetterRecord.key(
             Identity(className: className, key: item.key), in: ConsumerState.deadSpace(name))
-        try await reader.commit(part, leavingOut: [JobWrite(key, .set(.never, value: letter.wireBytes()))]) { _ in }
+        let dead = JobRecord(key, value: letter.wireBytes())
+        try await reader.commit(part, leavingOut: [JobWrite(key, .set(.never, value: dead.value))]) { _ in }
         host.note(
             .error, "a consumer has given up an object",
             [("consumer", name), ("class", className), ("error", letter.error)])
+        options.onGivenUp(try DeadLetter(dead))
     }
 
     /// The batches as a sequence: a loop over it handles and commits each. A batch that was not committed comes again with

@@ -59,6 +59,6 @@ extension JobError {
         JobError(
             .nameTaken,
             "the consumer '\(name)' is of the query '\(stored)', not of '\(query)': use another name, or remove the "
-                + "consumer with removeConsumer(_:) or 'sluice consumers --remove'")
+                + "consumer first")
     }
 }

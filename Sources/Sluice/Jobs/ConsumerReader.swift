@@ -225,6 +225,7 @@ final class ConsumerReader: Sendable {
             let (place, isNew) = state.withLock { ($0.cursor.place, $0.known == nil) }
             let chunk = try await host.chunk(after: place, sizes, of: query)
             if chunk.isReading, isNew || chunk.isReset { try await count() }
+            if chunk.isReset { await parked.beginAnew() }
             let isOver = state.withLock { state in
                 if chunk.isReset { state.done = 0 }
                 if chunk.isOtherHistory { state.lostPlace = place }
@@ -232,6 +233,7 @@ final class ConsumerReader: Sendable {
                 return state.cursor.take(chunk)
             }
             guard isOver else { continue }
+            await parked.removeGone()
             if let retried = try await parked.retried(at: chunk.end, sizes.objectCountMax) {
                 state.withLock { _ = $0.cursor.take(retried) }
                 continue

@@ -10,6 +10,8 @@ final class ParkedObjects: Sendable {
     private let query: JobQuery
     /// What names them, as far as it was read or stored here.
     private let names: Mutex<Set<[UInt8]>> = Mutex([])
+    /// The dead letters that there were when the consumer began anew, as long as their objects may be none of its results.
+    private let former: Mutex<[JobRecord]> = Mutex([])
     /// How many dead letters are removed together with what their objects have led to.
     private static let removalCountMax = JobWrite.countMax - 100
 
@@ -28,6 +30,40 @@ final class ParkedObjects: Sendable {
         let letters = try await host.records(ofSpace: space)
         names.withLock { $0 = Set(letters.lazy.map(\.key.name)) }
         return letters
+    }
+
+    // MARK: Beginning anew
+
+    /// Removes the dead letters of objects that are no results, since nobody is told any more that they have left. What
+    /// cannot be removed now is once all results were read.
+    func beginAnew() async {
+        guard let letters = try? await letters() else { return }
+        former.withLock { $0 = letters }
+        await removeGone(isOver: false)
+    }
+
+    /// Removes the dead letters from before the consumer began anew whose objects have left while it read all results. One
+    /// that was stored since stays: what it was to do about an object that has left may be what has failed.
+    func removeGone() async { await removeGone(isOver: true) }
+
+    private func removeGone(isOver: Bool) async {
+        let letters = former.withLock { $0 }
+        guard !letters.isEmpty else { return }
+        do {
+            let text = try await host.text(of: query)
+            let removals = try letters.map { letter in
+                JobWrite(
+                    letter.key, .remove, if: .value(letter.value),
+                    .unmatched(try DeadLetterRecord.identity(of: letter.key.name), query: text))
+            }
+            let made = try await host.applyAll(removals)
+            let gone = Set(zip(letters, made).filter(\.1).map(\.0.key.name))
+            names.withLock { $0.subtract(gone) }
+            former.withLock { $0 = isOver ? [] : letters.filter { !gone.contains($0.key.name) } }
+        } catch {
+            // It is tried again when all results were read, or when the consumer finds nothing to do the next time.
+            return
+        }
     }
 
     // MARK: Handled once more

@@ -1,15 +1,21 @@
 package import SluiceModel
 internal import SluiceWire
 
-/// Rows of a queue that have failed or were put off, and wait for another try.
+/// Rows of a queue that nobody may claim yet: those that have failed or were put off wait for another try, and others are
+/// held, by workers that are at work or by such as have died.
 package struct WaitingTries: Sendable, Hashable {
+    /// How many wait for another try.
     package private(set) var count = 0
     /// When the first of them is due, by the server's clock; nil if there are none.
     package private(set) var next: Timestamp?
+    /// How many others hold.
+    package private(set) var heldCount = 0
+    /// When the first of their leases ends, unless it is extended, by the server's clock; nil if there are none.
+    package private(set) var heldUntil: Timestamp?
 
     package init() {}
 
-    /// Adds a row.
+    /// Adds a row that waits for another try.
     ///
     /// - Parameter due: when it is due.
     package mutating func add(_ due: Timestamp) {
@@ -17,10 +23,20 @@ package struct WaitingTries: Sendable, Hashable {
         next = min(next ?? due, due)
     }
 
+    /// Adds a row that somebody else holds.
+    ///
+    /// - Parameter end: when the lease ends.
+    package mutating func add(heldUntil end: Timestamp) {
+        heldCount += 1
+        heldUntil = min(heldUntil ?? end, end)
+    }
+
     /// Adds other rows.
     mutating func add(_ others: WaitingTries) {
         count += others.count
         next = [next, others.next].compactMap(\.self).min()
+        heldCount += others.heldCount
+        heldUntil = [heldUntil, others.heldUntil].compactMap(\.self).min()
     }
 }
 

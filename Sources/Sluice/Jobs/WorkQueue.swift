@@ -104,21 +104,26 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
     ///   - batch: the most rows of a call, of which no more than 1,000 are in one, and 500 with ``Options/partition``.
     ///   - untilDone: whether to end when no row is due.
     ///   - onEnd: told of the rows of each call, and why they are not done; nil if they are.
-    ///   - onIdle: told, where it ends because no row is due, of those that wait for another try, whoever has tried them.
+    ///   - onIdle: told, where it ends because no row is due, of those that wait for another try, whoever has tried
+    ///     them, and of those that others hold.
+    ///   - onGivenUp: told of each row that is given up, once the database has it.
     /// - Returns: how many rows were done.
     @discardableResult
     package func work(
         _ workers: Int, batch: Int, untilDone: Bool,
         onEnd: @escaping @Sendable ([Claim], (any Error)?) async -> Void = { _, _ in },
         onIdle: (WaitingTries) -> Void = { _ in },
+        onGivenUp: @escaping @Sendable (DeadLetter) -> Void = { _ in },
         _ body: @escaping @Sendable ([(element: Element, claim: Claim)]) async throws -> Completion
     ) async throws -> Int {
         try JobError.check(name: name, of: "queue")
         // The end of each row is a change of a record, or two, in one transaction.
         let rowCountMax = JobWrite.countMax / (options.partition == nil ? 1 : 2)
         let desk = ClaimDesk(
-            host, name, lease: options.lease, attempts: options.attempts, options.backoff, isOnce: untilDone, query)
+            host, name, lease: options.lease, attempts: options.attempts, options.backoff, isOnce: untilDone, query,
+            onGivenUp: onGivenUp)
         let (judge, countMax, batch) = (judge, max(1, workers), max(1, min(batch, rowCountMax)))
+        let claimCount = min(countMax, ClaimDesk.claimCountMax / batch + 1) * batch
         var doneCount = 0
         try await withThrowingTaskGroup(of: Event.self) { group in
             group.addTask {
@@ -135,7 +140,7 @@ public struct WorkQueue<Element: ResultElement>: Sendable {
                 // As many as there are workers, also while some of them work: each claim is a transaction.
                 if claimed.isEmpty, busy < countMax {
                     do {
-                        claimed = Self.batches(of: try await desk.claim(countMax * batch, judge), batch)
+                        claimed = Self.batches(of: try await desk.claim(claimCount, again: countMax, judge), batch)
                         obstruction.noteEnd()
                     } catch {
                         guard await obstruction.outlast(error, on: host) else { throw error }

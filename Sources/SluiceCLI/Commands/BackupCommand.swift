@@ -82,7 +82,7 @@ struct BackupCommand: Command {
                 write("users")
             }
         }
-        let byteCount = manifest.members.reduce(0) { $0 + $1.storedByteCount }
+        let byteCount = BackupMaker.byteCount(of: file)
         write("made \(DisplayText.harmless(file)), \(byteCount) bytes")
     }
 
@@ -101,8 +101,10 @@ struct BackupCommand: Command {
             let log = check.firstPosition.map { "groups \($0) to \(state.head.position)" } ?? "no groups"
             let time = check.acceptedAt.map { ", last of \($0)" } ?? ""
             write(
-                "\(state.name)\tversion \(state.version)\tposition \(state.head.position)\t\(check.objectCount) objects "
-                    + "of \(check.classCount) classes\t\(byteCount) bytes\tlog: \(log)\(time)")
+                "\(state.name)\tversion \(state.version)\tposition \(state.head.position)\t\(check.objectCount) "
+                    + "\(GroupedNumber.noun(check.objectCount, "object")) of \(check.classCount) "
+                    + "\(GroupedNumber.noun(check.classCount, "class", "classes"))\t\(byteCount) bytes\tlog: \(log)\(time)"
+            )
         case .users(let count): write("users\t\(count)")
         }
     }

@@ -109,7 +109,8 @@ struct CanCommand: Command {
             lines.append("roles: " + (roles.isEmpty ? "none" : roles.compactMap(\.string).joined(separator: ", ")))
         }
         for set in answer["sets"]?.array ?? [] {
-            lines.append("$user.\(set["name"]?.string ?? ""): \(set["count"]?.text ?? "") objects")
+            let count = set["count"]?.text ?? ""
+            lines.append("$user.\(set["name"]?.string ?? ""): \(count) \(count == "1" ? "object" : "objects")")
         }
         for rule in answer["rules"]?.array ?? [] {
             let condition = rule["condition"]?.string ?? "there is none, which denies it"

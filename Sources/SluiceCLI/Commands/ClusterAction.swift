@@ -68,7 +68,8 @@ enum ClusterAction {
     private static func say(_ moved: ClusterMigration.Moved, _ what: String) {
         switch moved {
         case .database(let name, let position):
-            StandardOutput.shared.write(line: "database \(name): \(what), with \(position) groups")
+            StandardOutput.shared.write(
+                line: "database \(name): \(what), with \(position) \(GroupedNumber.noun(Int(position), "group"))")
         case .users(let copied, let known):
             StandardOutput.shared.write(line: "users: \(copied.count) came along")
             for name in known {
@@ -111,10 +112,13 @@ enum ClusterAction {
                 guard comparison.agrees else { throw CommandError.failure("the replicas of '\(name)' do not agree") }
             case .snapshot(let url, let name):
                 let position = try Self.naming(name, of: url) { try PostgresCluster.snapshot(url, database: name) }
-                output.write(line: "database \(name): a snapshot with \(position) groups is proved")
+                output.write(
+                    line:
+                        "database \(name): a snapshot with \(position) \(GroupedNumber.noun(Int(position), "group")) is proved"
+                )
             case .epoch(let url, nil):
                 let count = try PostgresCluster.beginEpoch(url)
-                output.write(line: "an epoch begins in \(count) databases")
+                output.write(line: "an epoch begins in \(GroupedNumber.text(count, "database"))")
             case .epoch(let url, let names?):
                 for name in names {
                     _ = try Self.naming(name, of: url) { try PostgresCluster.beginEpoch(url, database: name) }

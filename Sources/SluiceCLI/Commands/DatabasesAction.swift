@@ -50,14 +50,16 @@ enum DatabasesAction: Sendable {
         if restriction != DatabaseRestriction() {
             Diagnostics.report("clients may open: \(restriction.summary)")
         }
-        if failureCount > 0 { throw CommandError.failure("\(failureCount) databases cannot be read") }
+        if failureCount > 0 {
+            throw CommandError.failure("\(GroupedNumber.text(failureCount, "database")) cannot be read")
+        }
     }
 
     /// - Parameters:
     ///   - state: as the server says it; nil if none was asked.
     ///   - glance: nil if the file could not be read.
     static func line(_ name: String, _ state: String?, _ glance: DatabaseGlance?) -> String {
-        func count(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
+        func count(_ count: Int, _ one: String, _ many: String) -> String { GroupedNumber.text(count, one, many) }
         let state = state ?? "not served"
         guard let glance else { return "\(name)\t\(state)" }
         return [

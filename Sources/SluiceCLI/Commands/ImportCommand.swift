@@ -70,8 +70,9 @@ struct ImportCommand: Command {
     func run() async throws {
         let acknowledged = Mutex(0)
         Signals.onTermination {
-            let count = GroupedNumber.text(acknowledged.withLock { $0 })
-            Diagnostics.report("interrupted; at least \(count) rows were imported")
+            let count = acknowledged.withLock { $0 }
+            let were = GroupedNumber.noun(count, "was", "were")
+            Diagnostics.report("interrupted; at least \(GroupedNumber.text(count, "row")) \(were) imported")
             _exit(EXIT_FAILURE)
         }
         let store = try await access.open(.readWrite, makesDatabase: true)
@@ -114,7 +115,7 @@ struct ImportCommand: Command {
             // After a fault of the file, the batches before it are still uploaded. After a fault of the server there is
             // nothing to wait for.
             if error is CommandError, (try? await store.uploaded(timeout: access.timeout)) != nil {
-                Diagnostics.report("the import stops after \(GroupedNumber.text(count)) imported rows")
+                Diagnostics.report("the import stops after \(GroupedNumber.text(count, "imported row"))")
             }
             throw error
         }
@@ -150,9 +151,9 @@ struct ImportCommand: Command {
     }
 
     private func report(_ count: Int, bad: Int) {
-        let skipped = bad == 0 ? "" : ", \(GroupedNumber.text(bad)) bad \(bad == 1 ? "row" : "rows") skipped"
+        let skipped = bad == 0 ? "" : ", \(GroupedNumber.text(bad, "bad row")) skipped"
         Diagnostics.report(
-            "imported \(GroupedNumber.text(count)) \(count == 1 ? "row" : "rows") into \(request.className)\(skipped)")
+            "imported \(GroupedNumber.text(count, "row")) into \(request.className)\(skipped)")
     }
 }
 

@@ -83,7 +83,9 @@ struct RestoreCommand: Command {
             try restoration.run(archive: archive, to: wanted, isCancelled: isCancelled) { restored in
                 switch restored {
                 case .database(let state, let count):
-                    let more = archive == nil ? "" : "\t\(count) groups from the archive"
+                    let more =
+                        archive == nil
+                        ? "" : "\t\(count) \(GroupedNumber.noun(Int(clamping: count), "group")) from the archive"
                     write("\(state.name)\tversion \(state.version)\tposition \(state.head.position)\(more)")
                 case .users: write("users")
                 }

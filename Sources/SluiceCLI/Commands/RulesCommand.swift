@@ -176,7 +176,7 @@ struct RulesCommand: Command {
             let count = failures.count(where: RulesTable.isOfTest)
             throw CommandError.failure("\(count) of \(table.count) tests failed")
         }
-        StandardOutput.shared.write(line: table.count == 1 ? "1 test passed" : "\(table.count) tests passed")
+        StandardOutput.shared.write(line: GroupedNumber.text(table.count, "test") + " passed")
     }
 
     // MARK: Files

@@ -53,7 +53,7 @@ struct RulesDeployment: Sendable {
             let count = try await deploy(isTrial: true)
             guard count == 0 || !isStrict else {
                 throw CommandError.failure(
-                    "\(source.name): \(count) \(count == 1 ? "warning" : "warnings"), and --strict")
+                    "\(source.name): \(GroupedNumber.text(count, "warning")), and --strict")
             }
         }
         if !isTrial { _ = try await deploy(isTrial: false) }

@@ -12,7 +12,7 @@ struct UserList {
         let current = Dictionary(locks.filter { $0.until > now }.map { ($0.name, $0) }) { first, _ in first }
         let names = Set(users.map(\.user.name))
         var lines = users.map { user, loginCount in
-            var parts = [user.name, "\(loginCount) \(loginCount == 1 ? "login" : "logins")"]
+            var parts = [user.name, "\(loginCount) \(GroupedNumber.noun(loginCount, "login"))"]
             if user.claims != "{}" { parts.append("claims \(user.claims)") }
             if let time = revocations[user.name] ?? nil { parts.append(Self.revoked(time)) }
             if let lock = current[user.name] {

@@ -27,6 +27,6 @@ final class RejectedWrites: Sendable {
         let (count, reports) = state.withLock { $0 }
         guard count > 0 else { return }
         for report in reports { Diagnostics.report("rejected: \(report)") }
-        throw .failure("the server rejected \(GroupedNumber.text(count)) \(count == 1 ? "write" : "writes")")
+        throw .failure("the server rejected \(GroupedNumber.text(count, "write"))")
     }
 }

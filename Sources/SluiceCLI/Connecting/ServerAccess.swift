@@ -6,16 +6,22 @@ struct ServerAccess: Sendable {
     static let argument = ArgumentDescription("URL", "the database: ws://HOST:PORT/DATABASE, or wss:// for TLS")
     static let options: [OptionDescription] =
         [
-            .value("timeout", "TIME", "how long to wait without progress, such as 30, 500ms or 2m; 60 s by default"),
+            .value(
+                "timeout", "TIME",
+                "how long to wait without progress, also for the first connection, such as 30, 500ms or 2m; 60 s by default, and 10 s for a first connection that fails"
+            ),
             .value(
                 "ca-file", "FILE", "certificate authorities to trust instead of the system's (wss)", completion: .files),
         ] + CredentialOptions.options
 
-    /// After this time a command whose last attempt has failed ends. A server that is busy has the whole timeout.
+    /// After this time a command whose last attempt to connect has failed says so, and ends unless it was told how long to
+    /// wait. A server that is busy has the whole timeout.
     private static let retryTimeout: Duration = .seconds(10)
 
     let url: ServerURL
     let timeout: Duration
+    /// Whether it was told how long to wait.
+    private let hasTimeout: Bool
     private let authorityFile: String?
     private let credentials: Credentials
 
@@ -28,6 +34,7 @@ struct ServerAccess: Sendable {
     init(_ arguments: ParsedArguments, to url: String) throws(CommandError) {
         self.url = try ServerURL(url)
         timeout = try arguments.duration("timeout") ?? .seconds(60)
+        hasTimeout = arguments.has("timeout")
         authorityFile = arguments.value("ca-file")
         credentials = try CredentialOptions.credentials(arguments)
         if authorityFile != nil, !self.url.isEncrypted {
@@ -45,6 +52,7 @@ struct ServerAccess: Sendable {
         _ access: SyncConfiguration.Access = .readOnly, makesDatabase: Bool = false
     ) async throws -> Store {
         var sync = SyncConfiguration(url: url.text, credentials: credentials)
+        sync.trustSetting = "--ca-file"
         if let authorityFile { sync.trust = .authorities(files: [authorityFile]) }
         sync.access = access
         // A command knows its password until it ends, and nobody would present a token after that.
@@ -57,10 +65,21 @@ struct ServerAccess: Sendable {
             if try await isConnected(store, within: limit - waited) { return store }
             waited = limit
             guard let problem = try? await store.core.perform({ $0.lastProblem }) else { continue }
-            throw CommandError.failure("\(url.text): no connection within \(waited / .seconds(1)) s: \(problem)")
+            if hasTimeout, waited < timeout {
+                Diagnostics.report(
+                    "\(url.text): no connection yet: \(problem); trying for \(Self.text(timeout - waited)) more")
+                continue
+            }
+            throw CommandError.failure("\(url.text): no connection within \(Self.text(waited)): \(problem)")
         }
         throw CommandError.failure(
-            "\(url.text): no connection within \(waited / .seconds(1)) s; is the server running?")
+            "\(url.text): no connection within \(Self.text(waited)); is the server running?")
+    }
+
+    /// A length of time in seconds: `10 s`, `0.3 s`.
+    private static func text(_ time: Duration) -> String {
+        let (seconds, rest) = time.components
+        return rest == 0 ? "\(seconds) s" : "\(time / .seconds(1)) s"
     }
 
     /// Waits for the store's session.

@@ -11,6 +11,8 @@ struct ExportPlace {
     private static let byteCountMax = 1 << 20
 
     private let path: String
+    /// Where the file is, if the path is a symbolic link.
+    private let place: String
     private let className: String
     private let url: String
     /// Nil before the first export.
@@ -25,14 +27,14 @@ struct ExportPlace {
     ///   cannot be written.
     init(_ path: String, of className: String, in url: String) throws {
         self.path = path
+        place = FilePlace.behindLinks(path)
         self.className = className
         self.url = url
         // What is printed is of no use where the place cannot be kept.
-        let folder = path.lastIndex(of: "/").map { path[..<$0].isEmpty ? "/" : String(path[..<$0]) } ?? "."
-        guard access(folder, W_OK) == 0 else {
+        guard access(FilePlace.folder(of: place), W_OK) == 0 else {
             throw CommandError.system("--since: '\(path)' cannot be written", code: errno)
         }
-        guard access(path, F_OK) == 0 else {
+        guard access(place, F_OK) == 0 else {
             (checkpoint, origin) = (nil, nil)
             return
         }
@@ -70,14 +72,14 @@ struct ExportPlace {
         if fsync(STDOUT_FILENO) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP {
             throw CommandError.system("standard output cannot be synced, so '\(path)' was left as it is", code: errno)
         }
-        let draft = path + ".part"
+        let draft = place + ".part"
         let text = "\(Self.title)\n\(Data(checkpoint.bytes).base64EncodedString())\n\(className)\n\(url)\n"
         let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw CommandError.system("--since: '\(draft)' cannot be written", code: errno) }
         defer { close(file) }
         var code = Array(text.utf8).withUnsafeBytes { SystemCall.writeAll($0, to: file) }
         if code == 0, fsync(file) != 0 { code = errno }
-        if code == 0, rename(draft, path) != 0 { code = errno }
+        if code == 0, rename(draft, place) != 0 { code = errno }
         guard code == 0 else {
             unlink(draft)
             throw CommandError.system("--since: '\(path)' cannot be replaced", code: code)

@@ -18,7 +18,8 @@ struct JobPrograms: Sendable {
     /// - Parameter id: names the rows.
     /// - Returns: what is written.
     func done(_ rows: [Record], id: String) async throws -> WorkQueue<Record>.Completion {
-        try await completion(of: rows.flatMap { try RecordRenderer().line($0) }, count: rows.count, id: id)
+        try await completion(
+            of: rows.flatMap { try RecordRenderer().line($0) }, count: rows.count, id: id, rows.map(\.identity))
     }
 
     /// Has the program handle a batch of changes.
@@ -46,28 +47,34 @@ struct JobPrograms: Sendable {
             input.raw("}}")
             input.endLine()
         }
-        return try await completion(of: input.bytes, count: batch.count, id: id)
+        return try await completion(of: input.bytes, count: batch.count, id: id, batch.upserts.map(\.identity))
     }
 
-    /// - Parameter count: how many objects the input has.
+    /// - Parameters:
+    ///   - count: how many objects the input has.
+    ///   - given: those of them that were there.
     private func completion(
-        of input: [UInt8], count: Int, id: String
+        of input: [UInt8], count: Int, id: String, _ given: [Identity]
     ) async throws -> WorkQueue<Record>.Completion {
         let output = ProgramOutput { [store] in store.schema }
         let exit = try await program.run(
             input, environment: [("SLUICE_JOB", name), ("SLUICE_BATCH", id)], guardedBy: guardian, output.take)
         try Task.checkCancellation()
-        let requests = try Self.requests(output, exit, givenCount: count)
+        let lines = try Self.lines(output, exit, givenCount: count)
         await upkeep.begin(id)
-        await upkeep.note(requests.count)
+        await upkeep.note(lines.count)
         let identities: [WriteTarget: Identity]
-        do { identities = try await TargetFetcher(store: store, timeout: timeout).fetch(requests) } catch let error
-            as SyncError where error.code == .timedOut || error.code == .unreachable
-        {
+        do {
+            identities = try await TargetFetcher(store: store, timeout: timeout).fetch(lines.map(\.request))
+        } catch let error as SyncError where error.code == .timedOut || error.code == .unreachable {
             // The rows are not to blame.
             throw JobError.tryAgain("what the program printed could not be written: \(error.message)")
         }
-        return { transaction in for request in requests { try request.perform(identities, in: transaction) } }
+        let writes = ProgramWrites(lines, identities, given: Set(given))
+        return { transaction in
+            let gone = try writes.perform(in: transaction)
+            if !gone.isEmpty { Diagnostics.report("batch \(id): \(ProgramWrites.text(gone: gone))") }
+        }
     }
 
     /// What is to be written after a run of the program.
@@ -76,9 +83,9 @@ struct JobPrograms: Sendable {
     ///
     /// - Throws: `JobError.Code.tryAgain` when the program has put off what it was given; ``CommandError`` when it has
     ///   failed.
-    static func requests(
+    static func lines(
         _ output: ProgramOutput, _ exit: WorkerProgram.Exit, givenCount: Int
-    ) throws -> [WriteRequest] {
+    ) throws -> [ProgramLine] {
         // Where there was too much, the program was ended for that.
         try output.checkSize(givenCount: givenCount)
         let held =
@@ -96,6 +103,6 @@ struct JobPrograms: Sendable {
                 "the program ended, but \(held): nothing of what it printed was written; have it wait for what it starts, "
                     + "or start that with its output elsewhere, such as '> /dev/null'")
         }
-        return try output.requests(givenCount: givenCount)
+        return try output.lines(givenCount: givenCount)
     }
 }

@@ -7,9 +7,9 @@ struct JobsDesk {
     /// What there is to do about the jobs of a kind.
     struct Kind: Sendable {
         fileprivate let word: String
-        /// What is said of the letters that were retried, and discarded.
-        fileprivate let retried: String
-        fileprivate let discarded: String
+        /// What is said of letters that were retried, and discarded: of one, and of several.
+        fileprivate let retried: (one: String, many: String)
+        fileprivate let discarded: (one: String, many: String)
         fileprivate let list: @Sendable (Jobs) async throws -> [(name: String, json: JSONValue)]
         fileprivate let letters: @Sendable (Jobs, String) async throws -> [DeadLetter]
         fileprivate let retry: @Sendable (Jobs, Identity, String) async throws -> Bool
@@ -17,7 +17,8 @@ struct JobsDesk {
         fileprivate let remove: @Sendable (Jobs, String) async throws -> Void
 
         static let consumer = Kind(
-            word: "consumer", retried: "objects are tried again", discarded: "objects are forgotten",
+            word: "consumer", retried: ("object is tried again", "objects are tried again"),
+            discarded: ("object is forgotten", "objects are forgotten"),
             list: { try await $0.consumers().map { ($0.name, $0.json) } },
             letters: { try await $0.deadLetters(ofConsumer: $1) },
             retry: { try await $0.retryDeadLetter($1, ofConsumer: $2) },
@@ -25,7 +26,8 @@ struct JobsDesk {
             remove: { try await $0.removeConsumer($1) })
 
         static let queue = Kind(
-            word: "queue", retried: "rows are due again", discarded: "rows are listed no more",
+            word: "queue", retried: ("row is due again", "rows are due again"),
+            discarded: ("row is listed no more", "rows are listed no more"),
             list: { try await $0.queues().map { ($0.name, $0.json) } },
             letters: { try await $0.deadRows(ofQueue: $1) },
             retry: { try await $0.retryDeadRow($1, ofQueue: $2) },
@@ -84,11 +86,12 @@ struct JobsDesk {
 
     /// Does something about each letter, and says for how many that was true.
     private func settle(
-        _ name: String, in jobs: Jobs, by body: (Jobs, Identity, String) async throws -> Bool, _ said: String
+        _ name: String, in jobs: Jobs, by body: (Jobs, Identity, String) async throws -> Bool,
+        _ said: (one: String, many: String)
     ) async throws {
         var count = 0
         for letter in try await kind.letters(jobs, name) where try await body(jobs, letter.object, name) { count += 1 }
-        Diagnostics.report("\(GroupedNumber.text(count)) \(said)")
+        Diagnostics.report(GroupedNumber.text(count, said.one, said.many))
     }
 }
 

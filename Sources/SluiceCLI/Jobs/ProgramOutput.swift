@@ -9,7 +9,7 @@ final class ProgramOutput: Sendable {
     private struct State {
         /// What has come of the line that is not complete.
         var rest: [UInt8] = []
-        var requests: [WriteRequest] = []
+        var lines: [ProgramLine] = []
         var size = DataSize()
         var byteCount = 0
         var lineCount = 0
@@ -53,14 +53,14 @@ final class ProgramOutput: Sendable {
     ///
     /// - Parameter givenCount: how many objects the program was given.
     /// - Throws: ``CommandError`` when a line is none, or when there is more than a transaction takes.
-    func requests(givenCount: Int) throws(CommandError) -> [WriteRequest] {
-        let (requests, fault) = state.withLock { state in
+    func lines(givenCount: Int) throws(CommandError) -> [ProgramLine] {
+        let (lines, fault) = state.withLock { state in
             if !state.rest.isEmpty { takeLine(&state) }
-            return (state.requests, state.fault)
+            return (state.lines, state.fault)
         }
         try checkSize(givenCount: givenCount)
         if let fault { throw .failure(fault) }
-        return requests
+        return lines
     }
 
     /// - Throws: ``CommandError`` when more has come than a transaction takes, which is also why the program was ended.
@@ -90,18 +90,18 @@ final class ProgramOutput: Sendable {
         }
         do throws(WriteRequestError) {
             let request = try WriteRequestParser(schema: schema()).parse(line)
-            state.requests.append(request)
+            state.lines.append(ProgramLine(number: state.lineCount, request: request))
             state.size += request.dataSizeMin
         } catch { state.fault = "line \(state.lineCount) of the program's output: \(error.message)" }
         let most = [
             (state.size.byteCount, limits.transactionByteCount, "bytes"),
             (state.size.elementCount, limits.transactionElementCount, "elements"),
-            (state.requests.count, limits.operationCount, "operations"),
+            (state.lines.count, limits.operationCount, "operations"),
         ]
         for (count, countMax, unit) in most where count > countMax {
             state.excess = "one transaction has at most \(GroupedNumber.text(countMax)) \(unit)"
         }
-        if state.excess != nil { state.requests = [] }
+        if state.excess != nil { state.lines = [] }
     }
 
     private func excess(_ state: State, _ limit: String, _ givenCount: Int) -> String {
@@ -110,7 +110,7 @@ final class ProgramOutput: Sendable {
             ? "it was given \(GroupedNumber.text(givenCount)) objects: use a smaller --batch"
             : "it was given one object, and must print less for it"
         let printed =
-            "\(GroupedNumber.text(state.byteCount)) bytes in \(GroupedNumber.text(state.lineCount)) lines"
+            "\(GroupedNumber.text(state.byteCount, "byte")) in \(GroupedNumber.text(state.lineCount, "line"))"
         return "the program printed too much: \(limit), and it had printed \(printed) when it ended; \(hint)"
     }
 }

@@ -6,14 +6,19 @@ final class RunTally: Sendable {
     private struct Counts {
         var done = 0
         var failed = 0
-        var parked = 0
+        var givenUp = 0
         var waiting = WaitingTries()
+        var account = FailureAccount()
     }
 
     private let counts = Mutex(Counts())
     private let bar: ProgressBar
+    private let report: @Sendable (String) -> Void
 
-    init(_ title: String) { bar = ProgressBar(title) }
+    init(_ title: String, report: @escaping @Sendable (String) -> Void = { Diagnostics.report($0) }) {
+        bar = ProgressBar(title)
+        self.report = report
+    }
 
     /// Counts objects that are done.
     func note(_ count: Int, of known: Int?) {
@@ -24,42 +29,71 @@ final class RunTally: Sendable {
         bar.update(fraction: known.map { $0 == 0 ? 1 : Double(done) / Double($0) }, count: done, unit: "objects")
     }
 
-    /// Says and counts that objects are not done. Where the job keeps it, nobody looks while it runs.
-    func note(_ error: any Error, of id: String, count: Int) {
+    /// Counts that objects are not done, and says so unless much fails: where the job keeps it, nobody looks while it runs.
+    ///
+    /// - Parameter count: how many attempts at rows that were.
+    func note(
+        _ error: any Error, of batch: BatchLabel, count: Int, at now: ContinuousClock.Instant = .now
+    ) {
         guard !Task.isCancelled else { return }
         let isTooLarge = (error as? StoreError)?.code == .transactionTooLarge
-        let hint = isTooLarge && count != 1 ? "; use a smaller --batch" : ""
-        Diagnostics.report("\(id): \(CommandError(error).message)\(hint)")
-        if (error as? JobError)?.code != .tryAgain { counts.withLock { $0.failed += count } }
+        let hint = isTooLarge && batch.count != 1 ? "; use a smaller --batch" : ""
+        let text = "\(batch.text): \(CommandError(error).message)\(hint)"
+        let said = counts.withLock { counts in
+            if (error as? JobError)?.code != .tryAgain { counts.failed += count }
+            return counts.account.note(text, at: now)
+        }
+        if let said { report(said) }
     }
 
-    /// Counts objects that were put aside.
-    func note(parked count: Int) { counts.withLock { $0.parked += count } }
+    /// Counts and says that an object was given up.
+    func note(givenUp letter: DeadLetter) {
+        counts.withLock { $0.givenUp += 1 }
+        let attempts = GroupedNumber.text(letter.attemptCount, "attempt")
+        report("\(letter.object.className) \(letter.object.key) is given up after \(attempts): \(letter.error)")
+    }
 
-    /// Counts rows that wait for another try.
+    /// Counts rows that nobody can claim yet.
     func note(waiting: WaitingTries) { counts.withLock { $0.waiting = waiting } }
 
     /// What is not done, for a run that was to do everything; nil if nothing is left.
-    var problem: CommandError? {
+    ///
+    /// - Parameter lister: the command that lists what was given up.
+    func problem(_ lister: String) -> CommandError? {
         let counts = counts.withLock { $0 }
-        let waiting = counts.waiting.next.map { next in
-            "\(GroupedNumber.text(counts.waiting.count)) rows are left that have failed or were put off, and wait for their "
-                + "next try: the first until \(next)"
+        let failed = counts.failed == 0 ? [] : ["\(GroupedNumber.text(counts.failed, "attempt")) at rows failed"]
+        let (was, it) = (
+            GroupedNumber.noun(counts.givenUp, "was", "were"), GroupedNumber.noun(counts.givenUp, "it", "them")
+        )
+        let givenUp =
+            counts.givenUp == 0
+            ? [] : ["\(GroupedNumber.text(counts.givenUp, "object")) \(was) given up, and '\(lister)' lists \(it)"]
+        let left = Self.text(left: counts.waiting)
+        let parts = failed + givenUp + left
+        guard !parts.isEmpty else { return nil }
+        let message = parts.joined(separator: "; ")
+        return failed.isEmpty && givenUp.isEmpty ? .tryAgain(message) : .unfinished(message)
+    }
+
+    /// What is said of rows that nobody can claim yet.
+    private static func text(left: WaitingTries) -> [String] {
+        let waiting = left.next.map { next in
+            let (are, were) = left.count == 1 ? ("is", "was") : ("are", "were")
+            return
+                "\(GroupedNumber.text(left.count, "row")) that failed or \(were) put off \(are) left for another try, the "
+                + "first at \(next)"
         }
-        if counts.failed > 0 {
-            return .unfinished(
-                "\(GroupedNumber.text(counts.failed)) attempts at rows have failed; 'sluice queues' lists what is given up"
-                    + (waiting.map { "; \($0)" } ?? ""))
+        let held = left.heldUntil.map { end in
+            "\(GroupedNumber.text(left.heldCount, "row")) \(left.heldCount == 1 ? "is" : "are") held by another run, which is at "
+                + "work or has died, the first until \(end) or longer"
         }
-        if counts.parked > 0 {
-            return .unfinished(
-                "\(GroupedNumber.text(counts.parked)) objects were put aside; 'sluice consumers' lists them")
-        }
-        return waiting.map { CommandError.tryAgain($0) }
+        return [waiting, held].compactMap(\.self)
     }
 
     func finish() {
         bar.finish()
-        Diagnostics.report("\(GroupedNumber.text(counts.withLock { $0.done })) objects are done")
+        let (rest, done) = counts.withLock { ($0.account.takeRest(), $0.done) }
+        if let rest { report(rest) }
+        report("\(GroupedNumber.text(done, "object")) \(GroupedNumber.noun(done, "is", "are")) done")
     }
 }

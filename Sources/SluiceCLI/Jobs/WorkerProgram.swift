@@ -26,9 +26,12 @@ struct WorkerProgram: Sendable {
     /// - Parameters:
     ///   - words: the program, which is looked up on `PATH`, and its arguments.
     ///   - outputGrace: how long its output may be open once it has ended.
-    /// - Throws: ``CommandError`` when there is no such program, before any row is blamed for that.
+    /// - Throws: ``CommandError`` when no program is named, or there is none of that name, before any row is blamed for that.
     init(_ words: [String], outputGrace: Duration = WorkerProgram.outputGrace) throws(CommandError) {
-        if let code = Self.obstacle(to: words[0]) { throw .system("cannot start \(words[0])", code: code) }
+        guard let name = words.first, !name.isEmpty else {
+            throw .usage("COMMAND is empty: name a program after --, such as './send-mails' or 'sh' '-c' 'SCRIPT'")
+        }
+        if let code = Self.obstacle(to: name) { throw .system("cannot start \(name)", code: code) }
         self.words = words
         self.outputGrace = outputGrace
     }

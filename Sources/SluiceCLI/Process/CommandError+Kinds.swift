@@ -13,6 +13,8 @@ extension CommandError {
             case let error as CommandError: error
             case let error as QueryError where error.code.isOfCall: .usage(error.description)
             case let error as JobError where error.code == .nameHeld: .tryAgain(error.message)
+            case let error as JobError where error.code == .nameTaken:
+                .failure("\(error.message): 'sluice consumers URL --remove=NAME' does that")
             case let error as JobError where error.code == .invalidName: .usage(error.message)
             default: .failure(String(describing: error))
             }

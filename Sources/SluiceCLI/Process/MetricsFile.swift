@@ -20,7 +20,7 @@ struct MetricsFile: Sendable {
         func invalid(_ reason: String) -> CommandError {
             .usage("--metrics-file: the file '\(DisplayText.shortened(path))' cannot be written: \(reason)")
         }
-        let folder = folder(of: path)
+        let folder = FilePlace.folder(of: FilePlace.behindLinks(path))
         var status = stat()
         guard stat(folder, &status) == 0 else {
             throw invalid(
@@ -39,11 +39,6 @@ struct MetricsFile: Sendable {
         }
     }
 
-    private static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
-
     /// Writes the file until the task is cancelled.
     func keepCurrent() async {
         while !Task.isCancelled {
@@ -56,7 +51,8 @@ struct MetricsFile: Sendable {
         let text = await text()
         do {
             // A path that begins with a tilde would be expanded.
-            let file = URL(filePath: path.hasPrefix("/") ? path : "./" + path)
+            let place = FilePlace.behindLinks(path)
+            let file = URL(filePath: place.hasPrefix("/") ? place : "./" + place)
             try Data(text.utf8).write(to: file, options: .atomic)
         } catch {
             let reason: String

@@ -62,7 +62,8 @@ final class CSVReader {
             if fields.count == 1, fields[0].isEmpty, quoted.isEmpty { continue }
             throw RowError(
                 line: line, column: nil,
-                message: "\(fields.count) \(fields.count == 1 ? "field" : "fields"), and the header has \(header.count)"
+                message:
+                    "\(fields.count) \(GroupedNumber.noun(fields.count, "field")), and the header has \(header.count)"
             )
         }
     }

@@ -48,17 +48,3 @@ final class ProgressBar: Sendable {
         return line + "  \(GroupedNumber.text(count)) \(unit), \(GroupedNumber.text(rate))/s"
     }
 }
-
-/// Formats integers for people.
-enum GroupedNumber {
-    /// Digits in groups of three: `336,776`.
-    static func text(_ number: Int) -> String {
-        let digits = String(number.magnitude)
-        var text = number < 0 ? "-" : ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index) % 3 == 0 { text.append(",") }
-            text.append(digit)
-        }
-        return text
-    }
-}

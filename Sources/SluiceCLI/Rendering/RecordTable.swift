@@ -19,7 +19,7 @@ enum RecordTable {
     /// The number of objects: `1 object`, or `20 of 12,304 objects`.
     static func count(_ count: Int, of total: Int?) -> String {
         let whole = total.map { " of \(GroupedNumber.text($0))" } ?? ""
-        return "\(GroupedNumber.text(count))\(whole) \((total ?? count) == 1 ? "object" : "objects")"
+        return "\(GroupedNumber.text(count))\(whole) \(GroupedNumber.noun(total ?? count, "object"))"
     }
 
     /// The title of a change: the state, the numbers of objects and, for a change from the server, when it was accepted

@@ -55,7 +55,7 @@ struct TableRenderer {
         let lines = [line(columns.map(\.title), shown), rule] + rows.map { line($0, shown) }
         let hidden = columns.count - shown.count
         guard hidden > 0 else { return lines }
-        let what = hidden == 1 ? "1 column is" : "\(hidden) columns are"
+        let what = GroupedNumber.text(hidden, "column is", "columns are")
         return lines + ["\(what) not shown; --format=jsonl or a wider terminal shows all"]
     }
 

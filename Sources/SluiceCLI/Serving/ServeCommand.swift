@@ -87,6 +87,7 @@ struct ServeCommand: Command {
         _ configuration: ServerConfiguration, as settings: Settings
     ) async throws(CommandError) -> (server: SyncServer, port: UInt16) {
         do {
+            try SyncServer.checkListening(configuration)
             let server = try SyncServer(configuration)
             do { return (server, try server.start()) } catch {
                 await server.stop()

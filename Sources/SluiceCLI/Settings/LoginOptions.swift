@@ -45,6 +45,7 @@ enum LoginOptions {
         configuration.allowsEverything = arguments.flag("allow-everything")
         if let path = arguments.value("rules") { configuration.rules = try rules(path) }
         configuration.isBehindTLSProxy = arguments.flag("behind-tls-proxy")
+        configuration.issuerTrustSetting = "--jwt-ca-file"
         if let path = arguments.value("jwt-ca-file") {
             configuration.issuerAuthorities = path
             try checkAuthorities(path)

@@ -65,6 +65,12 @@ package struct BackupMaker: Sendable {
         return try writer.finish()
     }
 
+    /// What a backup that was made takes on the disk: its databases, as they are stored, with what describes them.
+    package static func byteCount(of path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
     /// What is added to the name of an unfinished backup for the copy of a database.
     static let copySuffix = "-copy"
 

@@ -113,7 +113,7 @@ final class BackupTimer: Sendable {
                 state.counts.madeCount += 1
                 state.counts.latest = manifest.time
             }
-            let byteCount = manifest.members.reduce(0) { $0 + $1.storedByteCount }
+            let byteCount = BackupMaker.byteCount(of: files.path(name))
             log?(
                 .info, "a backup was made",
                 [("file", name), ("databases", "\(manifest.databases.count)"), ("bytes", "\(byteCount)")])

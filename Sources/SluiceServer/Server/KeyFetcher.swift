@@ -5,10 +5,12 @@ internal import SluiceTransport
 /// Fetches the keys of issuers over HTTPS.
 struct KeyFetcher: Sendable {
     private let trust: TLSTrust
+    private let trustSetting: String
     private let now: @Sendable () -> Timestamp
     private let log: LogSink?
 
     init(_ configuration: ServerConfiguration) {
+        trustSetting = configuration.issuerTrustSetting
         trust = configuration.issuerAuthorities.map { .authorities(files: [$0]) } ?? .systemAuthorities
         now = configuration.now
         log = configuration.log?.about(.login)
@@ -47,7 +49,7 @@ struct KeyFetcher: Sendable {
         do {
             var options = HTTPFetch.Options()
             options.trust = trust
-            options.trustSetting = "ServerConfiguration.issuerAuthorities, or --jwt-ca-file"
+            options.trustSetting = trustSetting
             options.byteCountMax = KeySet.byteCountMax
             try HTTPFetch.get(url, options: options, loop: try FetchLoop.loop()) { result in
                 completion(result.mapError { KeySetError($0.message) })

@@ -63,6 +63,8 @@ public struct ServerConfiguration: Sendable {
     public var isBehindTLSProxy = false
     /// A PEM file with the authorities to trust when keys of issuers are fetched; nil for those of the system.
     public var issuerAuthorities: String?
+    /// How messages name ``issuerAuthorities``.
+    package var issuerTrustSetting = "ServerConfiguration.issuerAuthorities"
     /// The pages of browsers that may connect to the server, besides its own. A page of any other origin is refused.
     public var allowedOrigins: [WebOrigin] = []
     /// Whether the dashboard is served at `/_/`, as a development server always does. What it shows takes a login whose

@@ -20,17 +20,7 @@ struct ServerListeners: Sendable {
         _ configuration: ServerConfiguration, hooks: ServerHooks, metrics text: @escaping @Sendable () async -> String,
         admin pages: AdminPages?, isFolderInPlace: @escaping @Sendable () -> Bool
     ) throws(TransportError) {
-        var options = WebSocketServerOptions()
-        options.connectionCountMax = configuration.connectionCountMax
-        options.awaitsAdmission = true
-        options.connection.subprotocols.append(HTTPRequest.jsonSubprotocol)
-        options.connection.openTimeout = configuration.loginTimeout
-        options.pendingConnectionCountMax = configuration.pendingConnectionCountMax
-        options.pendingConnectionCountMaxPerAddress = configuration.pendingConnectionCountMaxPerAddress
-        options.isLoopbackOnly = configuration.mustBePrivate
-        options.tls = configuration.certificate.map {
-            TLSServerConfiguration(certificateChainFile: $0.chainFile, privateKeyFile: $0.keyFile)
-        }
+        let options = Self.options(configuration)
         let group = try EventLoopGroup()
         self.group = group
         do throws(TransportError) {
@@ -53,16 +43,45 @@ struct ServerListeners: Sendable {
         }
     }
 
+    /// Checks that a server could listen, before anything is made for it. Which addresses it may have is not looked at.
+    fileprivate static func check(_ configuration: ServerConfiguration) throws(TransportError) {
+        if let address = configuration.metricsListen {
+            try WebSocketServer.check(host: address.host, port: address.port)
+        }
+        var options = options(configuration)
+        options.isLoopbackOnly = false
+        try WebSocketServer.check(host: configuration.host, port: configuration.port, options: options)
+    }
+
+    private static func options(_ configuration: ServerConfiguration) -> WebSocketServerOptions {
+        var options = WebSocketServerOptions()
+        options.connectionCountMax = configuration.connectionCountMax
+        options.awaitsAdmission = true
+        options.connection.subprotocols.append(HTTPRequest.jsonSubprotocol)
+        options.connection.openTimeout = configuration.loginTimeout
+        options.pendingConnectionCountMax = configuration.pendingConnectionCountMax
+        options.pendingConnectionCountMaxPerAddress = configuration.pendingConnectionCountMaxPerAddress
+        options.isLoopbackOnly = configuration.mustBePrivate
+        options.tls = configuration.certificate.map {
+            TLSServerConfiguration(certificateChainFile: $0.chainFile, privateKeyFile: $0.keyFile)
+        }
+        return options
+    }
+
+    private static func metricsOptions(_ configuration: ServerConfiguration) -> WebSocketServerOptions {
+        var options = WebSocketServerOptions()
+        options.isLoopbackOnly = configuration.isDevelopment
+        return options
+    }
+
     private static func listen(
         at address: ServerConfiguration.Address, _ configuration: ServerConfiguration, _ group: EventLoopGroup,
         _ text: @escaping @Sendable () async -> String
     ) throws(TransportError) -> WebSocketServer {
         var routes = WebRoutes()
         MetricsPage(text: text, isLoopback: WebSocketServer.isLoopback(address.host)).add(to: &routes)
-        var options = WebSocketServerOptions()
-        options.isLoopbackOnly = configuration.isDevelopment
         return try WebSocketServer.listen(
-            host: address.host, port: address.port, options: options, group: group,
+            host: address.host, port: address.port, options: metricsOptions(configuration), group: group,
             hooks: ServerHooks(
                 accept: { _, _ in .reject(status: 404, text: "this listener has metrics, and no databases") },
                 route: { [routes] request in routes.route(request) }))
@@ -81,5 +100,23 @@ struct ServerListeners: Sendable {
         await metrics?.stop()
         await admin?.stop()
         group.stop()
+    }
+}
+
+extension SyncServer {
+    /// Checks that a server could listen where it is to make its data folder: a start that fails leaves none behind.
+    ///
+    /// - Throws: ``ServerError`` as ``start()``.
+    package static func checkListening(_ configuration: ServerConfiguration) throws(ServerError) {
+        guard configuration.loopback == nil, let folder = configuration.dataFolder, !DataFolder.isThere(folder)
+        else { return }
+        do { try ServerListeners.check(configuration) } catch { throw ServerError(listening: error) }
+    }
+}
+
+extension ServerError {
+    /// Why a server cannot listen.
+    init(listening error: TransportError) {
+        self.init(error.code == .certificateFile ? .certificate : .address, error.message, cause: error)
     }
 }

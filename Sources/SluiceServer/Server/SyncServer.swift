@@ -96,8 +96,7 @@ public final class SyncServer: Sendable {
                 }
                 return port
             } catch let error as TransportError {
-                let code: ServerError.Code = error.code == .certificateFile ? .certificate : .address
-                throw ServerError(code, error.message, cause: error)
+                throw ServerError(listening: error)
             }
         }
     }

@@ -7,7 +7,8 @@ internal import SluiceTransport
 internal import SluiceWire
 
 /// `GET /DATABASE/query` and `POST /DATABASE/write`: for programs and people that send one request. Each is a session of
-/// its own, of the user that the header `Authorization` proves, and so keeps to rules and quotas as any other.
+/// its own, of the user that the header `Authorization` proves, and so keeps to rules and quotas as any other. None makes a
+/// database: it cannot declare classes.
 struct DatabasePages: Sendable {
     let door: WebSocketDoor
     let origins: WebOrigins
@@ -105,7 +106,7 @@ struct DatabasePages: Sendable {
             }
         }
         door.serve(
-            exchange.request, from: exchange.peerDescription, in: database, options: .readOnly,
+            exchange.request, from: exchange.peerDescription, in: database, options: [.readOnly, .existing],
             refuse: { exchange.respond($0.response.adding(headers)) }, receive: { query.receive($0) },
             didEnd: { query.end() })
     }
@@ -137,7 +138,8 @@ struct DatabasePages: Sendable {
                     session: JSONSession.number, sequence: 1, operations: JSONValue.array(operations).text,
                     operationCount: operations.count)))
         door.serve(
-            exchange.request, from: exchange.peerDescription, in: database, options: .shortLived,
+            exchange.request, from: exchange.peerDescription, in: database,
+            options: [.shortLived, .existing],
             refuse: { exchange.respond($0.response.adding(headers)) }, receive: { write.receive($0) },
             didEnd: { write.end() })
     }

@@ -53,40 +53,13 @@ package final class WebSocketServer: Sendable {
         let tls: TLSContext? = if let tls = options.tls { try TLSContext(server: tls) } else { nil }
         let loop = group.next()
         let core = ServerCore(hooks: hooks, tls: tls, options: options, loop: loop)
-        let isAny = host.isEmpty || host == "*"
-        let addresses = try SocketAddress.resolve(isAny ? "::" : host, port: port, isListening: true)
-        if options.isLoopbackOnly, let other = addresses.first(where: { !$0.isLoopback }) {
-            throw TransportError(
-                .invalidConfiguration,
-                "cannot listen at \(host): \(other.text) is no loopback address, and no other is allowed")
-        }
-        var listeners: [Listener] = []
-        var failure: TransportError?
-        func listen(at address: SocketAddress) throws(TransportError) {
-            var address = address
-            if let first = listeners.first { address.port = first.address.port }
-            let listener = try Listener(
-                address, isDualStack: addresses.count == 1, loop: loop,
+        let listeners = try listeners(host, port, options) { (address, isDualStack) throws(TransportError) in
+            try Listener(
+                address, isDualStack: isDualStack, loop: loop,
                 didAccept: { socket, peer in core.accept(socket, from: peer, loop: group.next()) },
                 didFail: { core.hooks.didRefuse("listener", $0) })
-            listeners.append(listener)
         }
-        for address in addresses {
-            do throws(TransportError) { try listen(at: address) } catch {
-                // A machine without IPv6 may still have an IPv6 address for "localhost".
-                guard error.code == .addressUnavailable || error.code == .system else { throw error }
-                failure = error
-            }
-        }
-        if isAny, listeners.isEmpty {
-            for address in try SocketAddress.resolve("0.0.0.0", port: port, isListening: true) {
-                try listen(at: address)
-            }
-        }
-        guard let first = listeners.first else {
-            throw failure ?? TransportError(.addressUnavailable, "\"\(host)\" has no address to listen at")
-        }
-        let server = WebSocketServer(port: first.address.port, core: core, loop: loop, listeners: listeners)
+        let server = WebSocketServer(port: listeners[0].address.port, core: core, loop: loop, listeners: listeners)
         loop.execute { [listeners] in
             for listener in listeners { listener.start() }
         }
@@ -125,6 +98,59 @@ package final class WebSocketServer: Sendable {
         }
         loop.execute { listener.start() }
         return WebSocketServer(port: 0, core: core, loop: loop, listeners: [listener])
+    }
+
+    /// Checks that a server could listen, before anything else is made for one: its address and its certificate.
+    ///
+    /// - Throws: what ``listen(host:port:options:group:hooks:)`` would.
+    package static func check(
+        host: String, port: UInt16, options: WebSocketServerOptions = .init()
+    ) throws(TransportError) {
+        if let tls = options.tls { _ = try TLSContext(server: tls) }
+        let group = try EventLoopGroup()
+        defer { group.stop() }
+        // They end at once, and accept nothing.
+        _ = try listeners(host, port, options) { (address, isDualStack) throws(TransportError) in
+            try Listener(
+                address, isDualStack: isDualStack, loop: group.next(), didAccept: { _, _ in }, didFail: { _ in })
+        }
+    }
+
+    /// Binds the sockets for a host: at least one.
+    private static func listeners(
+        _ host: String, _ port: UInt16, _ options: WebSocketServerOptions,
+        _ make: (SocketAddress, _ isDualStack: Bool) throws(TransportError) -> Listener
+    ) throws(TransportError) -> [Listener] {
+        let isAny = host.isEmpty || host == "*"
+        let addresses = try SocketAddress.resolve(isAny ? "::" : host, port: port, isListening: true)
+        if options.isLoopbackOnly, let other = addresses.first(where: { !$0.isLoopback }) {
+            throw TransportError(
+                .invalidConfiguration,
+                "cannot listen at \(host): \(other.text) is no loopback address, and no other is allowed")
+        }
+        var listeners: [Listener] = []
+        var failure: TransportError?
+        func listen(at address: SocketAddress) throws(TransportError) {
+            var address = address
+            if let first = listeners.first { address.port = first.address.port }
+            listeners.append(try make(address, addresses.count == 1))
+        }
+        for address in addresses {
+            do throws(TransportError) { try listen(at: address) } catch {
+                // A machine without IPv6 may still have an IPv6 address for "localhost".
+                guard error.code == .addressUnavailable || error.code == .system else { throw error }
+                failure = error
+            }
+        }
+        if isAny, listeners.isEmpty {
+            for address in try SocketAddress.resolve("0.0.0.0", port: port, isListening: true) {
+                try listen(at: address)
+            }
+        }
+        guard !listeners.isEmpty else {
+            throw failure ?? TransportError(.addressUnavailable, "\"\(host)\" has no address to listen at")
+        }
+        return listeners
     }
 
     private init(port: UInt16, core: ServerCore, loop: EventLoop, listeners: [Listener]) {

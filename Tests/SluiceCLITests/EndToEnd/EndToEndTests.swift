@@ -141,16 +141,22 @@ struct EndToEndTests {
             try await load(server)
             let insert = #"{"op":"insert","class":"Plane","key":"N5","set":{"seats":1}}"# + "\n"
             for (line, message) in [
-                (#"{"op":"insert","class":"Plane","key":"N1"}"#, "stdin:2: Plane has an object with this key already"),
+                (
+                    #"{"op":"insert","class":"Plane","key":"N1"}"#,
+                    "stdin:2: Plane has an object with the key 'N1' already"
+                ),
                 (
                     #"{"op":"update","class":"Plane","key":"N8","set":{"seats":1}}"#,
-                    "stdin:2: Plane has no object with this key"
+                    "stdin:2: Plane has no object with the key 'N8' to be changed"
                 ),
                 (
                     #"{"op":"update","class":"Plane","key":"N1","set":{"wings":2}}"#,
                     "stdin:2: Plane has no property 'wings'"
                 ),
-                (#"{"op":"delete","class":"Plane","key":"N8"}"#, "stdin:2: Plane has no object with this key"),
+                (
+                    #"{"op":"delete","class":"Plane","key":"N8"}"#,
+                    "stdin:2: Plane has no object with the key 'N8' to be"
+                ),
                 ("nonsense", "stdin:2: at byte 1"),
             ] {
                 let result = try await Tool.run("write", server.url(), input: insert + line + "\n")

@@ -94,7 +94,7 @@ struct WorkerProgramTests {
         let running = try program(#"exec yes '{"op":"delete","class":"Mail","key":1}'"#, grace: .seconds(3_600))
         let exit = try await running.run([], environment: [], guardedBy: nil, output.take)
         #expect(exit.code == 128 + SIGTERM && !exit.isOutputHeld)
-        #expect { try JobPrograms.requests(output, exit, givenCount: 100) } throws: {
+        #expect { try JobPrograms.lines(output, exit, givenCount: 100) } throws: {
             "\($0)".contains("one transaction has at most 5 operations") && "\($0)".contains("use a smaller --batch")
         }
     }
@@ -134,9 +134,9 @@ struct WorkerProgramTests {
     @Test func `lines are writes, however they come`() throws {
         let (output, isAllTaken) = output(["", line(1, "a"), "  \r", line(2, "b")])
         #expect(isAllTaken)
-        #expect(try output.requests(givenCount: 1).count == 2)
+        #expect(try output.lines(givenCount: 1).count == 2)
         let (wrong, _) = self.output([line(1, "a"), "", "nonsense", "more"])
-        #expect { try wrong.requests(givenCount: 1) } throws: { "\($0)".hasPrefix("line 3 of the program's output: ") }
+        #expect { try wrong.lines(givenCount: 1) } throws: { "\($0)".hasPrefix("line 3 of the program's output: ") }
         #expect(ProgramOutput { Self.schema }.take([0xFF, 0x0A]))
     }
 
@@ -152,12 +152,12 @@ struct WorkerProgramTests {
         let (output, isAllTaken) = output(lines + [""], limits: Self.limits)
         #expect(isAllTaken == (problem == nil))
         guard let problem else {
-            #expect(try output.requests(givenCount: 1).count == count)
+            #expect(try output.lines(givenCount: 1).count == count)
             return
         }
         let size = lines.joined(separator: "\n").utf8.count + 1
         for (givenCount, hint) in [(100, "it was given 100 objects: use a smaller --batch"), (1, "must print less")] {
-            let error = #expect(throws: CommandError.self) { try output.requests(givenCount: givenCount) }
+            let error = #expect(throws: CommandError.self) { try output.lines(givenCount: givenCount) }
             for part in [problem, hint, "\(size) bytes in"] {
                 #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
             }
@@ -167,7 +167,7 @@ struct WorkerProgramTests {
     @Test func `what a program leaves open is a failure, and never half a result`() throws {
         func requests(_ code: Int32, isHeld: Bool) throws -> Int {
             let (output, _) = output([line(1, "a"), #"{"op":"ups"#])
-            return try JobPrograms.requests(output, .init(code: code, isOutputHeld: isHeld), givenCount: 3).count
+            return try JobPrograms.lines(output, .init(code: code, isOutputHeld: isHeld), givenCount: 3).count
         }
         #expect { try requests(0, isHeld: true) } throws: {
             $0 is CommandError && "\($0)".contains("a child process that it left behind still held its standard output")

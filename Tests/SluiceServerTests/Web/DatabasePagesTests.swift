@@ -99,6 +99,24 @@ struct DatabasePagesTests {
         }
     }
 
+    @Test func `a database that is not there is told as such, and is not made`() async throws {
+        try await serve { _, port in
+            let line = #"{"op":"upsert","class":"Car","key":"x"}"#
+            for answer in [
+                try await HTTPAnswer.get("/other/query?q=Car", port: port),
+                try await HTTPAnswer.get("/other/query?q=Car%20WHERE%20price%20%3C%20%240&args=[2]", port: port),
+                try await HTTPAnswer.post("/other/write", line, port: port, ["Content-Length: \(line.utf8.count)"]),
+            ] {
+                #expect(answer.status == 404, "\(answer.body)")
+                #expect(answer.body.contains(#""code":"unknownDatabase""#), "\(answer.body)")
+                #expect(answer.body.contains("the server has no database 'other'"), "\(answer.body)")
+            }
+            // One that is there lacks a class.
+            let unknown = try await HTTPAnswer.get("/any/query?q=Ship", port: port)
+            #expect(unknown.status == 400 && unknown.body.contains("there is no class 'Ship'"), "\(unknown.body)")
+        }
+    }
+
     @Test func whoDoesNotLogInIsToldToAndHasNothing() async throws {
         try await serve({ configuration in
             configuration.isDevelopment = false
