@@ -26,8 +26,10 @@ extension SQLiteServerStorage {
                 ClientVisit(
                     clientID: id, userID: userID, nonce: nonce, offer: nonce, version: 0, time: createdAt)))
         // What is done last in a group says how far the client has come.
-        for (rejected, notice) in try former.map(numberedRejections) ?? [] {
-            try perform(.rejection(client: id, sequence: rejected, notice: notice))
+        if let former {
+            for rejection in try numberedRejections(of: former) {
+                try perform(.rejection(client: id, sequence: rejection.sequence, notice: rejection.notice))
+            }
         }
         if sequence > 0 { try perform(.progress(client: id, sequence: sequence)) }
         return ClientRecord(id: id, userID: userID, nonce: nonce, sequence: sequence, createdAt: createdAt)
