@@ -28,6 +28,8 @@ final class AccessWatch {
     private var accesses: [Int: [[UInt8]: [RuledAccess]]] = [:]
     /// The transactions of each client that the server said it rejects.
     private(set) var rejected: [Int: Set<UInt64>] = [:]
+    /// Those that it rejects in what is being judged: not what it decided before, in a history that may have ended.
+    private(set) var rejectedNow: [Int: Set<UInt64>] = [:]
     /// The objects that each client was sent, or wrote itself.
     private var known: [Int: Set<ObjectRef>] = [:]
     /// What each client's user might do, with the version from which on, ascending.
@@ -160,6 +162,9 @@ final class AccessWatch {
 
     // MARK: Frames
 
+    /// Begins to judge what a node has made of a batch.
+    func beginJudging() { rejectedNow = [:] }
+
     /// Judges a frame that the server sends.
     ///
     /// - Parameter stands: where the node stood while it made the frame, in order.
@@ -180,6 +185,8 @@ final class AccessWatch {
                 for stand in stands { noteAccess(of: session, by: stand.rules) }
             case .rejected(let rejected):
                 note(rejected.rejection, of: connection)
+                guard let client = sessions[connection]?.client else { break }
+                rejectedNow[client, default: []].insert(rejected.rejection.sequence)
             case .withdrawn(let withdrawn):
                 // The client has named them itself, also those that it has not uploaded yet.
                 guard let client = sessions[connection]?.client else { continue }

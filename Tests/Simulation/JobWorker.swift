@@ -30,6 +30,10 @@ final class JobWorker: @unchecked Sendable {
         let number = jobs.nextNumber()
         let (name, items, removals) = (name, batch.upserts, batch.removals)
         if batch.isReset { jobs.noteReset() }
+        let isReset = batch.isReset
+        simulation.noteMessages {
+            "  batch \(number) of \(name), a reset: \(isReset), has \(items.map(\.id)) and not \(removals.map(\.identity.key))"
+        }
         if number % 9 == 0 { throw JobError.tryAgain("the weather") }
         guard !items.contains(where: { Self.isPoison($0.id) }) else {
             jobs.noteParked()
@@ -47,6 +51,7 @@ final class JobWorker: @unchecked Sendable {
             }
             for gone in removals { try rows.removeCopy(of: gone.identity) }
         }
+        simulation.noteMessages { "  batch \(number) of \(name) is stored" }
         try await gates.pass("handled") {}
     }
 

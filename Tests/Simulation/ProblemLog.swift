@@ -38,7 +38,8 @@ final class ProblemLog: Sendable {
     private static let replacements = [
         "a database has another history", "the journal has another history than the database",
         "does not continue the history that the database has",
-        "the journal no longer has the group", "the journal does not have group", "goes on without it as it is",
+        "the journal no longer has the group", "no longer has what it lacks", "the journal does not have group",
+        "goes on without it as it is",
         "the server could not read or write its database",
     ]
 

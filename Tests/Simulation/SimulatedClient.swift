@@ -251,8 +251,10 @@ final class SimulatedClient {
     func journalHasForked(_ history: ServerHistory) {
         lossCount += 1
         guard let epoch = storage.syncState?.epoch else { return }
-        lostClientIDs += clientIDs.filter { history.hasLost(clientID: $0, inEpoch: epoch) }
-        clientIDs.removeAll { lostClientIDs.contains($0) }
+        // A number that an earlier history has lost may have been given to this client again.
+        let lost = Set(clientIDs.filter { history.hasLost(clientID: $0, inEpoch: epoch) })
+        lostClientIDs += clientIDs.filter(lost.contains)
+        clientIDs.removeAll(where: lost.contains)
     }
 
     /// Whether the client was told that the server has a transaction that the server has lost since, or that it is

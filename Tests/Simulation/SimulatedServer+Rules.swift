@@ -142,6 +142,7 @@ extension SimulatedServer {
     /// Judges what a node sends: by the states and the rules that it had itself, whatever other nodes have.
     func judge(_ outputs: [Output], of node: SimulatedNode, since version: UInt64) throws {
         let stands = try stands(of: node, since: version)
+        watch.beginJudging()
         for case .send(let frame, let connection) in outputs {
             try watch.judge(frame, to: connection, among: stands)
         }
@@ -183,7 +184,7 @@ extension SimulatedServer {
 
     /// Checks that the transactions that a node has just refused were not allowed.
     private func judgeRefusals(of node: SimulatedNode, among stands: [AccessStand]) throws {
-        for upload in uploads where watch.rejected[upload.client]?.contains(upload.changeset.sequence) ?? false {
+        for upload in uploads where watch.rejectedNow[upload.client]?.contains(upload.changeset.sequence) ?? false {
             guard upload.changeset.operations.count <= options.operationCountMax, upload.node == node.number else {
                 continue
             }

@@ -135,6 +135,10 @@ package final class Simulation {
     /// Notes messages, whose text takes longer to make than the messages take to handle.
     func noteMessages(_ line: @escaping () -> String) { trace.append(line) }
 
+    /// How many lines of what happened a failure has: `SLUICE_TRACE`, and 120 if the environment does not say.
+    private static let traceLengthMax =
+        ProcessInfo.processInfo.environment["SLUICE_TRACE"].flatMap { Int($0) } ?? 120
+
     /// Runs the plan, then repairs all connections and continues until nothing is left to do.
     ///
     /// - Throws: ``SimulationFailure`` when an invariant does not hold.
@@ -155,7 +159,7 @@ package final class Simulation {
             var failure = error as? SimulationFailure ?? SimulationFailure("an error: \(error)")
             failure.seed = plan.seed
             failure.actionCount = plan.actions.count
-            failure.trace = trace.suffix(120).map { $0() }
+            failure.trace = trace.suffix(Self.traceLengthMax).map { $0() }
             throw failure
         }
     }

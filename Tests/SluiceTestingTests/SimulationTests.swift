@@ -137,6 +137,21 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
     @Test func aConsumerKnowsOfAResetWhoseFirstObjectIsPutAside() {
         simulate(seed: 11_000_565, actionCount: 250)
     }
+
+    /// A client's last visit was lost with the journal's last groups, so it showed a nonce that no node knew.
+    @Test func aClientWhoseVisitIsLostIsNoCopy() {
+        simulate(seed: 12_010_400, actionCount: 250)
+    }
+
+    /// A client had a number that a former history had lost, and the oracle forgot it when the journal forked once more.
+    @Test func aLostNumberThatIsGivenAgainIsTheClients() {
+        simulate(seed: 12_009_944, actionCount: 250)
+    }
+
+    /// A transaction was rejected in a history that has ended, and taken in the next.
+    @Test func aRejectionOfAnEndedHistoryIsNotJudgedAgain() {
+        simulate(seed: 13_000_159, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.

@@ -68,6 +68,7 @@ extension StorageError {
         case .io: "its disk reported an error"
         case .busy where isSilence, .outcomeUnknown: "the journal that it shares with other servers does not answer"
         case .journal: "the journal that it shares with other servers goes on without it as it is, or has ended"
+        case .logTrimmed: "the journal that it shares with other servers no longer has what it lacks"
         default: nil
         }
     }

@@ -157,18 +157,19 @@ struct ClientRegistry {
             if identity.clientID == 0 { return try makeClient(user, isInHistory ? .copied : .reset, now: now) }
             return try makeClient(user, try storage.hasGivenID(identity.clientID) ? .forgotten : .reset, now: now)
         }
-        guard record.isShown(by: identity) else {
+        let isAhead = record.isOvertaken(by: identity)
+        guard isAhead || record.isShown(by: identity) else {
             return try makeClient(user, isInHistory ? .copied : .reset, now: now)
         }
         try check(user, against: record)
-        guard isInHistory else { return try makeClient(user, .reset, accepted: record.sequence, now: now) }
+        try storage.dropRejections(of: record.id, through: open.acknowledged)
+        guard isInHistory else { return try makeClient(user, .reset, continuing: record, now: now) }
+        record.offer = makeNonce(after: isAhead ? identity.nonce : record.offer)
         record.nonce = identity.nonce
-        record.offer = makeNonce()
         try storage.noteVisit(
             ClientVisit(
                 clientID: record.id, userID: user.id, nonce: record.nonce, offer: record.offer, version: open.version,
                 time: now))
-        try storage.dropRejections(of: record.id, through: open.acknowledged)
         return Identified(record: record, offer: record.offer, outcome: .resumed)
     }
 
@@ -182,18 +183,24 @@ struct ClientRegistry {
             action: .stop)
     }
 
-    /// - Parameter sequence: the last upload that counts as accepted from the client.
+    /// - Parameter former: the record that the client had, whose uploads are in this history; nil for none.
     private func makeClient(
-        _ user: User, _ outcome: ServerMessage.OpenOutcome, accepted sequence: UInt64 = 0, now: Timestamp
+        _ user: User, _ outcome: ServerMessage.OpenOutcome, continuing former: ClientRecord? = nil, now: Timestamp
     ) throws -> Identified {
         let record = try storage.makeClient(
-            userID: user.id, nonce: makeNonce(), sequence: sequence, createdAt: now)
+            userID: user.id, nonce: makeNonce(), sequence: former?.sequence ?? 0, continuing: former?.id, createdAt: now
+        )
         return Identified(record: record, offer: record.offer, outcome: outcome)
     }
 
-    /// Makes the nonce that a client is to show the next time. It is random, so that of two copies of a client's file that
-    /// come one after the other only the last has the one that is stored.
-    private func makeNonce() -> ObjectID { ObjectID(high: random(), low: random()) }
+    /// Makes the nonce that a client is to show the next time. Its low half is random, so that of two copies of a client's
+    /// file that come one after the other only the last has the one that is stored. Its high half counts the offers from
+    /// a random number, so that one which this history has lost can be told from one that has passed.
+    ///
+    /// - Parameter former: the nonce that the client was offered last; nil for a new client.
+    private func makeNonce(after former: ObjectID? = nil) -> ObjectID {
+        ObjectID(high: former.map { $0.high &+ 1 } ?? random(), low: random())
+    }
 }
 
 extension ClientRecord {
@@ -201,5 +208,16 @@ extension ClientRecord {
     /// not stored the offer.
     fileprivate func isShown(by identity: ClientIdentity) -> Bool {
         identity.nonce == nonce || identity.nonce == offer
+    }
+
+    /// How many offers to a client a history may lose of which it knows the client still. A guess would have to come this
+    /// close to a number at random.
+    private static let lostOfferCountMax: UInt64 = 65_536
+
+    /// Whether a client is the one of the record, and shows a nonce that it was offered later: the history has lost the
+    /// visit, since a backup was put back or the journal goes on without its last groups. No copy of the file that was
+    /// made before the record's offer has that nonce, so what the record counts as accepted, the client has written.
+    fileprivate func isOvertaken(by identity: ClientIdentity) -> Bool {
+        (1...Self.lostOfferCountMax).contains(identity.nonce.high &- offer.high)
     }
 }

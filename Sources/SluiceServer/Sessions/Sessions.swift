@@ -66,7 +66,7 @@ final class Sessions {
         let opened = ServerMessage.Opened(
             session: id.session, identity: identity, outcome: client.outcome, version: storage.version,
             acknowledged: client.record.sequence,
-            rejections: client.outcome == .resumed && clientID != nil && storage.damage == nil
+            rejections: clientID != nil && storage.damage == nil
                 ? try storage.rejections(of: client.record.id).map { try ServerMessage.Rejection(wireBytes: $0) } : [],
             userID: request.user.id, schema: open.schema == storage.schema ? nil : storage.schema)
         var messages = [ServerMessage.opened(opened)]

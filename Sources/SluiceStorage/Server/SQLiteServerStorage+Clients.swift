@@ -14,15 +14,23 @@ extension SQLiteServerStorage {
 
     /// Creates a client, with an id that no client has had before: the greatest so far and one more.
     ///
-    /// - Parameter sequence: the sequence of the last transaction that counts as acknowledged.
+    /// - Parameters:
+    ///   - sequence: the sequence of the last transaction that counts as acknowledged.
+    ///   - former: the id that the client had, whose rejections it may not have heard of; nil for none.
     package func makeClient(
-        userID: String?, nonce: ObjectID, sequence: UInt64 = 0, createdAt: Timestamp
+        userID: String?, nonce: ObjectID, sequence: UInt64 = 0, continuing former: UInt64? = nil, createdAt: Timestamp
     ) throws -> ClientRecord {
         let id = try lastClientID + 1
         try perform(
             .visit(
                 ClientVisit(
                     clientID: id, userID: userID, nonce: nonce, offer: nonce, version: 0, time: createdAt)))
+        // What is done last in a group says how far the client has come.
+        if let former {
+            for rejection in try numberedRejections(of: former) {
+                try perform(.rejection(client: id, sequence: rejection.sequence, notice: rejection.notice))
+            }
+        }
         if sequence > 0 { try perform(.progress(client: id, sequence: sequence)) }
         return ClientRecord(id: id, userID: userID, nonce: nonce, sequence: sequence, createdAt: createdAt)
     }

@@ -26,12 +26,17 @@ extension SQLiteServerStorage {
 
     /// What a client is to be told of its rejected transactions, as the journal has it, ascending by sequence. The last
     /// thousand are kept until the client confirms them.
-    package func rejections(of client: UInt64) throws -> [[UInt8]] {
-        let sql = "SELECT rejection FROM _rejections WHERE client = ? ORDER BY sequence"
+    package func rejections(of client: UInt64) throws -> [[UInt8]] { try numberedRejections(of: client).map(\.notice) }
+
+    /// ``rejections(of:)`` with their sequences.
+    func numberedRejections(of client: UInt64) throws -> [(sequence: UInt64, notice: [UInt8])] {
+        let sql = "SELECT sequence, rejection FROM _rejections WHERE client = ? ORDER BY sequence"
         return try connection.withStatement(sql) { statement in
             statement.bind(1, Int64(bitPattern: client))
-            var rejections: [[UInt8]] = []
-            while try statement.step() { rejections.append(statement.blob(0)) }
+            var rejections: [(sequence: UInt64, notice: [UInt8])] = []
+            while try statement.step() {
+                rejections.append((UInt64(bitPattern: statement.int(0)), statement.blob(1)))
+            }
             return rejections
         }
     }

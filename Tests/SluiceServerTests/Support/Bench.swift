@@ -40,7 +40,7 @@ final class Bench {
             rules: rules.map { AccessRules($0) }, policies: policies
         ) {
             state += 1
-            return state
+            return state &* 0x9E37_79B9_7F4A_7C15
         }
     }
 
