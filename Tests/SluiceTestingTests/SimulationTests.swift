@@ -137,6 +137,16 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
     @Test func aConsumerKnowsOfAResetWhoseFirstObjectIsPutAside() {
         simulate(seed: 11_000_565, actionCount: 250)
     }
+
+    /// A dealer was deleted and made anew here, and queries that had the former counted as having the other one.
+    @Test(arguments: [1_125, 12_012_017] as [UInt64]) func whatIsMadeAnewIsNoMemberOfWhatHadTheFormer(seed: UInt64) {
+        simulate(seed: seed, actionCount: 250)
+    }
+
+    /// The oracle mixed numbers of the server's wider type with those that a client had written in the narrower one.
+    @Test(arguments: [12_010_308, 12_014_388] as [UInt64]) func figuresAreThoseOfTheWiderType(seed: UInt64) {
+        simulate(seed: seed, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.
