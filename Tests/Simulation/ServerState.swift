@@ -191,9 +191,16 @@ final class ServerState: ViewSource, RuledObjects {
     /// hear.
     func view(_ text: String, of client: Schema) throws -> (query: Query, snapshot: ViewSnapshot) {
         if let view = try? view(text) { return view }
+        return try joined(with: client, for: text).state.view(text)
+    }
+
+    /// The same state in the names and types of the server and of a client, with a query of the client. Either of the two
+    /// may have yet to hear of those of the other.
+    func joined(with client: Schema, for text: String) throws -> (state: ServerState, query: Query) {
         var merged = schema
         try merged.merge(client)
-        return try ServerState(self, in: merged).view(text)
+        let state = merged == schema ? self : ServerState(self, in: merged)
+        return (state, try Query.parse(text, schema: merged))
     }
 
     func identity(_ object: ObjectRef) -> Identity {

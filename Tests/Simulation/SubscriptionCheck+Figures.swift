@@ -26,15 +26,14 @@ extension SubscriptionCheck {
             }
             return
         }
-        guard shown.isExact, let rows = try rows(after: moves) else {
+        guard shown.isExact, let right = try groups(after: moves) else {
             // Counts, sums and averages are exact where all groups are here and everything can be judged.
             let isExact =
                 query.dependencies.linkPaths.isEmpty && aggregates.limit == nil && !moves.contains(where: { $0 == nil })
                 && !aggregates.functions.contains(where: \.isExtreme)
-            if isExact, try self.rows(after: moves) != nil, !shown.isExact { throw fail("shows \(shown) as not exact") }
+            if isExact, try groups(after: moves) != nil, !shown.isExact { throw fail("shows \(shown) as not exact") }
             return
         }
-        let right = Self.columns(aggregates, rows)
         guard Self.areSame(shown.groups.map(aggregates.columns), right) else {
             throw fail("shows \(shown.groups.map(aggregates.columns)) with its pending writes instead of \(right)")
         }
@@ -64,31 +63,51 @@ extension SubscriptionCheck {
         return moves
     }
 
-    /// What all matches have at the server's version with the pending writes; nil where the server has other values of an
-    /// object than its last image here, since nothing keeps that current.
-    private func rows(after moves: [(was: [Value]?, now: [Value]?)?]) throws -> [[Value]]? {
-        let query = try Query.parse(record.canonicalText, schema: state.schema)
-        let evaluator = Evaluator(query, schema: state.schema)
+    /// What the query computes of all matches at the server's version with the pending writes; nil where the server has
+    /// other values of an object than its last image here, since nothing keeps that current.
+    ///
+    /// Either side may know a property in a wider type than the other, so everything is computed in the wider ones.
+    private func groups(after moves: [(was: [Value]?, now: [Value]?)?]) throws -> [[Value]]? {
+        let (state, query) = try state.joined(with: storage.schema, for: record.canonicalText)
+        guard let aggregates = query.aggregates else { return nil }
+        func widened(_ values: [Value]) -> [Value]? {
+            let wide = zip(query.positionPaths, values).compactMap { path, value -> Value? in
+                guard case .scalar(let type) = path.type, !value.isNull else { return value }
+                return PropertyType(.scalar(type)).fitting(value)
+            }
+            return wide.count == values.count ? wide : nil
+        }
         var rows: [[Value]] = []
-        try state.figureRows(of: query, evaluator) { rows.append($0) }
+        try state.figureRows(of: query, Evaluator(query, schema: state.schema)) { rows.append($0) }
         for move in moves {
             guard let move else { return nil }
             if let was = move.was {
-                guard let place = rows.firstIndex(of: was) else { return nil }
+                guard let was = widened(was), let place = rows.firstIndex(of: was) else { return nil }
                 rows.remove(at: place)
             }
-            if let now = move.now { rows.append(now) }
+            if let now = move.now {
+                guard let now = widened(now) else { return nil }
+                rows.append(now)
+            }
         }
-        return rows
+        return Self.columns(aggregates, rows)
     }
 
     /// Whether columns are the same, in types that may be wider.
     private static func areSame(_ left: [[Value]], _ right: [[Value]]) -> Bool {
         left.count == right.count
             && zip(left, right).allSatisfy { left, right in
-                left.count == right.count
-                    && zip(left, right).allSatisfy { $0 == $1 || DecimalKey.compare($0, $1) == 0 }
+                left.count == right.count && zip(left, right).allSatisfy { areSame($0, $1) }
             }
+    }
+
+    /// Averages of integers are doubles, and those of decimals have more digits.
+    private static func areSame(_ left: Value, _ right: Value) -> Bool {
+        switch (left, right) {
+        case (.double(let double), .decimal(let decimal)), (.decimal(let decimal), .double(let double)):
+            Double("\(decimal)") == double
+        default: left == right || DecimalKey.compare(left, right) == 0
+        }
     }
 
     private static func columns(_ aggregates: Query.Aggregates, _ rows: [[Value]]) -> [[Value]] {

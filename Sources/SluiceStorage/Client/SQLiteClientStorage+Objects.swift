@@ -8,12 +8,23 @@ extension SQLiteClientStorage {
     package func evict(_ object: ObjectRef) throws {
         try requireTransaction()
         guard let row = try tables.evict(object) else { return }
-        for id in candidates(row, ofClass: object.classIndex) {
+        try endMemberships(ofRow: row, ofClass: object.classIndex)
+    }
+
+    /// Lets an object leave all memberships, as ``evict(_:)`` does, and stay here.
+    package func endMemberships(of object: ObjectRef) throws {
+        try requireTransaction()
+        guard let row = try tables.rowID(of: object) else { return }
+        try endMemberships(ofRow: row, ofClass: object.classIndex)
+    }
+
+    private func endMemberships(ofRow row: Int64, ofClass classIndex: Int) throws {
+        for id in candidates(row, ofClass: classIndex) {
             var isCurrentMember = false
-            for key in state.members.keys(of: id) where key.classIndex == object.classIndex {
+            for key in state.members.keys(of: id) where key.classIndex == classIndex {
                 guard state.members.remove(row, at: key) else { continue }
                 isStateChanged = true
-                holders.noteDeparture(row, ofClass: object.classIndex, subscription: id)
+                holders.noteDeparture(row, ofClass: classIndex, subscription: id)
                 if !key.isStaged { isCurrentMember = true }
             }
             if isCurrentMember { try noteHole(in: id) }

@@ -30,13 +30,14 @@ import Testing
     }
 
     /// The user 1 is deleted and made anew, as the complete subscription is told.
-    private func replaceUser() {
+    private func replaceUser(acknowledged: UInt64? = nil) {
         let content = ViewBlock(departures: [.init(ObjectRef(0, .int(1)), role: .root, reason: .deleted)])
         server.receive([
             .commit(
                 .init(
                     CommitHeader(
-                        session: 1, version: 4, acceptedAt: ScriptedSession.now, acknowledged: nil, isContinued: false),
+                        session: 1, version: 4, acceptedAt: ScriptedSession.now, acknowledged: acknowledged,
+                        isContinued: false),
                     blocks: [.init(subscriptions: [2], content: content)]))
         ])
         server.commit(5, to: 2, [ScriptedSession.user(1, age: 50, version: 5)])
@@ -80,6 +81,34 @@ import Testing
         server.commit(5, to: 2, [ScriptedSession.user(1, age: 50, version: 5)])
         resumeWithChange()
         #expect(isComplete && resume(of: 4) == nil)
+    }
+
+    enum Waiting: CaseIterable { case update, deletion, deletionAndCreation }
+
+    /// Writes of the former user, which keep it here.
+    private func write(_ waiting: Waiting) throws {
+        if waiting == .update { return try server.setAge(of: 1, to: 45) }
+        try server.engine.write { try $0.delete(ObjectRef(0, .int(1))) }
+        guard waiting == .deletionAndCreation else { return }
+        try server.engine.write { try $0.insert(ScriptedSession.user(1, age: 45), ofClass: 0) }
+    }
+
+    @Test(arguments: Waiting.allCases) func aMemberThatWritesOfTheFormerKeepHereIsLostToo(_ waiting: Waiting) throws {
+        try write(waiting)
+        replaceUser()
+        resumeWithChange()
+        #expect(!isComplete)
+        server.bootstrap(4, [ScriptedSession.user(1, age: 50, version: 5)])
+        #expect(isComplete)
+    }
+
+    /// The server takes the deletion with the commit that tells of it, and what comes under the key is another's.
+    @Test func aMemberThatWasDeletedHereIsLostToo() throws {
+        try write(.deletion)
+        replaceUser(acknowledged: 1)
+        #expect(server.storage.outboxCount == 0)
+        resumeWithChange()
+        #expect(!isComplete)
     }
 
     /// It may be readable again by the next session, and the server would then not send it.

@@ -55,6 +55,7 @@ extension FrameApplier {
             guard
                 let image = images.overlay(base, key: object.key, version: version, values: values, notes: notes)
             else { return false }
+            if base == nil { try objectImages.noteNew(object, transaction) }
             try storage.setBaseImage(.row(image), of: object)
             let shown = try objectImages.replayed(image, of: object)
             // Shown first as it is on the server, because a member must have a row here, even if only a deleted one.
@@ -66,7 +67,10 @@ extension FrameApplier {
         func overlay(_ row: Row?) -> Row? {
             images.overlay(row, key: object.key, version: version, values: values, notes: notes)
         }
-        if isWhole, let row = overlay(nil), try transaction.insert(row, of: object) { return true }
+        if isWhole, let row = overlay(nil), try transaction.insert(row, of: object) {
+            try objectImages.noteNew(object, transaction)
+            return true
+        }
         guard let current = try storage.row(object) else {
             guard isWhole, let row = overlay(nil) else { return false }
             try transaction.insert(row, of: object)

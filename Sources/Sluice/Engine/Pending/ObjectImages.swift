@@ -161,6 +161,14 @@ final class ObjectImages {
         try transaction.evict(object, reason: reason)
     }
 
+    /// Notes that the server sends an object that it did not have before, as far as this store knows. Who has one with
+    /// this key from before has another one, of which more may have been here.
+    func noteNew(_ object: ObjectRef, _ transaction: StoreTransaction) throws {
+        guard try !storage.subscriptions(having: object, role: nil).isEmpty else { return }
+        try willEvict?(object)
+        try transaction.endMemberships(of: object)
+    }
+
     /// Shows the server's image of an object again whose rejected values are gone.
     ///
     /// - Returns: the objects to which the object links from now on and did not before.

@@ -128,10 +128,20 @@ final class StoreTransaction: TransactionTarget {
         if isObserved { try remember(object) }
         reasons[object] = reason
         // It leaves every membership with its row.
+        try noteMemberships(of: object)
+        try storage.evict(object)
+    }
+
+    /// Lets an object leave all memberships and stay here.
+    func endMemberships(of object: ObjectRef) throws {
+        try noteMemberships(of: object)
+        try storage.endMemberships(of: object)
+    }
+
+    private func noteMemberships(of object: ObjectRef) throws {
         for subscription in isObserved ? try storage.subscriptions(having: object, role: .root) : [] {
             noteMembership(object, of: subscription)
         }
-        try storage.evict(object)
     }
 
     func noteMembership(_ object: ObjectRef, of subscription: UInt64, reason: RemovalReason? = nil) {
