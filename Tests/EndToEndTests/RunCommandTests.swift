@@ -369,16 +369,6 @@ import Testing
                 }
                 #expect(try await export().count == 31)
                 #expect(try await export().isEmpty)
-                // A symbolic link stays one, and what it leads to is replaced, or made.
-                try FileManager.default.createDirectory(atPath: folder + "/kept", withIntermediateDirectories: true)
-                let link = folder + "/link"
-                try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "kept/place")
-                for count in [31, 0] {
-                    let exit = try await Tool.run("export", url, "Mail", "--since=\(link)")
-                    #expect(exit.code == 0 && exit.lines.count == count, "\(exit.diagnostics)")
-                    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "kept/place")
-                    #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/kept") == ["place"])
-                }
                 // Where nothing is there yet, the file says so.
                 let fresh = folder + "/fresh"
                 try await write([#"{"op":"delete","class":"Copy","key":0}"#], to: url)

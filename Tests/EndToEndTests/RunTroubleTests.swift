@@ -143,6 +143,20 @@ import Testing
         }
     }
 
+    @Test func `a place of an export behind a symbolic link is replaced where it is, or made there`() async throws {
+        try await withMails(3) { url, folder in
+            try FileManager.default.createDirectory(atPath: folder + "/kept", withIntermediateDirectories: true)
+            let link = folder + "/link"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "kept/place")
+            for count in [3, 0] {
+                let exit = try await Tool.run("export", url, "Mail", "--since=\(link)")
+                #expect(exit.code == 0 && exit.lines.count == count, "\(exit.diagnostics)")
+                #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "kept/place")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/kept") == ["place"])
+            }
+        }
+    }
+
     @Test func `a program that prints more than a transaction takes is told how much that is`() async throws {
         try await withMails(2) { url, _ in
             let line = #"{"op":"upsert","class":"Mail","key":1,"set":{"isSent":true}}"#
