@@ -157,6 +157,11 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         simulate(seed: seed, actionCount: 250)
     }
 
+    /// A total that was taken over from another query was forgotten with its context, and an observer was not told.
+    @Test func aTotalThatIsForgottenIsShownNoMore() {
+        simulate(seed: 20_111, actionCount: 250)
+    }
+
     /// The oracle mixed numbers of the server's wider type with those that a client had written in the narrower one.
     @Test(arguments: [12_010_308, 12_014_388] as [UInt64]) func figuresAreThoseOfTheWiderType(seed: UInt64) {
         simulate(seed: seed, actionCount: 250)

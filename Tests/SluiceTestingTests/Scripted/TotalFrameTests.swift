@@ -137,4 +137,49 @@ import Testing
         #expect(session.storage.subscriptions.isEmpty)
         #expect(try session.storage.total(of: session.query(Self.text)) == nil)
     }
+
+    /// The leader of the team is not here, so a write of the leader would make the total uncertain.
+    @Test func aWriteThatOnlyTheOrderReadsLeavesTheTotalCertain() throws {
+        let session = try ScriptedSession(classes: [ScriptedSession.team()])
+        session.open()
+        let query = try session.query("Team WHERE leader.age > 10 SORT(deputy.age ASC) TOTAL")
+        let log = EventLog()
+        let id = try session.engine.observe(query) { log.events.append($0) }
+        var block = ViewBlock()
+        block.objects.append(
+            Row(key: .int(1), version: 2, values: [.int(1), .link(.int(7)), .link(.int(8))]), classIndex: 1,
+            role: .root, properties: [0, 1, 2])
+        block.objects.append(ScriptedSession.user(8, age: 40), classIndex: 0, role: .linked, properties: [0, 1])
+        session.receive([
+            .page(.init(session: 1, subscriptions: [1], version: 3, progress: 1, content: block)),
+            session.complete(1, .bootstrap),
+        ])
+        session.engine.observerIsReady(id)
+        session.engine.observerIsReady(id)
+        #expect(log.events.last?.total?.isExact == true)
+        try session.setAge(of: 8, to: 50)
+        session.engine.observerIsReady(id)
+        #expect(log.events.last?.total?.isExact == true)
+        #expect(try session.storage.total(of: query)?.isExact == true)
+    }
+
+    /// It was shown until the server had answered, and is of a context in which other properties may be read.
+    @Test func aTotalOfAnotherQueryIsForgottenWithTheContext() throws {
+        let (session, _) = try complete()
+        let query = try session.query("User WHERE age > 30 SORT(age ASC) LIMIT(1) TOTAL")
+        let log = EventLog()
+        let id = try session.engine.observe(query) { log.events.append($0) }
+        #expect(log.events.last?.total?.count == 7)
+        session.loseConnection()
+        for _ in 0..<3 { session.engine.observerIsReady(id) }
+        session.greet()
+        session.receive([
+            .context(
+                .init(session: 1, context: ObjectID(high: 1, low: 9), fields: ObjectID(high: 1, low: 9)))
+        ])
+        session.opened(.resumed)
+        for _ in 0..<3 { session.engine.observerIsReady(id) }
+        #expect(try session.storage.total(of: query) == nil)
+        #expect(log.events.last?.total == nil)
+    }
 }

@@ -102,6 +102,14 @@ struct ResultMatcher {
         try mayReadLinks(of: subscription) ? linkedWrites.roots(of: pending, in: state) : []
     }
 
+    /// The objects because of which pending writes of linked objects may change what is computed over all matches. What
+    /// only the order reads does not count for a total.
+    ///
+    /// - Parameter pending: the objects with pending writes.
+    func countedBehindLinks(
+        _ pending: some Sequence<ObjectRef>, of subscription: SubscriptionRecord?, in state: any ObjectStanding
+    ) throws -> Set<ObjectRef> { canJudge(for: subscription) ? try countedLinks.roots(of: pending, in: state) : [] }
+
     /// Whether the query reads linked objects, and all that it reads may be here.
     private func mayReadLinks(of subscription: SubscriptionRecord?) -> Bool {
         linkedWrites.isPossible && canJudge(for: subscription)

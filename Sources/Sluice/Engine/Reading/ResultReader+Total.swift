@@ -38,7 +38,8 @@ extension ResultReader {
     func pendingEffects() throws -> [ObjectRef: TotalEffect] {
         var effects: [ObjectRef: TotalEffect] = [:]
         let pending = try pendingObjects()
-        for object in try decidedHere(pending) where object.classIndex == query.classIndex {
+        let counted = try judge.countedBehindLinks(pending, of: subscription, in: state).union(pending)
+        for object in counted where object.classIndex == query.classIndex {
             let effect = try judge.effectOnTotal(object, of: subscription, in: state)
             if effect != .none { effects[object] = effect }
         }

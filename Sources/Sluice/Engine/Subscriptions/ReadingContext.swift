@@ -55,7 +55,10 @@ struct ReadingContext {
         guard let change = try change(to: context) else { return }
         for subscription in active.values {
             let effect = subscription.contextReplaced(isOfFields: change.isOfFields)
-            if change.isOfFields { try subscription.carryOut(effect, in: storage, transaction) }
+            guard change.isOfFields else { continue }
+            try subscription.carryOut(effect, in: storage, transaction)
+            // What the server has said is forgotten, figures too.
+            transaction.noteRebuild(subscription.record.id)
         }
         try expire(except: [], change)
         if change.isOfFields { try values?.remove() }
