@@ -151,6 +151,7 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
     /// A transaction was rejected in a history that has ended, and taken in the next.
     @Test func aRejectionOfAnEndedHistoryIsNotJudgedAgain() {
         simulate(seed: 13_000_159, actionCount: 250)
+    }
 
     /// A dealer was deleted and made anew here, and queries that had the former counted as having the other one.
     @Test(arguments: [1_125, 12_012_017] as [UInt64]) func whatIsMadeAnewIsNoMemberOfWhatHadTheFormer(seed: UInt64) {
