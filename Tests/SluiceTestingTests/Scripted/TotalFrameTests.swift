@@ -138,18 +138,25 @@ import Testing
         #expect(try session.storage.total(of: session.query(Self.text)) == nil)
     }
 
-    /// The leader of the team is not here, so a write of the leader would make the total uncertain.
+    /// The leader of the team is not here, so what is pending of the team itself would make the total uncertain.
     @Test func aWriteThatOnlyTheOrderReadsLeavesTheTotalCertain() throws {
-        let session = try ScriptedSession(classes: [ScriptedSession.team()])
+        let key = Property("id", .scalar(.int))
+        let city = try ClassSchema("City", primaryKey: "id", properties: [key, Property("size", .scalar(.int))])
+        let team = try ClassSchema(
+            "Team", primaryKey: "id",
+            properties: [key, Property("leader", .link("User")), Property("city", .link("City"))])
+        let session = try ScriptedSession(classes: [team, city])
         session.open()
-        let query = try session.query("Team WHERE leader.age > 10 SORT(deputy.age ASC) TOTAL")
+        let query = try session.query("Team WHERE leader.age > 10 SORT(city.size ASC) TOTAL")
         let log = EventLog()
         let id = try session.engine.observe(query) { log.events.append($0) }
         var block = ViewBlock()
         block.objects.append(
             Row(key: .int(1), version: 2, values: [.int(1), .link(.int(7)), .link(.int(8))]), classIndex: 1,
             role: .root, properties: [0, 1, 2])
-        block.objects.append(ScriptedSession.user(8, age: 40), classIndex: 0, role: .linked, properties: [0, 1])
+        block.objects.append(
+            Row(key: .int(8), version: 2, values: [.int(8), .int(40)]), classIndex: 2, role: .linked,
+            properties: [0, 1])
         session.receive([
             .page(.init(session: 1, subscriptions: [1], version: 3, progress: 1, content: block)),
             session.complete(1, .bootstrap),
@@ -157,8 +164,9 @@ import Testing
         session.engine.observerIsReady(id)
         session.engine.observerIsReady(id)
         #expect(log.events.last?.total?.isExact == true)
-        try session.setAge(of: 8, to: 50)
+        try session.engine.write { try $0.update(ObjectRef(2, .int(8)), [FieldOperation(1, .set(.int(50)))]) }
         session.engine.observerIsReady(id)
+        #expect(try session.storage.pendingObjects == [ObjectRef(2, .int(8))])
         #expect(log.events.last?.total?.isExact == true)
         #expect(try session.storage.total(of: query)?.isExact == true)
     }
