@@ -80,7 +80,7 @@ struct ProductionStartTests {
                 #expect(told.code == 0, "\(told.diagnostics)")
             }
             let job = try await client(
-                "sluice run wss://db.example.com:9443/nyc \"Airline WHERE name == 'none'\" --name=names --once --user=ada -- true"
+                "sluice run wss://db.example.com:9443/nyc \"Airline WHERE name == 'none'\" --name=names --once --user=ada --ca-file=chain.pem -- true"
             )
             #expect(job.code == 0, "\(job.diagnostics)")
             let found = try await client("sluice query wss://db.example.com:9443/nyc Airline --user=ada")

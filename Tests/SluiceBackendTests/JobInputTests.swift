@@ -87,7 +87,8 @@ struct JobInputTests {
         try await desk.consume(of: "delay >= 60")
         let taken = await error { try await desk.consume(of: "delay >= 50") }
         #expect(
-            taken.contains("'job'") && taken.contains("delay >= 60") && taken.contains("removeConsumer"), "\(taken)")
+            taken.contains("'job'") && taken.contains("delay >= 60") && taken.contains("remove the consumer first"),
+            "\(taken)")
         for name in ["", "a/b", "a\nb", String(repeating: "x", count: 201)] {
             let ofConsumer = await error { try await desk.consume(name, of: "delay >= 60") }
             #expect(ofConsumer.contains("cannot be the name of a consumer: use 1 to 200 bytes"), "\(ofConsumer)")

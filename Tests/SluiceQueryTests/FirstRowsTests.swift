@@ -59,9 +59,9 @@ import Testing
         for _ in 0..<20 {
             let world = try world(&random)
             for _ in 0..<30 {
-                let sort = (0..<random.pick([1, 1, 2])).map { _ in
-                    "\(random.pick(keys)) \(random.pick(["ASC", "DESC"]))"
-                }
+                let first = random.pick(keys)
+                let sorted = random.chance(30) ? [first, random.pick(keys.filter { $0 != first })] : [first]
+                let sort = sorted.map { "\($0) \(random.pick(["ASC", "DESC"]))" }
                 let text = "Sheet WHERE \(random.pick(conditions)) SORT(\(sort.joined(separator: ", ")))"
                 let query = try Query.parse(text, schema: schema)
                 let results = try world.evaluate(query)

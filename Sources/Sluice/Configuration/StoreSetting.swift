@@ -70,7 +70,7 @@ enum StoreSetting: String, CaseIterable {
 enum SyncSetting: String, CaseIterable {
     case urls, urlChoice, credentials, variables, access, trust, headers, networkInterface, sharesConnection, loopback
     case connectTimeout, reconnectDelay, reconnectDelayMax, attemptCountMax, cancelsWaitsOnNonFatalErrors, heartbeat
-    case wishes
+    case wishes, trustSetting
 
     func agrees(_ open: SyncConfiguration, _ new: SyncConfiguration) -> Bool {
         switch self {
@@ -91,6 +91,7 @@ enum SyncSetting: String, CaseIterable {
         case .cancelsWaitsOnNonFatalErrors: open.cancelsWaitsOnNonFatalErrors == new.cancelsWaitsOnNonFatalErrors
         case .heartbeat: open.heartbeat == new.heartbeat
         case .wishes: open.wishes == new.wishes
+        case .trustSetting: open.trustSetting == new.trustSetting
         }
     }
 }

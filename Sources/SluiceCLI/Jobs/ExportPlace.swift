@@ -27,11 +27,11 @@ struct ExportPlace {
     ///   cannot be written.
     init(_ path: String, of className: String, in url: String) throws {
         self.path = path
-        place = FilePlace.behindLinks(path)
+        place = LinkedFile.behindLinks(path)
         self.className = className
         self.url = url
         // What is printed is of no use where the place cannot be kept.
-        guard access(FilePlace.folder(of: place), W_OK) == 0 else {
+        guard access(LinkedFile.folder(of: place), W_OK) == 0 else {
             throw CommandError.system("--since: '\(path)' cannot be written", code: errno)
         }
         guard access(place, F_OK) == 0 else {

@@ -20,7 +20,7 @@ struct MetricsFile: Sendable {
         func invalid(_ reason: String) -> CommandError {
             .usage("--metrics-file: the file '\(DisplayText.shortened(path))' cannot be written: \(reason)")
         }
-        let folder = FilePlace.folder(of: FilePlace.behindLinks(path))
+        let folder = LinkedFile.folder(of: LinkedFile.behindLinks(path))
         var status = stat()
         guard stat(folder, &status) == 0 else {
             throw invalid(
@@ -51,7 +51,7 @@ struct MetricsFile: Sendable {
         let text = await text()
         do {
             // A path that begins with a tilde would be expanded.
-            let place = FilePlace.behindLinks(path)
+            let place = LinkedFile.behindLinks(path)
             let file = URL(filePath: place.hasPrefix("/") ? place : "./" + place)
             try Data(text.utf8).write(to: file, options: .atomic)
         } catch {

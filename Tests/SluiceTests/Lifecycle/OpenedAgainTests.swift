@@ -48,6 +48,7 @@ import Testing
             Difference("sync.cancelsWaitsOnNonFatalErrors") { $0.sync?.cancelsWaitsOnNonFatalErrors = true },
             Difference("sync.heartbeat") { $0.sync?.heartbeat = .seconds(1) },
             Difference("sync.wishes") { $0.sync?.wishes = .noToken },
+            Difference("sync.trustSetting") { $0.sync?.trustSetting = "--ca-file" },
         ]
 
         private static func withFile(_ body: (String) async throws -> Void) async throws {

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Where the file of a path is, for those that replace it by another one under its name: behind symbolic links, so that
 /// these stay.
-enum FilePlace {
+enum LinkedFile {
     /// As many as the system follows.
     private static let linkCountMax = 40
 
