@@ -199,7 +199,9 @@ struct ClientRegistry {
     ///
     /// - Parameter former: the nonce that the client was offered last; nil for a new client.
     private func makeNonce(after former: ObjectID? = nil) -> ObjectID {
-        ObjectID(high: former.map { $0.high &+ 1 } ?? random(), low: random())
+        let fresh = ObjectID(high: random(), low: random())
+        guard let former else { return fresh }
+        return ObjectID(high: former.high &+ 1, low: fresh.low)
     }
 }
 
