@@ -21,8 +21,7 @@ import Foundation
         }
     }
 
-    /// Runs as servers and jobs do: not on the main thread.
-    @concurrent private static func run(_ options: Options) async throws {
+    private static func run(_ options: Options) async throws {
         let comparison = try Comparison(file: options.jsonFile, isQuick: options.isQuick)
         let workbench = try Workbench(options)
         defer { workbench.removeFolder() }

@@ -1,3 +1,4 @@
+internal import Dispatch
 package import SluiceModel
 internal import SluiceQuery
 package import SluiceStorage
@@ -31,12 +32,13 @@ package final class StoreCore: Sendable {
     let sessions = SessionFeed()
     /// The objects that travel.
     let transfers = EventFeed<ObjectTransfer> { EventListener(pendingCountMax: 1_000) { $0.omitting($1) } }
-    private let queue = StoreQueue()
+    private let queue = DispatchQueue(label: "sluice.store")
     private let confined: Confined
     let link: ServerLink?
     private let closed = Atomic<Bool>(false)
     /// Frames that have arrived and wait for the queue. The queue handles all of them in one turn.
     private let frames = Mutex<[[UInt8]]>([])
+    private let queueMark = DispatchSpecificKey<Bool>()
     let bindings = Mutex<[BindingKey: ElementBinding]>([:])
     private let published: Mutex<Schema>
     private let declaredInverses = Mutex(InverseNames())
@@ -110,6 +112,7 @@ package final class StoreCore: Sendable {
             if let self { carryOut(confined.engine.takeActions()) }
         }
         rejections.onReported = { [weak self] rejection in self?.performLater { $0.noteReported(rejection) } }
+        queue.setSpecific(key: queueMark, value: true)
         addInverses(of: configuration.models)
     }
 
@@ -151,10 +154,7 @@ package final class StoreCore: Sendable {
     // MARK: The queue
 
     /// Whether the store's queue makes the call.
-    var isOnQueue: Bool { queue.isCurrent }
-
-    /// Whether work may hold the thread of a caller that no actor owns: not where each write waits for the disk.
-    private var mayHoldCallers: Bool { configuration.durability == .process }
+    var isOnQueue: Bool { DispatchQueue.getSpecific(key: queueMark) == true }
 
     private func run<Result>(_ body: (ClientEngine) throws -> Result) rethrows -> Result {
         defer {
@@ -203,18 +203,14 @@ package final class StoreCore: Sendable {
         do { return try body(storage) } catch { throw StoreError.wrapping(error) }
     }
 
-    /// Runs `body` on the store's queue, or on the caller's thread where no actor owns that and the queue is idle.
+    /// Runs `body` on the store's queue.
+    ///
+    /// Never on the caller's thread, also where the queue is idle: a body that takes long, or waits, would hold one of the
+    /// few threads that all tasks share.
     package func perform<Result: Sendable>(_ body: @escaping @Sendable (ClientEngine) throws -> Result) async throws
         -> Result
     {
-        if mayHoldCallers, StoreQueue.isFree(caller: #isolation) {
-            let result = try queue.runIfIdle {
-                try checkOpen()
-                return try run(body)
-            }
-            if let result { return result }
-        }
-        return try await withCheckedThrowingContinuation { continuation in
+        try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in
                 do {
                     try checkOpen()
