@@ -167,6 +167,11 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
     @Test(arguments: [12_010_308, 12_014_388] as [UInt64]) func figuresAreThoseOfTheWiderType(seed: UInt64) {
         simulate(seed: seed, actionCount: 250)
     }
+
+    /// A consumer beside a store upserted a row that the store still had and a consumer elsewhere had deleted.
+    @Test func aJobMakesAnewWhatAnotherProcessHasDeleted() {
+        simulate(seed: 11_001_962, actionCount: 250)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.

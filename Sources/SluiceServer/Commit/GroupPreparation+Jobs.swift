@@ -34,6 +34,19 @@ extension GroupPreparation {
         return made
     }
 
+    /// What a job's creation does to an object that is there. A job beside a store creates what it upserts, since others
+    /// may have deleted it; with each creation that meets the object more of its history would be kept (``Lineages``).
+    ///
+    /// - Returns: a change of the object; nil for all else, also for a change that would be of another object.
+    mutating func update(
+        _ operation: ObjectOperation, of touched: inout TouchedObject, since version: UInt64, _ author: WriteStamp
+    ) throws -> ObjectOperation? {
+        guard case .create(let fields) = operation.action, touched.merger.row != nil else { return nil }
+        let update = ObjectOperation(operation.object, .update(fields))
+        let history = try history(of: &touched, since: version, for: update, author, isWhole: false)
+        return touched.merger.isOfAnother(update, by: author, history) ? nil : update
+    }
+
     /// Notes changes of records, which count for those that follow in the group.
     mutating func append(_ changes: [JobChange]) {
         for change in changes {

@@ -141,7 +141,7 @@ struct GroupPreparation {
         let changeset = upload.changeset
         var transaction = transaction(of: upload, kinds: changeset.operations.kinds)
         let stamp = WriteStamp(timestamp: transaction.timestamp, clientID: upload.clientID, version: version + 1)
-        var metCount = 0
+        var (metCount, updatedCount) = (0, 0)
         var touched: [TouchedObject] = []
         touched.reserveCapacity(changeset.operations.count)
         objects.reserveCapacity(changeset.operations.count)
@@ -150,11 +150,17 @@ struct GroupPreparation {
             let number = objects.number(of: operation.object)
             let place = objects.place(of: number, in: uploadCount, next: touched.count)
             if place == touched.count { touched.append(try touch(operation, number, for: upload.session)) }
+            var operation = operation
+            if !changeset.jobs.isEmpty,
+                let update = try update(operation, of: &touched[place], since: changeset.baseVersion, stamp)
+            {
+                operation = update
+                updatedCount += 1
+            }
             if case .create = operation.action, touched[place].old != nil, touched[place].merger.row != nil {
                 metCount += 1
                 metCounts[operation.object.classIndex, default: 0] += 1
             }
-            var operation = operation
             if let writeGuard {
                 operation = try revealing(operation, of: touched[place], upload, writeGuard)
                 try note(operation, of: &touched[place], writeGuard)
@@ -218,7 +224,7 @@ struct GroupPreparation {
             changes.append(change)
         }
         transaction.changes = changes
-        transaction.nameEffects(metCount: metCount)
+        transaction.nameEffects(metCount: metCount + updatedCount)
         append(transaction)
         append(jobs)
     }

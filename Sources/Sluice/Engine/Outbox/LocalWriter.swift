@@ -127,21 +127,28 @@ package final class LocalWriter {
                 && (!jobs.isEmpty || current.absent.contains($0)
                     || !row.values[$0].isIdentical(to: current.values[$0]))
         }
-        // Only values that differ here are recorded; an object that differs nowhere adds nothing to the outbox.
-        try update(object, fields.map { FieldOperation($0, .set(row.values[$0])) })
+        // Only values that differ here are recorded; an object that differs nowhere adds nothing to the outbox. What a job
+        // derives may also have been deleted elsewhere, which only a creation undoes.
+        let operations = fields.map { FieldOperation($0, .set(row.values[$0])) }
+        try update(object, operations, recreating: !jobs.isEmpty)
     }
 
     /// Changes properties of an object.
     ///
     /// - Throws: ``StoreError/Code/objectMissing`` if it is not here.
     package func update(_ object: ObjectRef, _ fields: [FieldOperation]) throws {
+        try update(object, fields, recreating: false)
+    }
+
+    /// - Parameter recreates: whether the object is made anew where it is not on the server.
+    private func update(_ object: ObjectRef, _ fields: [FieldOperation], recreating recreates: Bool) throws {
         guard var row = try note(object) else {
             throw StoreError(
                 .objectMissing,
                 "\(schema[object.classIndex].name) has no object with this key here to be changed; upsert it, or read it before"
             )
         }
-        guard !fields.isEmpty else { return }
+        guard recreates || !fields.isEmpty else { return }
         let old = row
         row.apply(fields)
         let fields = wholeWhereAssigned(fields, object, &row)
@@ -149,7 +156,7 @@ package final class LocalWriter {
         try check(row, object, changed: changed, replacing: old)
         noteChange(of: object)
         try transaction.update(row, of: object, changed: changed, replacing: old, edits: fields.listEdits)
-        if records(object) { written.record(fields, of: object) }
+        if records(object) { written.record(fields, of: object, creating: recreates) }
     }
 
     /// The change that makes another value of a property.

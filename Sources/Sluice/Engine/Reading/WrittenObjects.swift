@@ -102,7 +102,7 @@ final class WrittenObjects {
     }
 
     /// Adds changes of an object that was remembered to its last operation, or as an operation of their own.
-    func record(_ fields: [FieldOperation], of object: ObjectRef) {
+    func record(_ fields: [FieldOperation], of object: ObjectRef, creating creates: Bool = false) {
         guard let place = positions[object] else { return }
         if let position = lastOperations[place] {
             switch recorded[position].action {
@@ -110,12 +110,13 @@ final class WrittenObjects {
                 recorded[position].action = .create(earlier.folding(fields))
                 return
             case .update(let earlier):
-                recorded[position].action = .update(earlier.folding(fields))
+                let folded = earlier.folding(fields)
+                recorded[position].action = creates ? .create(folded) : .update(folded)
                 return
             case .delete: break
             }
         }
-        append(ObjectOperation(object, .update(fields)), at: place)
+        append(ObjectOperation(object, creates ? .create(fields) : .update(fields)), at: place)
     }
 }
 
