@@ -15,7 +15,9 @@ struct ProcessCounts {
     /// The counts since the process began.
     static func now() throws -> ProcessCounts {
         var usage = rusage()
-        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { throw BenchmarkError("the system tells no usage: \(errno)") }
+        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else {
+            throw BenchmarkError("the system tells no usage: \(errno)")
+        }
         let lines = try String(contentsOfFile: "/proc/self/io", encoding: .utf8).split(separator: "\n")
         guard let line = lines.first(where: { $0.hasPrefix("syscw: ") }), let writes = Double(line.dropFirst(7)) else {
             throw BenchmarkError("/proc/self/io does not count calls that write")
