@@ -47,6 +47,8 @@ package final class PendingObjects: TransactionTarget {
         return true
     }
 
+    package func isKeptCurrent(_ object: ObjectRef) -> Bool { true }
+
     private func write(_ row: Row?, _ object: ObjectRef) throws {
         if written.updateValue(row, forKey: object) == nil { order.append(object) }
         if isOnTrial { try put(object) }

@@ -127,6 +127,11 @@ extension SQLiteClientStorage {
         }
     }
 
+    /// Whether an active subscription has an object, so that the server tells what becomes of it.
+    package func isKeptCurrent(_ object: ObjectRef) throws -> Bool {
+        try subscriptions(having: object, role: nil).contains(where: isActive)
+    }
+
     /// Whether a subscription is active, and so protects its members.
     private func isActive(_ id: UInt64) -> Bool { state.subscriptions[id].map { !$0.isDormant } ?? false }
 

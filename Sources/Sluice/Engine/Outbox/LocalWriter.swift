@@ -128,9 +128,9 @@ package final class LocalWriter {
                     || !row.values[$0].isIdentical(to: current.values[$0]))
         }
         // Only values that differ here are recorded; an object that differs nowhere adds nothing to the outbox. What a job
-        // derives may also have been deleted elsewhere, which only a creation undoes.
+        // derives may also have been deleted elsewhere, unheard, which only a creation undoes.
         let operations = fields.map { FieldOperation($0, .set(row.values[$0])) }
-        try update(object, operations, recreating: !jobs.isEmpty)
+        try update(object, operations, recreating: try !jobs.isEmpty && !transaction.isKeptCurrent(object))
     }
 
     /// Changes properties of an object.

@@ -144,6 +144,8 @@ final class StoreTransaction: TransactionTarget {
         }
     }
 
+    func isKeptCurrent(_ object: ObjectRef) throws -> Bool { try storage.isKeptCurrent(object) }
+
     func noteMembership(_ object: ObjectRef, of subscription: UInt64, reason: RemovalReason? = nil) {
         guard isObserved else { return }
         if let position = positions[object] { firstStates[position].isStagedOnly = false }

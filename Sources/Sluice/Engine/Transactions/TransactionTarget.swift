@@ -27,4 +27,7 @@ package protocol TransactionTarget: AnyObject {
     /// - Returns: whether the object was stored.
     @discardableResult
     func insert(_ row: Row, of object: ObjectRef) throws -> Bool
+
+    /// Whether an object that is here is known to be there, or its deletion would be heard of.
+    func isKeptCurrent(_ object: ObjectRef) throws -> Bool
 }
