@@ -92,7 +92,7 @@ struct NodeOptionTests {
             let refused = try await epoch(as: role)
             #expect(refused.code != 0 && refused.diagnostics.contains("owner of the tables"), "\(refused)")
             let begun = try await epoch(as: "sluice")
-            #expect(begun.code == 0 && begun.lines == ["an epoch begins in 1 databases"], "\(begun)")
+            #expect(begun.code == 0 && begun.lines == ["an epoch begins in 1 database"], "\(begun)")
             try await client.write()
             try await wait(for: "the client to come again") { client.openingCount == 2 }
             let named = try await epoch(as: "sluice", NodeCluster.databaseName)
