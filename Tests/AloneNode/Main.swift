@@ -14,7 +14,7 @@ import SluiceServer
 
 /// A server program of a cluster with a task that runs on one node at a time: `AloneNode JOURNAL FOLDER NAME`. It prints
 /// `listening on URL`, then `has term NUMBER` when it has the task. Each line of its input is a mail that the task stores,
-/// with the answer `stored MAIL` or `refused MAIL CODE`.
+/// with the answer `stored MAIL` or `refused MAIL CODE`. It prints `lost term NUMBER` when the task is cancelled.
 @main struct Main {
     static func main() async {
         do { try await run(Array(CommandLine.arguments.dropFirst())) } catch {
@@ -45,6 +45,7 @@ import SluiceServer
                         say("stored \(mail)")
                     } catch let error as ServerError { say("refused \(mail) \(error.code)") }
                 }
+                say("lost term \(lease.term)")
                 // A task that has lost its lease is cancelled, and waits for the next.
                 try Task.checkCancellation()
             }
