@@ -13,8 +13,7 @@ struct LostVisitTests {
 
     init() throws {
         journal = MemoryJournal(databaseID: ObjectID(high: 7, low: 7))
-        first = try Bench(journal: journal, seed: 1_000)
-        second = try Bench(journal: journal, seed: 2_000)
+        (first, second) = try Bench.pair(on: journal)
     }
 
     /// Lets the journal go on without what `body` has appended, and the second engine stand where it goes on.
@@ -24,10 +23,6 @@ struct LostVisitTests {
         let result = try body()
         journal.fork(losing: Int(journal.head.position - position))
         return result
-    }
-
-    private func acknowledgements(in messages: [ServerMessage]) -> [UInt64] {
-        messages.compactMap { if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil } }
     }
 
     @Test(arguments: [1, 5]) func `what such a client uploads again counts once`(visitCount: Int) throws {

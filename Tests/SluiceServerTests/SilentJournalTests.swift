@@ -23,10 +23,6 @@ struct SilentJournalTests {
         messages.compactMap { if case .error(let failure) = $0 { failure } else { nil } }
     }
 
-    private func acknowledgements(in messages: [ServerMessage]) -> [UInt64] {
-        messages.compactMap { if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil } }
-    }
-
     /// Asks the journal once, as the server does beside the queue.
     private func askAgain() throws -> (delay: Duration, messages: [ServerMessage]) {
         let retry = try #require(node.engine.takeRetry())

@@ -14,8 +14,7 @@ struct TwoNodeTests {
 
     init() throws {
         journal = MemoryJournal(databaseID: ObjectID(high: 7, low: 7))
-        first = try Bench(journal: journal, seed: 1_000)
-        second = try Bench(journal: journal, seed: 2_000)
+        (first, second) = try Bench.pair(on: journal)
     }
 
     /// Lets an engine follow what the other has appended, and returns what it sends.
@@ -25,10 +24,6 @@ struct TwoNodeTests {
 
     private func failures(in messages: [ServerMessage]) -> [ServerMessage.Failure] {
         messages.compactMap { if case .error(let failure) = $0 { failure } else { nil } }
-    }
-
-    private func acknowledgements(in messages: [ServerMessage]) -> [UInt64] {
-        messages.compactMap { if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil } }
     }
 
     /// Checks that both engines are at the end of the journal, in the same state.

@@ -110,7 +110,8 @@ struct CanCommand: Command {
         }
         for set in answer["sets"]?.array ?? [] {
             let count = set["count"]?.text ?? ""
-            lines.append("$user.\(set["name"]?.string ?? ""): \(count) \(count == "1" ? "object" : "objects")")
+            lines.append(
+                "$user.\(set["name"]?.string ?? ""): \(count) \(GroupedNumber.noun(Int(count) ?? 0, "object"))")
         }
         for rule in answer["rules"]?.array ?? [] {
             let condition = rule["condition"]?.string ?? "there is none, which denies it"

@@ -69,7 +69,9 @@ enum ClusterAction {
         switch moved {
         case .database(let name, let position):
             StandardOutput.shared.write(
-                line: "database \(name): \(what), with \(position) \(GroupedNumber.noun(Int(position), "group"))")
+                line:
+                    "database \(name): \(what), with \(position) \(GroupedNumber.noun(Int(clamping: position), "group"))"
+            )
         case .users(let copied, let known):
             StandardOutput.shared.write(line: "users: \(copied.count) came along")
             for name in known {
@@ -114,7 +116,7 @@ enum ClusterAction {
                 let position = try Self.naming(name, of: url) { try PostgresCluster.snapshot(url, database: name) }
                 output.write(
                     line:
-                        "database \(name): a snapshot with \(position) \(GroupedNumber.noun(Int(position), "group")) is proved"
+                        "database \(name): a snapshot with \(position) \(GroupedNumber.noun(Int(clamping: position), "group")) is proved"
                 )
             case .epoch(let url, nil):
                 let count = try PostgresCluster.beginEpoch(url)

@@ -122,3 +122,15 @@ final class Bench {
             })
     }
 }
+
+extension Bench {
+    /// Two engines on one journal.
+    static func pair(on journal: MemoryJournal) throws -> (Bench, Bench) {
+        (try Bench(journal: journal, seed: 1_000), try Bench(journal: journal, seed: 2_000))
+    }
+}
+
+/// The uploads that commits among messages acknowledge.
+func acknowledgements(in messages: [ServerMessage]) -> [UInt64] {
+    messages.compactMap { if case .commit(let commit) = $0 { commit.header.acknowledged } else { nil } }
+}
