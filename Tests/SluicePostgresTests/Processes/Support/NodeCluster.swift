@@ -104,7 +104,13 @@ struct NodeCluster {
             await writer.store.close()
         }
         for node in nodes {
-            let (names, count) = try await Ledger.content(node.url())
+            // A node that does not reach PostgreSQL yet answers by its replica.
+            var (names, count) = try await Ledger.content(node.url())
+            try await wait(for: "\(node.name) to have \(expected.count) transactions") {
+                if let count, count >= expected.count, expected.isSubset(of: names) { return true }
+                (names, count) = try await Ledger.content(node.url())
+                return false
+            }
             #expect(names.count == Set(names).count, "\(node.name) has something twice")
             #expect(Set(names) == expected, "\(node.name) lacks something, or has what nobody has written")
             #expect(count == Int64(expected.count), "\(node.name) has a transaction by half, or twice")
