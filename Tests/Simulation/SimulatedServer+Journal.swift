@@ -131,6 +131,10 @@ extension SimulatedServer {
     /// Opens the database of a node anew that has found that it cannot go on with it: its sessions have ended.
     func replaceIfFailed(_ node: SimulatedNode) throws {
         guard node.engine.mustReopen else { return }
+        let clients = node.engine.connectedClients
+        guard clients.isEmpty else {
+            throw SimulationFailure("a node closes its database, and does not tell the sessions of clients \(clients)")
+        }
         guard node.isStale || node.storage.head.position < snapshot?.head.position ?? 0 else {
             throw SimulationFailure(
                 "a node gives up a replica that is fine: \(node.engine.failure.map { "\($0)" } ?? "")")

@@ -166,6 +166,18 @@ struct TwoNodeTests {
         try checkAgreement(seats: 2)
     }
 
+    @Test func `a node that finds another history in work that no client asks for ends its sessions`() throws {
+        let here = try first.open()
+        // The first message says that the client has its nonce, which is stored by itself after a second.
+        _ = try first.handle([.messages(here.id, [.credit(session: 1, pages: 1)])])
+        #expect(first.engine.connectedClients == [1])
+        // The journal goes on without the visit.
+        journal.fork(losing: 1)
+        first.advance(microseconds: 2_000_000)
+        #expect(failures(in: try first.checkDigests()).map(\.action) == [.retry])
+        #expect(first.engine.connectedClients.isEmpty && first.engine.mustReopen)
+    }
+
     @Test func `a node that is opened begins no epoch, and resets nobody`() throws {
         let here = try first.open()
         _ = try first.upload(here.id, [first.changeset(1)])

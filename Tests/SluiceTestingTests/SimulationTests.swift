@@ -258,4 +258,9 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
         for outcome in await SimulatedSeeds.outcomes() { counts += outcome.sharedPages }
         #expect(counts.joined >= 20 && counts.readAgain >= 5, "\(counts)")
     }
+
+    /// A node found that the journal had gone on without it while time passed, and closed its database in silence.
+    @Test func aNodeThatClosesItsDatabaseTellsItsSessions() {
+        simulate(seed: 30_000_314, actionCount: 100)
+    }
 }

@@ -11,10 +11,7 @@ extension DatabaseEngine {
     package var objects: any ObjectReading { database.storage }
 
     /// What is to be sent after work of this process.
-    package func finishOwnWork() -> [DatabaseAction] {
-        endAllIfVanished()
-        return takeOutput()
-    }
+    package func finishOwnWork() -> [DatabaseAction] { takeOutput() }
 
     /// Runs a transaction: reads the present state, and commits what it returns as one version.
     ///

@@ -132,12 +132,13 @@ package final class DatabaseEngine {
         commit(now: now)
         sessions.forgetDeparted()
         permissions.forgetDeparted()
-        endAllIfVanished()
         return takeOutput()
     }
 
-    /// What is to be sent at the end of a turn, with the answers to jobs that wait for a commit. Every turn may commit.
+    /// What is to be sent at the end of a turn, with the answers to jobs that wait for a commit. Every turn may commit, and
+    /// find that the database cannot be used any more: its sessions then end, since its owner closes it after the turn.
     func takeOutput() -> [DatabaseAction] {
+        endAllIfVanished()
         working { jobs.renewReadings(&$0) }
         working { jobs.answerWaits(rightsNumber: rightsNumber, &$0) }
         return output.take()
@@ -152,7 +153,6 @@ package final class DatabaseEngine {
         if isBehind { followSome() }
         passTime(now: now)
         working { lifecycle.step(&$0, now: now) }
-        endAllIfVanished()
         return takeOutput()
     }
 
@@ -275,7 +275,7 @@ package final class DatabaseEngine {
         do { try body() } catch { end(id, sessions.ending(after: error, "a request failed")) }
     }
 
-    func endAllIfVanished() {
+    private func endAllIfVanished() {
         guard let failure else { return }
         observers.failAll(ServerError(.database, database.unusable(because: failure), cause: failure))
         guard sessions.count > 0 else { return }

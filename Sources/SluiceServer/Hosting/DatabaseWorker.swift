@@ -142,9 +142,10 @@ final class DatabaseWorker: Sendable {
             }
             if engine.hasWork { carryOut(engine.step(now: clock.now())) }
             run(engine.takePreparation(), on: queues.aside)
+            engine.performMaintenance(now: clock.now())
+            // The last of the turn that may commit, as its sessions have to be told what the others found.
             carryOut(engine.checkSessions(now: clock.now()))
             while let reading = engine.takeReading() { run(reading, on: queues.readers) }
-            engine.performMaintenance(now: clock.now())
             audit(of: engine)
         }
         askJournalAgain()
