@@ -19,7 +19,7 @@ struct FanOutRow {
         return [
             Measurement(
                 .fanOut, "a commit of \(pairs[0].2) bytes to \(Double(count).shown) connections",
-                ours: pairs.map(\.ours), floor: pairs.map(\.floor), unit: "messages/s", goal: .ratioAtLeast(0.7))
+                ours: pairs.map(\.ours), floor: pairs.map(\.floor), unit: "messages/s", goal: .ratioAtLeast(0.9))
         ] + (try await besidePeers(rounds: roundCount))
     }
 

@@ -26,10 +26,10 @@ struct LocalStoreRow {
             Measurement(
                 .localStore, "local insert of \(count) objects", ours: runs.map(\.insert),
                 floor: runs.map(\.insertFloor),
-                unit: "rows/s", goal: .ratioAtLeast(0.75)),
+                unit: "rows/s", goal: .ratioAtLeast(0.85)),
             Measurement(
                 .localStore, "fetch of \(count) objects", ours: runs.map(\.fetch), floor: runs.map(\.fetchFloor),
-                unit: "rows/s", goal: .ratioAtLeast(0.75)),
+                unit: "rows/s", goal: .ratioAtLeast(0.9)),
             Measurement(
                 .localStore, "first event of a window of \(Self.limit) among \(count) objects",
                 ours: runs.map(\.window), floor: runs.map(\.windowFloor),

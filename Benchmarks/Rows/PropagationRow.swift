@@ -32,8 +32,8 @@ struct PropagationRow {
         return [
             Measurement(
                 .propagation, "write on A to event on B, p50", ours: p50.median, floor: floor.median, unit: "ms",
-                goal: .atMost(1), samples: samples),
-            Measurement(.propagation, "the same, p99", ours: p99.median, unit: "ms", goal: .atMost(2.5)),
+                goal: .atMost(0.4), samples: samples),
+            Measurement(.propagation, "the same, p99", ours: p99.median, unit: "ms", goal: .atMost(1.5)),
             Measurement(
                 .propagation, "p50 against one fdatasync and one round trip", ours: p50.median, floor: floor.median,
                 unit: "ms", goal: .ratioAtMost(3)),
@@ -42,7 +42,7 @@ struct PropagationRow {
                 floor: floor.median, unit: "ms", goal: .none),
             Measurement(
                 .propagation, "write on A to event on B, clients not synced, p50", ours: quickP50.median,
-                floor: quick.map { $0.sync + $0.roundTrip }.median, unit: "ms", goal: .atMost(0.35),
+                floor: quick.map { $0.sync + $0.roundTrip }.median, unit: "ms", goal: .atMost(0.25),
                 samples: ["p50": quickP50]),
         ] + besidePeers(pairs.map(\.peers), synced: runs, notSynced: quick)
     }

@@ -39,7 +39,7 @@ struct ResultChangesRow {
         return Kind.allCases.map { kind in
             Measurement(
                 .resultChanges, "change set of \(kind.rawValue) \(sizes)", ours: lists[kind]?.large.median ?? .nan,
-                floor: lists[kind]?.small.median, unit: "µs", goal: .atMost(100),
+                floor: lists[kind]?.small.median, unit: "µs", goal: .atMost(10),
                 samples: ["ours": lists[kind]?.large ?? [], "floor": lists[kind]?.small ?? []])
         }
             + Kind.allCases.map { kind in

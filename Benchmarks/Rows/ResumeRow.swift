@@ -39,7 +39,7 @@ struct ResumeRow {
         }
         return Measurement(
             .resume, "catching up \(Double(count).shown) changed cars, beside their bootstrap", ours: pairs.map(\.0),
-            floor: pairs.map(\.1), unit: "s", goal: .ratioAtMost(1.5))
+            floor: pairs.map(\.1), unit: "s", goal: .ratioAtMost(1.3))
     }
 
     /// How long it takes until a subscription is complete, once the store is connected.
@@ -90,7 +90,7 @@ struct ResumeRow {
                 Measurement(
                     .resume, "\(name), 1 % changed, beside the bootstrap",
                     ours: Double(changed.toClient), floor: Double(whole.toClient), unit: "bytes",
-                    goal: .ratioAtMost(0.015)),
+                    goal: .ratioAtMost(0.006)),
             ]
         }
     }

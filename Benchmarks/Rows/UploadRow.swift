@@ -27,7 +27,7 @@ struct UploadRow {
                 unit: "rows/s", goal: .ratioAtLeast(0.40)),
             Measurement(
                 .upload, "upload of \(Double(cars.count).shown) cars written before", ours: connecting, floor: floors,
-                unit: "rows/s", goal: .ratioAtLeast(0.40)),
+                unit: "rows/s", goal: .ratioAtLeast(0.90)),
         ]
     }
 
