@@ -20,9 +20,8 @@ struct DigestRoundsTests {
     @Test func aTurnLooksAtFewViewsHoweverManyThereAre() throws {
         let views = try Self.views(1_000)
         var rounds = DigestRounds(interval: 0, roundTime: 0)
-        for view in views { rounds.insert(view) }
         var lookCount = 0
-        let found = rounds.next(now: Timestamp(microseconds: 1)) { _ in
+        let found = rounds.next(now: Timestamp(microseconds: 1), among: views) { _ in
             lookCount += 1
             return false
         }
@@ -31,18 +30,27 @@ struct DigestRoundsTests {
         var turnCount = 1
         while true {
             turnCount += 1
-            if rounds.next(now: Timestamp(microseconds: 1), where: { $0 === views[999] }) != nil { break }
+            if rounds.next(now: Timestamp(microseconds: 1), among: views, where: { $0 === views[999] }) != nil { break }
             try #require(turnCount < 100)
         }
         #expect(turnCount == 16)
     }
 
+    @Test func aTurnPassesFewFreeNumbersHoweverManyThereAre() throws {
+        let views = [SharedView?](repeating: nil, count: DigestRounds.numberCountMax * 3) + [try Self.views(1)[0]]
+        var rounds = DigestRounds(interval: 0, roundTime: 0)
+        let found = (0..<4).map { _ in
+            rounds.next(now: Timestamp(microseconds: 1), among: views, where: { _ in true }) != nil
+        }
+        #expect(found == [false, false, false, true])
+    }
+
     @Test func theFirstViewOfADatabaseHasItsTurnOneRoundAfterTheOpening() throws {
         var rounds = DigestRounds(interval: 0, roundTime: 1_000)
-        #expect(rounds.next(now: Timestamp(microseconds: 1), where: { _ in true }) == nil)
-        for view in try Self.views(1) { rounds.insert(view) }
-        #expect(rounds.next(now: Timestamp(microseconds: 1_000), where: { _ in true }) == nil)
-        #expect(rounds.next(now: Timestamp(microseconds: 1_001), where: { _ in true }) != nil)
+        #expect(rounds.next(now: Timestamp(microseconds: 1), among: [], where: { _ in true }) == nil)
+        let views = try Self.views(1)
+        #expect(rounds.next(now: Timestamp(microseconds: 1_000), among: views, where: { _ in true }) == nil)
+        #expect(rounds.next(now: Timestamp(microseconds: 1_001), among: views, where: { _ in true }) != nil)
     }
 
     @Test func viewsThatComeAndGoDuringARoundTakeNobodysTurn() throws {
@@ -52,11 +60,13 @@ struct DigestRoundsTests {
             var rounds = DigestRounds(interval: 0, roundTime: 1_000)
             let staying = views.filter { _ in generator.chance(50) }
             var passing = views.filter { view in !staying.contains { $0 === view } }
-            for view in views { rounds.insert(view) }
+            var slots: [SharedView?] = views
             var turns: [ObjectIdentifier: Int] = [:]
-            while let view = rounds.next(now: Timestamp(microseconds: 1), where: { _ in true }) {
+            while let view = rounds.next(now: Timestamp(microseconds: 1), among: slots, where: { _ in true }) {
                 turns[ObjectIdentifier(view), default: 0] += 1
-                if generator.chance(50), let gone = passing.popLast() { rounds.remove(gone) }
+                guard generator.chance(50), let gone = passing.popLast() else { continue }
+                let number = slots.firstIndex { $0 === gone }
+                if let number { slots[number] = try generator.chance(50) ? nil : Self.views(1)[0] }
             }
             #expect(staying.allSatisfy { turns[ObjectIdentifier($0)] == 1 })
             #expect(turns.values.allSatisfy { $0 == 1 })

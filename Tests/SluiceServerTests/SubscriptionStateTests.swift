@@ -82,4 +82,15 @@ import Testing
         #expect(subscriber.listedRootCount == ([.sharing, .comparing].contains(to) ? 2 : 0))
         #expect(subscription.isReceiving == [.sharing, .comparing].contains(to))
     }
+
+    @Test(arguments: [0, 1 << 34, -8, 1_795_000_000_000_000] as [Int64])
+    func theTimeSinceTheRequestIsKnownForHours(requestedAt: Int64) {
+        let subscription = ViewSubscription(
+            id: 1, subscriber: subscriber, view: view, requestedAt: Timestamp(microseconds: requestedAt))
+        let moved = ViewSubscription(subscription, with: view)
+        for time in [0, 8, 240, 1_000, 60_000_000, 4 * 3_600_000_000, -1_000] as [Int64] {
+            let now = Timestamp(microseconds: requestedAt + time)
+            #expect(subscription.waitingTime(until: now) == time && moved.waitingTime(until: now) == time)
+        }
+    }
 }

@@ -312,6 +312,25 @@ import Testing
         #expect(try found(index, car, ["owners": .list([])]).count == 4)
     }
 
+    @Test func subqueriesThatDifferInConstantsShareAShapeAndFindTheirOwnChanges() throws {
+        var shapes = ViewShapes(schema: TestSchema.schema)
+        let index = ViewIndex(schema: TestSchema.schema)
+        let views = try (0..<100).map { number in
+            let query = try TestSchema.query(
+                "Plane WHERE SUBQUERY(@links.Flight.plane, $f, $f.carrier == 'c\(number)').@count > 0")
+            let view = LiveView(query, shape: shapes.shape(of: query))
+            try view.activate(in: source)
+            index.insert(view)
+            return view
+        }
+        #expect(views.allSatisfy { $0.shape === views[0].shape })
+        source.set(plane, TestSchema.row(plane, [:]))
+        let first = try found(index, flight, ["carrier": .string("c7"), "plane": .link(plane.key)])
+        #expect(first == [views[7].query.canonicalText])
+        let second = try found(index, flight, ["carrier": .string("c8"), "plane": .link(plane.key)])
+        #expect(Set(second) == Set([views[7], views[8]].map(\.query.canonicalText)))
+    }
+
     @Test func readersWhoseRulesDifferInConstantsShareAllButTheConstants() throws {
         var shapes = ViewShapes(schema: TestSchema.schema)
         let views = try ["a", "b"].map { name in

@@ -79,12 +79,10 @@ extension Checker {
         }
         let scope = scopes.count
         let predicate = try on(target, variable: syntax.variable).predicate(syntax.predicate)
-        let text =
-            "SUBQUERY(\(collection.text), \(CanonicalText.variable(scope)), \(CanonicalText.predicate(predicate))).@count"
+        let subquery = Query.Subquery(collection: collection, predicate: predicate, scope: scope)
         return Query.Path(
-            steps: [], leafClass: scopes[0].classIndex,
-            leaf: .subquery(Query.Subquery(collection: collection, predicate: predicate, scope: scope)),
-            type: .scalar(.int), canBeNull: false, text: text)
+            steps: [], leafClass: scopes[0].classIndex, leaf: .subquery(subquery), type: .scalar(.int),
+            canBeNull: false, text: CanonicalText.subquery(subquery))
     }
 }
 

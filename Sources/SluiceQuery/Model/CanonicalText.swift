@@ -42,24 +42,27 @@ enum CanonicalText {
         }
     }
 
-    private static func comparison(_ comparison: Query.Comparison, _ hidesConstant: Bool) -> String {
+    private static func comparison(_ comparison: Query.Comparison, _ hidesConstants: Bool) -> String {
         let prefix = comparison.comparison == .isIn ? "" : prefix(comparison.rightQuantifier)
-        return operand(comparison.left, self.prefix(comparison.quantifier)) + infix(comparison)
-            + right(of: comparison, prefix, hidesConstant)
+        return operand(comparison.left, self.prefix(comparison.quantifier), hidesConstants) + infix(comparison)
+            + right(of: comparison, prefix, hidesConstants)
     }
 
     /// Writes the negation of a comparison: `NOT ALL left … ANY right` as `ANY left … NONE right`, and any other
     /// comparison after NOT.
-    private static func negation(_ comparison: Query.Comparison, _ hidesConstant: Bool) -> String {
+    private static func negation(_ comparison: Query.Comparison, _ hidesConstants: Bool) -> String {
         guard comparison.relation == .each(.all, .any), comparison.right.isToMany else {
-            return "NOT " + self.comparison(comparison, hidesConstant)
+            return "NOT " + self.comparison(comparison, hidesConstants)
         }
-        return operand(comparison.left, "ANY ") + infix(comparison) + right(of: comparison, "NONE ", hidesConstant)
+        return operand(comparison.left, "ANY ", hidesConstants) + infix(comparison)
+            + right(of: comparison, "NONE ", hidesConstants)
     }
 
     /// - Parameter prefix: a quantifier to write before a path or list with many values.
-    private static func right(of comparison: Query.Comparison, _ prefix: String, _ hidesConstant: Bool) -> String {
-        guard hidesConstant, comparison.placedConstant != nil else { return operand(comparison.right, prefix) }
+    private static func right(of comparison: Query.Comparison, _ prefix: String, _ hidesConstants: Bool) -> String {
+        guard hidesConstants, comparison.placedConstant != nil else {
+            return operand(comparison.right, prefix, hidesConstants)
+        }
         return (comparison.right.isToMany ? prefix : "") + String(UnicodeScalar(placeholder))
     }
 
@@ -75,17 +78,24 @@ enum CanonicalText {
         }
     }
 
-    /// - Parameter prefix: a quantifier to write before each path and list with many values.
-    static func operand(_ operand: Query.Comparison.Operand, _ prefix: String = "") -> String {
+    /// - Parameters:
+    ///   - prefix: a quantifier to write before each path and list with many values.
+    ///   - hidesConstants: whether placeholders stand for the constants in subqueries.
+    static func operand(
+        _ operand: Query.Comparison.Operand, _ prefix: String = "", _ hidesConstants: Bool = false
+    ) -> String {
         switch operand {
-        case .path(let path): return (path.isToMany ? prefix : "") + path.text
+        case .path(let path):
+            if hidesConstants, case .subquery(let subquery) = path.leaf { return self.subquery(subquery, true) }
+            return (path.isToMany ? prefix : "") + path.text
         case .constant(.list(let values)), .constant(.set(let values)): return list(values)
         case .constant(let value): return literal(value)
         case .list(let values): return prefix + list(values)
         case .now(let offset): return now(offset)
         case .arithmetic(let operation, let left, let right, _):
-            return term(left, of: operation, beside: right, isRight: false, prefix) + " \(operation.rawValue) "
-                + term(right, of: operation, beside: left, isRight: true, prefix)
+            return term(left, of: operation, beside: right, isRight: false, prefix, hidesConstants)
+                + " \(operation.rawValue) "
+                + term(right, of: operation, beside: left, isRight: true, prefix, hidesConstants)
         }
     }
 
@@ -97,9 +107,9 @@ enum CanonicalText {
     /// point.
     private static func term(
         _ operand: Query.Comparison.Operand, of operation: ArithmeticOperator, beside other: Query.Comparison.Operand,
-        isRight: Bool, _ prefix: String
+        isRight: Bool, _ prefix: String, _ hidesConstants: Bool
     ) -> String {
-        var text = self.operand(operand, prefix)
+        var text = self.operand(operand, prefix, hidesConstants)
         if case .constant(.double) = operand, other.type == .scalar(.int), text.utf8.allSatisfy(isOfInteger) {
             text += ".0"
         }
@@ -121,6 +131,12 @@ enum CanonicalText {
         case .last: "[LAST]"
         case .key(let key): "[\(string(key))]"
         }
+    }
+
+    /// The text of the path that counts the objects of a subquery.
+    static func subquery(_ subquery: Query.Subquery, _ hidesConstants: Bool = false) -> String {
+        let condition = text(subquery.predicate, hidesConstants: hidesConstants)
+        return "SUBQUERY(\(subquery.collection.text), \(variable(subquery.scope)), \(condition)).@count"
     }
 
     /// The variable of a subquery.

@@ -54,14 +54,14 @@ extension Query.Predicate {
         let text = CanonicalText.predicate(self)
         if others.contains(where: { CanonicalText.predicate($0) == text }) { return nil }
         guard case .comparison(let comparison) = self, comparison.comparison == .isIn,
-            comparison.relation == .each(.any, .any), constants.count == 1, case .list(var elements) = constants[0]
+            comparison.relation == .each(.any, .any), constants.count == 1, case .list(var elements) = comparison.right
         else { return self }
         let parts = CanonicalText.parts(of: self)
         let count = elements.count
         for case .comparison(let other) in others where other.comparison == .isIn && other.relation == .each(.any, .any)
         {
             let predicate = Query.Predicate.comparison(other)
-            guard predicate.constants.count == 1, case .list(let covered) = predicate.constants[0],
+            guard predicate.constants.count == 1, case .list(let covered) = other.right,
                 CanonicalText.parts(of: predicate) == parts
             else { continue }
             let known = Set(covered)

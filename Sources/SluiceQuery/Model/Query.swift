@@ -4,11 +4,12 @@ package import SluiceModel
 /// text and the same context are equal.
 package struct Query: Sendable {
     package let form: QueryForm
-    private let held: HeldConstants
     /// The first 128 bits of SHA-256 over ``canonicalText`` in UTF-8.
     package let hash: ObjectID
     /// What the query's reader may read. It is not part of the canonical text.
     package let context: ReadContext
+    // The last, since what holds a query has room for small fields behind its 18 bytes.
+    private let held: HeldConstants
 
     init(form: QueryForm, constants: [Value], hash: ObjectID, context: ReadContext = .everything) {
         self.init(form: form, held: HeldConstants(constants), hash: hash, context: context)

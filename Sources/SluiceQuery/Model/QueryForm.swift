@@ -3,7 +3,7 @@ internal import SluiceModel
 
 /// What queries that differ only in constants have in common: all but the values that their condition compares with.
 ///
-/// A place for a constant is the right side of a comparison outside subqueries, if it is a constant other than null, or
+/// A place for a constant is the right side of a comparison, in a subquery too, if it is a constant other than null, or
 /// a list. The kinds of the constants are part of the form, so all queries of a form are evaluated, compiled and found
 /// in the same way. Any number of queries may share one form.
 package final class QueryForm: Sendable {
@@ -166,7 +166,7 @@ package final class QueryForm: Sendable {
     }
 
     /// The canonical text for logs, without what may be private: `$1`, `$2`, … stand in the places of the constants, and
-    /// `"…"` for texts in subqueries.
+    /// `"…"` for texts elsewhere.
     package var text: String {
         let places = texts.dropFirst().enumerated()
         return CanonicalText.hidingTexts(places.reduce(into: texts[0]) { $0 += "$\($1.offset + 1)\($1.element)" })
@@ -222,13 +222,65 @@ extension Query.Comparison {
         }
     }
 
-    fileprivate func replacingConstant(by value: Value) -> Query.Comparison {
+    fileprivate func appendConstants(to constants: inout [Value]) {
+        left.appendConstantsInSubqueries(to: &constants)
+        if let placedConstant {
+            constants.append(placedConstant)
+        } else {
+            right.appendConstantsInSubqueries(to: &constants)
+        }
+    }
+
+    fileprivate func replacingConstants(by constants: inout ArraySlice<Value>) -> Query.Comparison {
+        let left = left.replacingConstantsInSubqueries(by: &constants)
+        guard placedConstant != nil else {
+            let right = right.replacingConstantsInSubqueries(by: &constants)
+            return Query.Comparison(relation, left, comparison, right, ignoresCase: ignoresCase)
+        }
         let operand: Operand =
-            switch (right, value) {
+            switch (right, constants.removeFirst()) {
             case (.list, .list(let values)): .list(values)
-            default: .constant(value)
+            case (_, let value): .constant(value)
             }
         return Query.Comparison(relation, left, comparison, operand, ignoresCase: ignoresCase)
+    }
+}
+
+extension Query.Comparison.Operand {
+    fileprivate func appendConstantsInSubqueries(to constants: inout [Value]) {
+        switch self {
+        case .path(let path):
+            guard case .subquery(let subquery) = path.leaf else { return }
+            subquery.predicate.forEachComparison { $0.appendConstants(to: &constants) }
+        case .arithmetic(_, let left, let right, _):
+            left.appendConstantsInSubqueries(to: &constants)
+            right.appendConstantsInSubqueries(to: &constants)
+        case .constant, .list, .now: break
+        }
+    }
+
+    fileprivate func replacingConstantsInSubqueries(by constants: inout ArraySlice<Value>) -> Self {
+        switch self {
+        case .path(let path):
+            guard case .subquery(let subquery) = path.leaf else { return self }
+            let predicate = subquery.predicate.replacingConstants(by: &constants)
+            return .path(
+                path.of(Query.Subquery(collection: subquery.collection, predicate: predicate, scope: subquery.scope)))
+        case .arithmetic(let operation, let left, let right, let type):
+            let left = left.replacingConstantsInSubqueries(by: &constants)
+            let right = right.replacingConstantsInSubqueries(by: &constants)
+            return .arithmetic(operation, left, right, type)
+        case .constant, .list, .now: return self
+        }
+    }
+}
+
+extension Query.Path {
+    /// The path of another subquery in the same place.
+    fileprivate func of(_ subquery: Query.Subquery) -> Query.Path {
+        Query.Path(
+            scope: scope, steps: steps, leafClass: leafClass, leaf: .subquery(subquery), type: type,
+            canBeNull: canBeNull, text: CanonicalText.subquery(subquery))
     }
 }
 
@@ -236,28 +288,24 @@ extension Query.Predicate {
     /// The constants in the form's places, in the order of the canonical text.
     var constants: [Value] {
         var constants: [Value] = []
-        forEachComparison { if let constant = $0.placedConstant { constants.append(constant) } }
+        forEachComparison { $0.appendConstants(to: &constants) }
         return constants
     }
 
     /// The same condition with other constants in the form's places.
     func replacingConstants(by constants: [Value]) -> Query.Predicate {
-        var next = 0
-        return replacingConstants(by: constants, &next)
+        var rest = constants[...]
+        return replacingConstants(by: &rest)
     }
 
-    private func replacingConstants(by constants: [Value], _ next: inout Int) -> Query.Predicate {
-        func replaced(_ comparison: Query.Comparison) -> Query.Comparison {
-            guard comparison.placedConstant != nil else { return comparison }
-            defer { next += 1 }
-            return comparison.replacingConstant(by: constants[next])
-        }
-        return switch self {
+    /// - Parameter constants: loses those that are put in places.
+    fileprivate func replacingConstants(by constants: inout ArraySlice<Value>) -> Query.Predicate {
+        switch self {
         case .constant: self
-        case .comparison(let comparison): .comparison(replaced(comparison))
-        case .not(let comparison): .not(replaced(comparison))
-        case .and(let operands): .and(operands.map { $0.replacingConstants(by: constants, &next) })
-        case .or(let operands): .or(operands.map { $0.replacingConstants(by: constants, &next) })
+        case .comparison(let comparison): .comparison(comparison.replacingConstants(by: &constants))
+        case .not(let comparison): .not(comparison.replacingConstants(by: &constants))
+        case .and(let operands): .and(operands.map { $0.replacingConstants(by: &constants) })
+        case .or(let operands): .or(operands.map { $0.replacingConstants(by: &constants) })
         }
     }
 }

@@ -223,7 +223,7 @@ final class PageSender {
 
     private func complete(_ subscription: ViewSubscription, now: Timestamp) {
         subscription.become(.complete)
-        let time = now.microseconds - subscription.requestedAt.microseconds
+        let time = subscription.waitingTime(until: now)
         bootstraps.note(time * 1_000)
         subscription.view.cost.noteBootstrap(took: time)
     }

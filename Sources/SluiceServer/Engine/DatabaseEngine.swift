@@ -74,7 +74,7 @@ package final class DatabaseEngine {
         sessions = Sessions(database, random: random)
         committer = Committer(database, workerID: workerID, policies: policies, random: random)
         hub = ViewHub(database)
-        digests = ViewDigests(database)
+        digests = ViewDigests(database, hub)
         subscriptions = Subscriptions(database)
         kept = KeptObjectNotices(database, sessions, subscriptions)
         jobs = JobAnswers(database, budget, subscriptions)

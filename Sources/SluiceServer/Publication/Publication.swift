@@ -29,7 +29,7 @@ struct Publication {
     /// Adds the change of a view for those of its subscriptions that are complete.
     mutating func add(_ delta: ViewDelta, of view: SharedView) throws {
         let receivers = view.receivers
-        guard view.lightCount > 0 else { return try add(delta, of: view, for: receivers) }
+        guard view.hasLightReceivers else { return try add(delta, of: view, for: receivers) }
         try add(delta, of: view, for: receivers.filter { !$0.isLight })
         try add(delta, of: view, for: receivers.filter(\.isLight), areLight: true)
     }

@@ -74,7 +74,6 @@ final class SubscriptionContent {
     /// Adds a view to those that are kept current.
     func insert(_ live: LiveView) -> SharedView {
         let view = hub.insert(live)
-        digests.insert(view)
         indexes.add(live.query)
         return view
     }
@@ -83,7 +82,6 @@ final class SubscriptionContent {
     func release(_ view: SharedView) {
         guard !view.hasSubscriptions, !view.isObserved, hub[view.query.key] === view else { return }
         hub.remove(view)
-        digests.remove(view)
         pages.removePages(of: view)
         indexes.remove(view.query)
     }
@@ -103,7 +101,7 @@ final class SubscriptionContent {
     /// Forgets all views and subscriptions, since the schema has changed in another way than by growing.
     func removeAll() {
         hub.removeAll()
-        digests.removeAll()
+        digests.restart()
         pages.removeAll()
         replays.removeAll()
         indexes.removeAll()
@@ -228,9 +226,7 @@ final class SubscriptionContent {
     /// Lets a subscription that has left its view go on with another one.
     @discardableResult
     func replace(_ former: ViewSubscription, with view: SharedView) -> ViewSubscription {
-        let subscription = ViewSubscription(
-            id: former.id, subscriber: former.subscriber, view: view,
-            requestedAt: former.requestedAt)
+        let subscription = ViewSubscription(former, with: view)
         former.subscriber.subscriptions.replace(by: subscription)
         view.add(subscription)
         return subscription

@@ -14,35 +14,26 @@ final class SharedView {
         case many(SubscriptionGroup)
     }
 
-    /// The digest of the view's content. An inner nil means that the view has none; an outer nil that it was not made
-    /// since the last change.
-    var digest: ObjectID?? {
-        get { knownDigest.map(\.digest) }
-        set { knownDigest = newValue.map { KnownDigest($0) } }
-    }
-
-    /// Boxed, since most views of a large number have no digest made.
-    private final class KnownDigest {
-        let digest: ObjectID?
-
-        init(_ digest: ObjectID?) { self.digest = digest }
-    }
-
-    private var knownDigest: KnownDigest?
-
-    /// How many of its subscribers keep no store, see ``Features/light``.
-    private(set) var lightCount: UInt32 = 0
-
-    /// What the view has cost, for those who look for costly queries.
-    var cost = ViewCost()
-    /// How many times the view's content has changed.
-    private(set) var changeCount: UInt32 = 0
+    private var record = ViewRecord()
     /// Whether this process observes the view.
     var isObserved = false
     /// Whether the view has too many members for the digests of running sessions.
     var isTooLargeToCheck = false
-    /// Its position among the views that have their digests sent in turns, which ``DigestRounds`` keeps.
-    var roundPlace: UInt32 = 0
+    /// How many times the view's content has changed.
+    private(set) var changeCount: UInt32 = 0
+
+    /// The digest of the view's content. An inner nil means that the view has none; an outer nil that it was not made
+    /// since the last change.
+    var digest: ObjectID?? {
+        get { record.digest }
+        set { record.digest = newValue }
+    }
+
+    /// What the view has cost, for those who look for costly queries.
+    var cost: ViewCost {
+        get { record.cost }
+        set { record.cost = newValue }
+    }
 
     init(_ live: LiveView) { self.live = live }
 
@@ -87,6 +78,15 @@ final class SharedView {
         }
     }
 
+    /// Whether one of the ``receivers`` keeps no store, see ``Features/light``.
+    var hasLightReceivers: Bool {
+        switch subscribers {
+        case .none: false
+        case .one(let subscription): subscription.isComplete && subscription.subscriber.isLight
+        case .many(let group): group.hasLightReceivers
+        }
+    }
+
     /// Records that a subscription has become complete, or is so no more.
     func noteCompletion() { if case .many(let group) = subscribers { group.forgetReceivers() } }
 
@@ -94,7 +94,6 @@ final class SharedView {
 
     func add(_ subscription: ViewSubscription) {
         change { list in
-            if subscription.subscriber.isLight { lightCount += 1 }
             subscription.place = UInt32(list.count)
             list.append(subscription)
         }
@@ -105,7 +104,6 @@ final class SharedView {
         change { list in
             let place = Int(subscription.place)
             guard place < list.count, list[place] === subscription else { return }
-            if subscription.subscriber.isLight { lightCount -= 1 }
             let last = list.removeLast()
             guard last !== subscription else { return }
             last.place = subscription.place
@@ -114,10 +112,7 @@ final class SharedView {
     }
 
     /// Removes all subscriptions, which refer to their view.
-    func forgetSubscriptions() {
-        subscribers = .none
-        lightCount = 0
-    }
+    func forgetSubscriptions() { subscribers = .none }
 
     /// Changes the list in place.
     private func change(_ body: (inout [ViewSubscription]) -> Void) {

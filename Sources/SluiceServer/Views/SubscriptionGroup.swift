@@ -18,24 +18,35 @@ struct ChangeReceiver {
 /// subscriptions and sessions lie wherever there was room.
 final class SubscriptionGroup {
     private(set) var subscriptions: [ViewSubscription]
-    /// Those of the subscriptions that are complete; nil if they are not known.
-    private var knownReceivers: [ChangeReceiver]?
+    private var known: Receivers?
+
+    /// Those of the subscriptions that are complete, in their order.
+    private struct Receivers {
+        let all: [ChangeReceiver]
+        let haveLight: Bool
+    }
 
     init(_ subscriptions: [ViewSubscription]) { self.subscriptions = subscriptions }
 
-    /// The subscriptions that are complete, in their order.
-    var receivers: [ChangeReceiver] {
-        if let knownReceivers { return knownReceivers }
-        let receivers = Array(subscriptions.lazy.filter(\.isComplete).map(ChangeReceiver.init))
-        knownReceivers = receivers
-        return receivers
+    private var complete: Receivers {
+        if let known { return known }
+        let all = Array(subscriptions.lazy.filter(\.isComplete).map(ChangeReceiver.init))
+        let made = Receivers(all: all, haveLight: all.contains(where: \.isLight))
+        known = made
+        return made
     }
 
+    /// The subscriptions that are complete, in their order.
+    var receivers: [ChangeReceiver] { complete.all }
+
+    /// Whether one of the ``receivers`` keeps no store.
+    var hasLightReceivers: Bool { complete.haveLight }
+
     /// Makes ``receivers`` look at the subscriptions again.
-    func forgetReceivers() { knownReceivers = nil }
+    func forgetReceivers() { known = nil }
 
     func change(_ body: (inout [ViewSubscription]) -> Void) {
-        knownReceivers = nil
+        known = nil
         body(&subscriptions)
     }
 }

@@ -42,7 +42,10 @@ struct SubscriptionList {
             return
         }
         if last[last.count - 1].id < subscription.id, last.count == Self.chunkCountMax {
-            chunks.append([subscription])
+            var chunk: [ViewSubscription] = []
+            chunk.reserveCapacity(Self.chunkCountMax)
+            chunk.append(subscription)
+            chunks.append(chunk)
             return
         }
         let (chunk, index) = place(of: subscription.id)

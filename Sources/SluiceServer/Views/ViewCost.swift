@@ -1,7 +1,7 @@
 internal import SluiceModel
 internal import SluiceWire
 
-/// What a view has cost since it was made, and what has come of it. 48 bytes.
+/// What a view has cost since it was made, and what has come of it. 48 bytes; see ``ViewRecord``.
 struct ViewCost {
     /// How many commits the index of views has found to concern it.
     private(set) var foundCount: UInt64 = 0

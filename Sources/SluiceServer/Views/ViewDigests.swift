@@ -8,6 +8,7 @@ internal import SluiceWire
 /// sends them.
 final class ViewDigests {
     private let database: Database
+    private let hub: ViewHub
     private var rounds: DigestRounds
     /// The digest that is being made beside the writer.
     private var reading: (preparation: QueryPreparation, making: DigestReading)?
@@ -19,16 +20,14 @@ final class ViewDigests {
     private var storage: SQLiteServerStorage { database.storage }
     private var limits: DatabaseLimits { database.limits }
 
-    init(_ database: Database) {
+    init(_ database: Database, _ hub: ViewHub) {
         self.database = database
+        self.hub = hub
         rounds = DigestRounds(interval: database.limits.digestInterval, roundTime: database.limits.digestRoundTime)
     }
 
-    func insert(_ view: SharedView) { rounds.insert(view) }
-
-    func remove(_ view: SharedView) { rounds.remove(view) }
-
-    func removeAll() {
+    /// Begins anew, since there are other views.
+    func restart() {
         rounds = DigestRounds(interval: limits.digestInterval, roundTime: limits.digestRoundTime)
     }
 
@@ -51,7 +50,7 @@ final class ViewDigests {
     /// Sends the digest of the next view that is due, or hands out the making of it. Most calls do neither.
     func sendNext(_ output: inout TurnOutput, now: Timestamp) {
         guard reading == nil else { return }
-        let due = rounds.next(now: now) {
+        let due = rounds.next(now: now, among: hub.slots) {
             !$0.isTooLargeToCheck && $0.subscriptions.contains(where: \.isComplete)
         }
         guard let view = due, let session = view.subscriptions.first?.session else { return }

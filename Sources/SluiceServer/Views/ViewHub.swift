@@ -9,8 +9,9 @@ internal import SluiceViews
 final class ViewHub {
     let database: Database
     /// The views by their numbers in the index; nil for a free number.
-    private var slots: [SharedView?] = []
-    /// The numbers of the views by their queries' keys. There may be a million views, and this takes 16 bytes for each.
+    private(set) var slots: [SharedView?] = []
+    /// The numbers of the views by their queries' keys. There may be a million views, and this takes 10 bytes or more for
+    /// each.
     private var numbers = HashedNumbers<Query.Key>()
     /// The numbers of the views that count their matches, by what they count.
     private var counting = HashedNumbers<Query.Key>()

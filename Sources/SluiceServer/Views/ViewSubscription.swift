@@ -34,17 +34,32 @@ final class ViewSubscription {
     let id: UInt64
     let subscriber: Subscriber
     let view: SharedView
-    /// When it was asked for.
-    let requestedAt: Timestamp
     private(set) var state = State.complete
     /// Its position among the subscriptions of the view, which the view keeps.
     var place: UInt32 = 0
+    /// The lower 32 bits of when it was asked for, in units of eight microseconds.
+    private let requestTime: UInt32
 
     init(id: UInt64, subscriber: Subscriber, view: SharedView, requestedAt: Timestamp) {
-        self.requestedAt = requestedAt
+        requestTime = Self.shortTime(requestedAt)
         self.id = id
         self.subscriber = subscriber
         self.view = view
+    }
+
+    /// A subscription that has left its view and goes on with another one.
+    init(_ former: ViewSubscription, with view: SharedView) {
+        requestTime = former.requestTime
+        id = former.id
+        subscriber = former.subscriber
+        self.view = view
+    }
+
+    private static func shortTime(_ time: Timestamp) -> UInt32 { UInt32(truncatingIfNeeded: time.microseconds >> 3) }
+
+    /// How many microseconds have passed since it was asked for, to eight, if these are not more than four hours.
+    func waitingTime(until now: Timestamp) -> Int64 {
+        Int64(Int32(bitPattern: Self.shortTime(now) &- requestTime)) << 3
     }
 
     /// Goes on to another state.

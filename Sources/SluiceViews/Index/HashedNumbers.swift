@@ -2,14 +2,14 @@
 /// place of the key. So a search may also find the numbers of another key: among a million keys, one search in four
 /// thousand does. That costs whoever judges what was found a look, and nothing else.
 ///
-/// The entries are an open-addressing table with linear probing, in two arrays of words: some twenty bytes a key. An
-/// entry has one number or, if its top bit is set, the place of a set of numbers.
+/// The entries are an open-addressing table with linear probing, in two arrays of 32 bits: 10 to 20 bytes a key. An
+/// entry has one number or, if its top bit is set, the place of a set of numbers: of several, or of a large one.
 package struct HashedNumbers<Key: Hashable> {
-    private static var free: UInt64 { .max }
-    private static var isMany: UInt64 { 1 << 63 }
+    private static var free: UInt32 { .max }
+    private static var isSet: UInt32 { 1 << 31 }
 
     private var hashes: [UInt32] = []
-    private var entries: [UInt64] = []
+    private var entries: [UInt32] = []
     /// How many entries are used.
     private var count = 0
     private var sets: [Set<UInt64>] = []
@@ -29,7 +29,7 @@ package struct HashedNumbers<Key: Hashable> {
         return place
     }
 
-    private func entry(of key: Key) -> UInt64? {
+    private func entry(of key: Key) -> UInt32? {
         guard count > 0 else { return nil }
         let entry = entries[place(of: Self.hash(key))]
         return entry == Self.free ? nil : entry
@@ -38,7 +38,7 @@ package struct HashedNumbers<Key: Hashable> {
     /// How many numbers a search for a key finds.
     func count(of key: Key) -> Int {
         guard let entry = entry(of: key) else { return 0 }
-        return entry & Self.isMany == 0 ? 1 : sets[Int(entry & ~Self.isMany)].count
+        return entry & Self.isSet == 0 ? 1 : sets[Self.position(entry)].count
     }
 
     /// Calls `body` with the numbers of a key, and perhaps with those of another.
@@ -50,45 +50,56 @@ package struct HashedNumbers<Key: Hashable> {
         for entry in entries where entry != Self.free { forEach(in: entry, body) }
     }
 
-    private func forEach(in entry: UInt64, _ body: (UInt64) -> Void) {
-        if entry & Self.isMany == 0 { body(entry) } else { sets[Int(entry & ~Self.isMany)].forEach(body) }
+    private func forEach(in entry: UInt32, _ body: (UInt64) -> Void) {
+        if entry & Self.isSet == 0 { body(UInt64(entry)) } else { sets[Self.position(entry)].forEach(body) }
     }
+
+    private static func position(_ entry: UInt32) -> Int { Int(entry & ~isSet) }
 
     // MARK: Changing
 
-    /// - Parameter number: below 2^63.
     package mutating func insert(_ number: UInt64, for key: Key) {
-        precondition(number & Self.isMany == 0, "numbers are below 2^63")
         // Four fifths of the places are used at the most.
         if (count + 1) * 5 > entries.count * 4 { resize(to: max(8, entries.count * 2)) }
         let hash = Self.hash(key)
         let place = place(of: hash)
         let entry = entries[place]
         if entry == Self.free {
-            (hashes[place], entries[place]) = (hash, number)
+            hashes[place] = hash
+            entries[place] = number < Self.isSet ? UInt32(number) : addSet([number])
             count += 1
-        } else if entry & Self.isMany != 0 {
-            sets[Int(entry & ~Self.isMany)].insert(number)
-        } else if entry != number {
-            let position = freeSets.popLast() ?? sets.count
-            if position == sets.count { sets.append([]) }
-            sets[position] = [entry, number]
-            entries[place] = UInt64(position) | Self.isMany
+        } else if entry & Self.isSet != 0 {
+            sets[Self.position(entry)].insert(number)
+        } else if UInt64(entry) != number {
+            entries[place] = addSet([UInt64(entry), number])
         }
+    }
+
+    /// - Returns: the entry of the set.
+    private mutating func addSet(_ numbers: Set<UInt64>) -> UInt32 {
+        let position = freeSets.popLast() ?? sets.count
+        if position == sets.count { sets.append([]) }
+        sets[position] = numbers
+        return UInt32(position) | Self.isSet
     }
 
     package mutating func remove(_ number: UInt64, for key: Key) {
         guard count > 0 else { return }
         let place = place(of: Self.hash(key))
         let entry = entries[place]
-        if entry == number { return vacate(place) }
-        guard entry != Self.free, entry & Self.isMany != 0 else { return }
-        let position = Int(entry & ~Self.isMany)
+        guard entry != Self.free else { return }
+        guard entry & Self.isSet != 0 else {
+            if UInt64(entry) == number { vacate(place) }
+            return
+        }
+        let position = Self.position(entry)
         sets[position].remove(number)
-        guard sets[position].count == 1, let last = sets[position].first else { return }
-        entries[place] = last
+        guard sets[position].count <= 1 else { return }
+        let rest = sets[position].first
+        if let rest, rest >= Self.isSet { return }
         sets[position] = []
         freeSets.append(position)
+        if let rest { entries[place] = UInt32(rest) } else { vacate(place) }
     }
 
     /// Frees a place, and moves back the entries behind it that would no longer be found.

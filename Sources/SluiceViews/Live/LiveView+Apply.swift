@@ -29,7 +29,7 @@ extension LiveView {
         // What holds the results of stages, or figures, changes while it reads, and a closure while it is followed.
         switch self.roots {
         case .stages, .figures: isActive = false
-        case .matches, .expected, .object, .unshown, .window: break
+        case .matches, .counted, .expected, .object, .unshown, .window: break
         }
         let roots = try self.roots.apply(commit, judge, in: source, before: before)
         isActive = false

@@ -42,7 +42,7 @@ extension LiveView {
     /// Makes a view active that holds nothing, whatever the state is.
     package func activateWithoutReading() {
         precondition(!holdsMembers && query.object == nil, "the view has to be read")
-        roots = .matches()
+        roots = .matches
         closure = nil
         isActive = true
     }

@@ -17,7 +17,7 @@ extension LiveView {
     /// that match the query.
     package var holdsRoots: Bool {
         switch roots {
-        case .matches, .expected: false
+        case .matches, .counted, .expected: false
         case .object, .unshown, .window, .stages, .figures: true
         }
     }

@@ -36,7 +36,7 @@ extension LiveView {
         var roots: [ObjectRef] = []
         switch self.roots {
         case .object(let object?): roots = try source.isPresent(object) ? [object] : []
-        case .matches, .expected:
+        case .matches, .counted, .expected:
             try source.rows(matching: query, after: nil, limit: nil) { row in
                 roots.append(ObjectRef(query.classIndex, row.key))
                 return roots.count <= countMax
