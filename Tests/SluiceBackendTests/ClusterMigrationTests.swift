@@ -47,6 +47,57 @@ struct ClusterMigrationTests {
         #expect(try adopt().count == 2, "what has left may come again")
     }
 
+    /// A folder with a database `a` that has nothing to do with the cluster's.
+    private func otherServer() async throws -> TestServer {
+        let other = try TestServer()
+        try await other.database("a", models: models).putFlight("LH1", delay: 9)
+        return other
+    }
+
+    private func detach(_ names: [String]?, to target: String) throws -> [String] {
+        var moved: [String] = []
+        try ClusterMigration(server.folder).detach(names, to: target, from: journals) { moved.append("\($0)") }
+        return moved
+    }
+
+    @Test func `what has no place, or is not there, ends no journal`() async throws {
+        #expect(try adopt().count == 2)
+        let other = try await otherServer()
+        let target = server.folder + "/target"
+        #expect(throws: ServerError.self, "a server runs there") { try detach(["a"], to: other.folder) }
+        await other.stop()
+        let taken = #expect(throws: StorageError.self) { try detach(["b", "a"], to: other.folder) }
+        #expect(taken?.code == .exists && taken?.message.contains("nothing was detached") == true)
+        let absent = #expect(throws: StorageError.self) { try detach(["a", "c"], to: target) }
+        #expect(absent?.code == .notFound)
+        #expect(throws: ServerError.self, "below a file") { try detach(["a"], to: server.folder + "/server.lock/x") }
+        try ReplicaFolder.mark(target, ReplicaFolder.Mark(cluster: journals.clusterID))
+        let node = #expect(throws: ServerError.self) { try detach(["a"], to: target) }
+        #expect(node?.message.contains("is a node's") == true)
+        for name in ["a", "b"] { _ = try journals.journal(ofDatabase: name) }
+        try ReplicaFolder.release(target)
+        #expect(try detach(["a"], to: target).count == 1)
+    }
+
+    @Test func `what was detached already is left out, and users who are there stay`() async throws {
+        #expect(try adopt().count == 2)
+        for (name, password) in [("ada", "x"), ("bob", "y")] {
+            _ = try journals.users.write(about: name) {
+                try $0.add(UserRecord(name: name, password: password, createdAt: 1))
+            }
+        }
+        try await withFolder { target in
+            let own = try UserFile(target + "/server.users")
+            _ = try own.write(about: "ada") { try $0.add(UserRecord(name: "ada", password: "own", createdAt: 1)) }
+            own.close()
+            #expect(try detach(["a"], to: target).last == "users([\"bob\"], known: [\"ada\"])")
+            #expect(try detach(["a", "b"], to: target).count == 3)
+            let users = try UserFile(target + "/server.users")
+            defer { users.close() }
+            #expect(try users.read { try [$0.user("ada")?.password, $0.user("bob")?.password] } == ["own", "y"])
+        }
+    }
+
     @Test func `if the cluster has another database of a name, nothing is adopted`() async throws {
         _ = try journals.journal(ofDatabase: "b")
         let error = #expect(throws: StorageError.self) { try adopt() }

@@ -161,21 +161,24 @@ struct ClusterTests {
 
     @Test func `rules say who makes a database, and a quota how many there are`() async throws {
         let rules =
-            #"{"database": {"schema": "$user.id == 'ada'"}, "classes": {"Flight": {"read": true, "create": true}}}"#
+            #"{"database": {"schema": "$user.id == 'ada'", "rules": "$user.id == 'eve'"}, "classes": {"Flight": {"read": true}}}"#
         let journals = try MemoryJournals()
         let opener = DatabaseOpener(
             folder: nil, workerID: nil, limits: DatabaseLimits(), random: { .random(in: .min ... .max) },
             now: { Timestamp(microseconds: 0) }, log: nil, rules: try RulesFile(rules), databaseCountMax: 1,
             journals: journals)
         let schema = try StoreConfiguration(models: models).wholeSchema()
-        func mayMake(_ user: String?, _ schema: Schema, _ isReadOnly: Bool = false) -> Bool {
-            var request = ClientMessage.Open(session: 1, path: "x", schema: schema)
-            if isReadOnly { request.options.insert(.readOnly) }
+        func mayMake(_ user: String?, _ schema: Schema, options: ClientMessage.Open.Options = []) -> Bool {
+            let request = ClientMessage.Open(session: 1, path: "x", options: options, schema: schema)
             return opener.mayMake(request, by: User(id: user, mayExtendSchema: true))
         }
         #expect(mayMake("ada", schema))
         #expect(!mayMake("bob", schema) && !mayMake(nil, schema))
-        #expect(!mayMake("ada", Schema()) && !mayMake("ada", schema, true))
+        #expect(!mayMake("ada", Schema()) && !mayMake("ada", schema, options: .readOnly))
+        // One that says that classes or rules come later brings none yet.
+        #expect(mayMake("ada", Schema(), options: .making) && mayMake("eve", Schema(), options: .making))
+        #expect(!mayMake("bob", Schema(), options: .making) && !mayMake("eve", schema))
+        #expect(!mayMake("ada", Schema(), options: [.making, .existing]))
         #expect(throws: StorageError.self) { try opener.open("x", mayMake: false) {} }
         #expect(try journals.databaseNames == [])
         try opener.open("x") {}.close()

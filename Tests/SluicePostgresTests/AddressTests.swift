@@ -41,6 +41,8 @@ struct AddressTests {
         "postgres://ann:secret@[one/data", "postgres://ann:secret@one/data?colour=green",
         "postgres://ann:%zzsecret@one/",
         "postgres://a,b:1,c:2,d/?port=1,2&password=secret",
+        // Passwords with characters that end a part of a URL.
+        "postgres://ann:top@secret@one/data", "postgres://ann:12/secret@one/data", "postgres://ann:a@b/secret@one/data",
     ])
     func `what is no URL is refused without repeating it`(text: String) {
         let error = #expect(throws: StorageError.self) { try PostgresAddress(text) }
@@ -49,6 +51,9 @@ struct AddressTests {
 
     @Test func `messages of others lose the passwords`() throws {
         let address = try PostgresAddress("postgres://ann:s3cret@one/data?sslpassword=other")
+        let encoded = try PostgresAddress("postgres://ann:s3%40cr%2Fet@one/da%40ta?sslpassword=a@b/c")
+        #expect(encoded.description == "postgres://ann@one/da@ta")
+        #expect(encoded.parameters(for: encoded.hosts[0])["password"] == "s3@cr/et")
         #expect(address.redacted("s3cret and other things") == "… and … things")
     }
 

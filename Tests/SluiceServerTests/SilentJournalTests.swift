@@ -53,6 +53,29 @@ struct SilentJournalTests {
         #expect(node.journal?.appendCount == tried)
     }
 
+    /// An opening on a connection that is dead arrives late. It must not be taken for the client any more, whose upload has
+    /// counted under what it was offered since.
+    @Test(arguments: [true, false])
+    func `what a client says while nothing can be written proves its offer later`(saysItBefore: Bool) throws {
+        let former = client.opened.identity
+        let here = try node.open(former)
+        let other = try node.open()
+        let saying = DatabaseEvent.messages(here.id, [.credit(session: 1, pages: 1)])
+        if saysItBefore { _ = try node.handle([saying]) }
+        set([.silent])
+        _ = try node.upload(other.id, [node.changeset(1)])
+        if !saysItBefore { _ = try node.handle([saying]) }
+        set([])
+        _ = try askAgain()
+        // The acknowledgement does not reach the client.
+        #expect(acknowledgements(in: try node.upload(here.id, [node.changeset(1)])) == [1])
+        #expect(try node.open(former).opened.outcome == .copied)
+        let again = try node.open(here.opened.identity, version: 1)
+        #expect(again.opened.outcome == .resumed && again.opened.acknowledged == 1)
+        _ = try node.upload(again.id, [node.changeset(1)])
+        #expect(try node.seats(1) == .int(1))
+    }
+
     @Test func `the journal is asked again and again, ever later`() throws {
         set([.silent])
         _ = try node.upload(client.id, [node.changeset(1)])

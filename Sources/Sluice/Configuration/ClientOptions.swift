@@ -79,6 +79,7 @@ package struct ClientOptions: Sendable {
         var wanted: ClientMessage.Open.Options = isReadOnly ? .readOnly : isShortLived ? .shortLived : []
         if wishes.contains(.noToken) { wanted.insert(.withoutToken) }
         if wishes.contains(.existingDatabase) { wanted.insert(.existing) }
+        if wishes.contains(.newDatabase) { wanted.insert(.making) }
         return wanted
     }
 }

@@ -9,4 +9,6 @@ package struct SessionWishes: OptionSet, Hashable, Sendable {
     package static let noToken = SessionWishes(rawValue: 1 << 0)
     /// A database that is there already: a name without one is refused.
     package static let existingDatabase = SessionWishes(rawValue: 1 << 1)
+    /// A database that is made if it is not there. Classes or rules come later.
+    package static let newDatabase = SessionWishes(rawValue: 1 << 2)
 }

@@ -55,7 +55,9 @@ enum ClusterAction {
 
     func run() throws {
         if case .detach(nil, let folder, let names, let target) = self {
-            try ClusterMigration(folder).detachOffline(names, to: target) { Self.say($0, "is a server's alone") }
+            try ClusterMigration(folder).detachOffline(names, to: target) {
+                Self.say($0, "is a server's alone", "as the folder has it")
+            }
             return
         }
         #if PostgreSQL
@@ -65,7 +67,7 @@ enum ClusterAction {
         #endif
     }
 
-    private static func say(_ moved: ClusterMigration.Moved, _ what: String) {
+    private static func say(_ moved: ClusterMigration.Moved, _ what: String, _ stays: String) {
         switch moved {
         case .database(let name, let position):
             StandardOutput.shared.write(
@@ -76,7 +78,7 @@ enum ClusterAction {
             StandardOutput.shared.write(line: "users: \(copied.count) came along")
             for name in known {
                 StandardOutput.shared.write(
-                    line: "user \(DisplayText.harmless(name)): stays as the cluster has it, with that password")
+                    line: "user \(DisplayText.harmless(name)): stays \(stays), with that password")
             }
         case .usersOfAdoption:
             StandardOutput.shared.write(
@@ -102,16 +104,24 @@ enum ClusterAction {
                 let migration = try ClusterMigration(folder)
                 let journals = try PostgresJournals(url: url)
                 defer { journals.stop() }
-                try migration.adopt(into: journals) { Self.say($0, "is the cluster's") }
+                try migration.adopt(into: journals) { Self.say($0, "is the cluster's", "as the cluster has it") }
             case .detach(let url, let folder, let names, let target):
                 let migration = try ClusterMigration(folder)
                 let journals = try PostgresJournals(url: url ?? "")
                 defer { journals.stop() }
-                try migration.detach(names, to: target, from: journals) { Self.say($0, "is a server's alone") }
+                try migration.detach(names, to: target, from: journals) {
+                    Self.say($0, "is a server's alone", "as the folder has it")
+                }
             case .verify(let url, let name):
                 let comparison = try Self.naming(name, of: url) { try PostgresCluster.verify(url, database: name) }
                 output.write(line: comparison.text.dropLast())
-                guard comparison.agrees else { throw CommandError.failure("the replicas of '\(name)' do not agree") }
+                guard comparison.agrees else {
+                    let differs = Set(comparison.digests.values).count > 1
+                    throw CommandError.failure(
+                        differs
+                            ? "the replicas of '\(name)' do not agree"
+                            : "not all nodes have answered, so it is not known whether the replicas of '\(name)' agree")
+                }
             case .snapshot(let url, let name):
                 let position = try Self.naming(name, of: url) { try PostgresCluster.snapshot(url, database: name) }
                 output.write(

@@ -56,7 +56,7 @@ struct ServerAccess: Sendable {
         if let authorityFile { sync.trust = .authorities(files: [authorityFile]) }
         sync.access = access
         // A command knows its password until it ends, and nobody would present a token after that.
-        sync.wishes = makesDatabase ? .noToken : [.noToken, .existingDatabase]
+        sync.wishes = [.noToken, makesDatabase ? .newDatabase : .existingDatabase]
         sync.reconnectDelay = .milliseconds(200)
         sync.reconnectDelayMax = .seconds(2)
         let store = try await Store.open(StoreConfiguration(sync: sync))

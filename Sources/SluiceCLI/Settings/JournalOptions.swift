@@ -1,5 +1,6 @@
 internal import SluiceServer
 internal import SluiceStorage
+internal import SluiceTransport
 
 #if PostgreSQL
     internal import SluicePostgres
@@ -24,6 +25,9 @@ enum JournalOptions {
         "this program was built without PostgreSQL; build it with 'swift build -c release --traits PostgreSQL', which "
         + "needs libpq (libpq-dev on Debian)"
 
+    /// The maximum length of a node's name, as of a host's in the DNS.
+    private static let nameByteCountMax = 255
+
     /// Sets what the options say.
     static func apply(_ arguments: ParsedArguments, to configuration: inout ServerConfiguration) throws(CommandError) {
         guard let url = arguments.value("journal") else {
@@ -32,7 +36,14 @@ enum JournalOptions {
             }
             return
         }
-        if let address = arguments.value("node-url"), !["ws://", "wss://"].contains(where: address.hasPrefix) {
+        if let name = arguments.value("node"),
+            name.utf8.count > nameByteCountMax || DisplayText.harmless(name) != name || name.allSatisfy(\.isWhitespace)
+        {
+            throw .usage(
+                "--node is the name of this node, at most \(nameByteCountMax) bytes without control characters, and not "
+                    + "'\(DisplayText.shortened(name))'")
+        }
+        if let address = arguments.value("node-url"), (try? Endpoint(address))?.target != "/" {
             throw .usage(
                 "--node-url is where clients reach this node, such as wss://a.example, and not "
                     + "'\(DisplayText.shortened(address))'")

@@ -41,6 +41,12 @@ struct PostgresAddress: Sendable, CustomStringConvertible {
                 "the journal's address is no URL of PostgreSQL; write postgres://user@host/database, or file:PATH of a "
                     + "file with such a URL")
         }
+        guard Self.hasOneUser(url) else {
+            throw StorageError(
+                .journal,
+                "the journal's address has an '@' or '/' in its user, password or database, so it is not known where its "
+                    + "host begins; write %40 for '@' and %2F for '/' there")
+        }
         var given = try Self.parsed(url)
         secrets =
             ["password", "sslpassword"].compactMap { given[$0] } + [Self.environment("PGPASSWORD")].compactMap { $0 }
@@ -50,6 +56,14 @@ struct PostgresAddress: Sendable, CustomStringConvertible {
             "tcp_user_timeout": "10000", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "2",
         ]
         parameters = given.merging(defaults) { given, _ in given }
+    }
+
+    /// Whether nothing before the parameters has an `@` but the end of user and password. libpq takes the first one for
+    /// it, so that the rest of a password would be a part of the host, and in every message.
+    private static func hasOneUser(_ url: String) -> Bool {
+        let place = url.drop { $0 != "/" }.dropFirst(2).prefix { $0 != "?" }
+        let parts = place.split(separator: "@", omittingEmptySubsequences: false)
+        return parts.count == 1 || parts.count == 2 && !parts[0].contains("/")
     }
 
     /// Lets libpq take a URL apart.

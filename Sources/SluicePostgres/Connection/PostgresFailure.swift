@@ -64,7 +64,7 @@ package enum PostgresFailure: Error, Hashable {
         case .refused(let state, let message):
             StorageError(
                 Self.isPassing(state) ? .busy : .journal,
-                "\(what): \(address) says: \(message) (SQLSTATE \(state)); \(Self.advice(state))")
+                "\(what): \(address) says: \(message) (SQLSTATE \(state)); \(Self.advice(state, message))")
         }
     }
 
@@ -74,8 +74,10 @@ package enum PostgresFailure: Error, Hashable {
         ["55P03", "25P03", "25006"].contains(state) || ["40", "53", "57", "58", "08"].contains { state.hasPrefix($0) }
     }
 
-    private static func advice(_ state: String) -> String {
+    private static func advice(_ state: String, _ message: String) -> String {
         switch state {
+        case "42501" where message.contains("function"):
+            "let a superuser run GRANT EXECUTE ON that FUNCTION to this role"
         case "55P03": "another node keeps the turn for longer than a lock may be waited for"
         case "57014": "the statement took longer than it may"
         case "25006": "it is a standby or read only; name the primary, or all servers"

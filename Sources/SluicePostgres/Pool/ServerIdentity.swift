@@ -9,6 +9,8 @@ final class ServerIdentity: Sendable {
         var history: PostgresHistory?
         var clusterID: [UInt8]?
         var clockOffset: Int64 = 0
+        /// Whether this process has been connected.
+        var isMet = false
         /// Where the history is kept over restarts; nil for nowhere.
         var memory: HistoryFile?
 
@@ -74,11 +76,12 @@ final class ServerIdentity: Sendable {
                 state.history = greeting.history
                 state.clusterID = clusterID
                 state.clockOffset = greeting.clockOffset
+                state.isMet = true
             }
             return state
         }
-        if before.history != greeting.history {
-            before.memory?.write(greeting.history)
+        if before.history != greeting.history { before.memory?.write(greeting.history) }
+        if !before.isMet || before.history != greeting.history {
             log?(
                 .info, "the journal's server is connected",
                 [("version", greeting.version), ("history", "\(greeting.history)")])

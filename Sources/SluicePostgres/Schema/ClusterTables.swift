@@ -124,23 +124,28 @@ enum ClusterTables {
         """)
 
     /// Asks which of the rights that ``grants(to:)`` gives the present role lacks, and for its name.
-    static let rightsQuestion = PostgresStatement(
-        nil,
-        """
-        SELECT coalesce(string_agg(needed.r || ' on ' || needed.t, ', '), ''), current_user::text FROM (VALUES
-          ('sluice.database', 'INSERT'), ('sluice.database', 'UPDATE'), ('sluice.journal', 'SELECT'),
-          ('sluice.journal', 'INSERT'), ('sluice.journal', 'DELETE'), ('sluice.node', 'INSERT'),
-          ('sluice.node', 'UPDATE'), ('sluice.duty', 'UPDATE'), ('sluice.snapshot', 'UPDATE'),
-          ('sluice.part', 'INSERT'), ('sluice.digest', 'INSERT'), ('sluice.request', 'DELETE'),
-          ('sluice.message', 'INSERT'), ('sluice.message', 'DELETE'),
-          ('sluice.users', 'INSERT'), ('sluice.users', 'UPDATE'), ('sluice.users', 'DELETE'),
-          ('sluice.logins', 'INSERT'), ('sluice.logins', 'UPDATE'), ('sluice.logins', 'DELETE'),
-          ('sluice.revocations', 'INSERT'), ('sluice.revocations', 'UPDATE'), ('sluice.leads', 'INSERT'),
-          ('sluice.leads', 'UPDATE'), ('sluice.leads', 'DELETE'), ('sluice.changes', 'UPDATE'),
-          ('sluice.revocations', 'DELETE'), ('sluice.locks', 'INSERT'), ('sluice.locks', 'UPDATE'),
-          ('sluice.locks', 'DELETE')) AS needed (t, r)
-        WHERE NOT has_table_privilege(needed.t, needed.r)
-        """)
+    ///
+    /// - Parameter role: whose; nil for those of the connection.
+    static func rightsQuestion(of role: String? = nil) -> PostgresStatement {
+        let user = role.map { "'\($0.replacing("'", with: "''"))'" } ?? "current_user"
+        return PostgresStatement(
+            nil,
+            """
+            SELECT coalesce(string_agg(needed.r || ' on ' || needed.t, ', '), ''), current_user::text FROM (VALUES
+              ('sluice.database', 'INSERT'), ('sluice.database', 'UPDATE'), ('sluice.journal', 'SELECT'),
+              ('sluice.journal', 'INSERT'), ('sluice.journal', 'DELETE'), ('sluice.node', 'INSERT'),
+              ('sluice.node', 'UPDATE'), ('sluice.duty', 'UPDATE'), ('sluice.snapshot', 'UPDATE'),
+              ('sluice.part', 'INSERT'), ('sluice.digest', 'INSERT'), ('sluice.request', 'DELETE'),
+              ('sluice.message', 'INSERT'), ('sluice.message', 'DELETE'),
+              ('sluice.users', 'INSERT'), ('sluice.users', 'UPDATE'), ('sluice.users', 'DELETE'),
+              ('sluice.logins', 'INSERT'), ('sluice.logins', 'UPDATE'), ('sluice.logins', 'DELETE'),
+              ('sluice.revocations', 'INSERT'), ('sluice.revocations', 'UPDATE'), ('sluice.leads', 'INSERT'),
+              ('sluice.leads', 'UPDATE'), ('sluice.leads', 'DELETE'), ('sluice.changes', 'UPDATE'),
+              ('sluice.revocations', 'DELETE'), ('sluice.locks', 'INSERT'), ('sluice.locks', 'UPDATE'),
+              ('sluice.locks', 'DELETE')) AS needed (t, r)
+            WHERE NOT has_table_privilege(\(user), needed.t, needed.r)
+            """)
+    }
 }
 
 #endif

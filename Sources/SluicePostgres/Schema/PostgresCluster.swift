@@ -34,11 +34,23 @@ public enum PostgresCluster {
             if let found { try checkUser(of: found) }
             let script = ClusterTables.script(from: found?.tables ?? 0)
             if !script.isEmpty { try connection.execute(script: script) }
-            if let role { try connection.execute(script: ClusterTables.grants(to: role)) }
+            if let role { try grantRights(to: role, by: connection) }
             try connection.execute(script: "COMMIT")
             return script
         } catch {
             throw error.storageError("the cluster's tables could not be made", address)
+        }
+    }
+
+    /// Gives a role the rights of a node. PostgreSQL only warns somebody who may not give them.
+    private static func grantRights(to role: String, by connection: PostgresConnection) throws(PostgresFailure) {
+        try connection.execute(script: ClusterTables.grants(to: role))
+        let rights = try connection.execute(ClusterTables.rightsQuestion(of: role))
+        guard rights.text(0).isEmpty else {
+            throw .unsuitable(
+                "does not let the role '\(rights.text(1))' give '\(role)' its rights; do it as the owner of the tables, or "
+                    + "let an administrator run what `sluice cluster init --print --role=\(role)` prints (missing: "
+                    + "\(rights.text(0)))")
         }
     }
 
@@ -100,7 +112,7 @@ public enum PostgresCluster {
                 "has tables of version \(found), and this program uses \(ClusterTables.versionMin) and later; run "
                     + "`sluice cluster init`, or an administrator what `sluice cluster init --print` prints")
         }
-        let rights = try connection.execute(ClusterTables.rightsQuestion)
+        let rights = try connection.execute(ClusterTables.rightsQuestion())
         guard rights.text(0).isEmpty else {
             throw .unsuitable("\(noRights(rights.text(1))) (missing: \(rights.text(0)))")
         }

@@ -72,13 +72,16 @@ final class JournalWatch: Sendable {
                 if said == nil || error != said && error.isOfSetup {
                     log?(
                         .warning, "the journal's server does not answer",
-                        [("reason", error.storageError("the node cannot follow others", pool.address).message)])
+                        [("reason", error.storageError("the node cannot follow others", place).message)])
                 }
                 said = error
                 _ = pool.stop.wait(until: pool.backoff.next)
             }
         }
     }
+
+    /// The server that it is connected to, for messages.
+    private var place: PostgresAddress { if case .to(let address) = listening { address } else { pool.address } }
 
     /// - Returns: a connection, and whether bells arrive there.
     private func connect() throws(PostgresFailure) -> (PostgresConnection, isListening: Bool) {

@@ -82,14 +82,19 @@ package struct ClusterMigration {
         return .users(copied, known: known)
     }
 
-    /// Brings the users of the cluster into a folder. A file of users that is there gets another name.
-    private func detachUsers(from service: any JournalService, to folder: String) throws {
-        let users = folder + "/" + UserFile.name
-        if access(users, F_OK) == 0 { try rename(users, to: users + "-before") }
-        guard try !service.users.read({ try $0.users().isEmpty && $0.allDates().isEmpty }) else { return }
+    /// Brings the users of the cluster into a folder. Those whom a server alone has there stay as they are; a file of
+    /// users in the node's own folder was not used, and gets another name.
+    ///
+    /// - Parameter target: the folder; nil for the node's own.
+    /// - Returns: nil if the cluster has none.
+    private func detachUsers(from service: any JournalService, to target: String?) throws -> Moved? {
+        let users = (target ?? path) + "/" + UserFile.name
+        if target == nil, access(users, F_OK) == 0 { try rename(users, to: users + "-before") }
+        guard try !service.users.read({ try $0.users().isEmpty && $0.allDates().isEmpty }) else { return nil }
         let file = try UserFile(users)
         defer { file.close() }
-        _ = try UserTransfer.copy(from: service.users, to: file)
+        let (copied, known) = try UserTransfer.copy(from: service.users, to: file)
+        return .users(copied, known: known)
     }
 
     private func rename(_ old: String, to new: String) throws {
@@ -117,9 +122,10 @@ package struct ClusterMigration {
 
     // MARK: Out of a cluster
 
-    /// Makes databases of the cluster those of a server alone, with a copy of the cluster's users: their journals are sealed, so that no node appends to them
-    /// any more, and their files have all that the journals had. What was done before an error stays, and is left out
-    /// when this is done again. O(n).
+    /// Makes databases of the cluster those of a server alone, with a copy of the cluster's users: their journals are
+    /// sealed, so that no node appends to them any more, and their files have all that the journals had. No journal is
+    /// sealed before all databases are known to be there and to have a place. What was done before an error stays, and is
+    /// left out when this is done again. O(n).
     ///
     /// - Parameters:
     ///   - names: the databases; nil for all of the cluster, after which the folder is a server's alone.
@@ -133,13 +139,19 @@ package struct ClusterMigration {
         guard try ReplicaFolder.marked(path) == ReplicaFolder.Mark(cluster: cluster) else {
             throw refusal("is none of a node of this cluster", "name that of a node, or the journal of its cluster")
         }
-        try checkPlace(names, target)
-        for name in try names ?? service.databaseNames {
+        let place = try openPlace(names, target)
+        defer { withExtendedLifetime(place) {} }
+        let names = try names ?? service.databaseNames
+        for name in names {
+            let journal = try service.existingJournal(ofDatabase: name)
+            if let target { try checkFree(name, in: target, but: journal) }
+        }
+        for name in names {
             let head = try bringUp(name, service)
             if let target { try copy(name, to: target) }
             report(.database(name, position: head.position))
         }
-        try detachUsers(from: service, to: target ?? path)
+        if let moved = try detachUsers(from: service, to: target) { report(moved) }
         if target == nil { try ReplicaFolder.release(path) }
     }
 
@@ -153,12 +165,17 @@ package struct ClusterMigration {
         guard try ReplicaFolder.marked(path) != nil else {
             throw refusal("is none of a cluster's node", "start a server with it as it is")
         }
-        try checkPlace(names, target)
-        for name in names ?? DataFolder.databaseNames(path) {
+        let place = try openPlace(names, target)
+        defer { withExtendedLifetime(place) {} }
+        let names = names ?? DataFolder.databaseNames(path)
+        for name in names {
             guard SQLiteServerStorage.isTaken(file(name)) else {
                 let hint = DatabaseName.hint(for: name, among: DataFolder.databaseNames(path))
                 throw refusal("has no database '\(name)'", hint)
             }
+            if let target { try checkFree(name, in: target, but: nil) }
+        }
+        for name in names {
             let storage = try SQLiteServerStorage.open(.file(file(name)), databaseID: ObjectID(high: 0, low: 0))
             let (head, damage) = (storage.head, storage.damage)
             storage.close()
@@ -181,12 +198,44 @@ package struct ClusterMigration {
         if target == nil { try ReplicaFolder.release(path) }
     }
 
-    /// Checks that databases can go where they shall.
-    private func checkPlace(_ names: [String]?, _ target: String?) throws {
-        guard target != nil || names == nil else {
-            throw refusal(
-                "is a node's as a whole, so a part of it cannot be detached in place", "name a folder for the files")
+    /// The folder where databases shall go, made if it is missing, and locked so that no server runs there.
+    ///
+    /// - Returns: nil for the node's own.
+    private func openPlace(_ names: [String]?, _ target: String?) throws -> DataFolder? {
+        guard let target else {
+            guard names == nil else {
+                throw refusal(
+                    "is a node's as a whole, so a part of it cannot be detached in place",
+                    "name a folder for the files")
+            }
+            return nil
         }
+        let folder = try DataFolder(target)
+        guard try ReplicaFolder.marked(target) == nil else {
+            throw ServerError(
+                .dataFolder,
+                "the data folder '\(target)' is a node's, and what is detached is a server's alone; name another folder"
+            )
+        }
+        return folder
+    }
+
+    /// Checks that nothing in a folder is in the way of a database.
+    ///
+    /// - Parameter journal: of the database, the end of which a file may have that was detached before; nil for none.
+    private func checkFree(_ name: String, in target: String, but journal: (any Journal)?) throws {
+        let destination = target + "/" + DatabaseFileName.of(name)
+        guard SQLiteServerStorage.isTaken(destination) else { return }
+        if let journal, let there = try? ReplicaFile.state(of: destination), there.id == (try journal.databaseID),
+            try journal.continues(there.head),
+            try journal.records(after: there.head.position, countMax: 1).isEmpty
+        {
+            return
+        }
+        throw StorageError(
+            .exists,
+            "the folder '\(target)' has another database '\(name)', so nothing was detached; move \(destination) and "
+                + "what belongs to it away, or name another folder")
     }
 
     /// Brings the replica of a database to the end of its journal, which is sealed.
@@ -225,9 +274,8 @@ package struct ClusterMigration {
 
     private func copy(_ name: String, to target: String) throws {
         let destination = target + "/" + DatabaseFileName.of(name)
-        guard access(target, F_OK) == 0 || mkdir(target, 0o700) == 0 else {
-            throw ServerError(.dataFolder, "the folder '\(target)' cannot be made; name another")
-        }
+        // It is there since an attempt before this one.
+        guard !SQLiteServerStorage.isTaken(destination) else { return }
         try ReplicaFile.receive(destination) { draft in _ = try ReplicaFile.copy(file(name), to: draft) }
     }
 

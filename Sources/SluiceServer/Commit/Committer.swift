@@ -78,7 +78,7 @@ final class Committer {
     /// Whether steps wait.
     var hasSteps: Bool { !steps.isEmpty }
 
-    /// Adds a step that nobody waits for. It is dropped while the database cannot be written.
+    /// Adds a step that nobody waits for. It waits until it is stored, and is dropped while the database cannot be written.
     func add(_ step: JournalStep, now: Timestamp) {
         guard database.isWritable else { return }
         if steps.isEmpty { stepsSince = now }
@@ -175,6 +175,10 @@ final class Committer {
         if case .committed = outcome {
             uploads = Array(left)
             operationCount = left.reduce(0) { $0 + $1.changeset.operationCount }
+        } else {
+            // Their sessions may go on without coming again, and what they upload then must not count without these.
+            self.steps = steps + self.steps
+            stepsSince = now
         }
         return outcome
     }

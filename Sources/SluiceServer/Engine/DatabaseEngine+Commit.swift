@@ -145,12 +145,23 @@ extension DatabaseEngine {
     func followSome() {
         do {
             isBehind = try committer.followSome()
+            stuckPosition = nil
             if !isBehind, database.noteAnswer() { recallSessions() }
         } catch {
             isBehind = false
+            stuckPosition = database.storage.head.position
             if database.noteObstacle(error) || database.otherHistory != nil { return }
             endAll(sessions.ending(after: error, "the journal could not be followed"))
         }
+    }
+
+    /// What is known of the database, for those who must not wait for its turns.
+    var health: DatabaseHealth {
+        DatabaseHealth(
+            isWritable: database.isWritable, isDamaged: database.storage.damage != nil,
+            isSilent: database.silence != nil,
+            isBehind: isBehind || stuckPosition == database.storage.head.position,
+            position: database.storage.head.position, rightsNumber: rightsNumber)
     }
 
     /// Publishes a group that another engine has appended.

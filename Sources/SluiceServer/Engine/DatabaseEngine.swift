@@ -50,6 +50,9 @@ package final class DatabaseEngine {
     var arrivals: [IncomingSession] = []
     /// Whether the journal may have more than was applied.
     var isBehind = false
+    /// The last group that was applied when the next one could not be; nil if it could. While it is still the last one,
+    /// the database lacks what the journal has.
+    var stuckPosition: UInt64?
     var encodedBlockCount: UInt64 = 0
 
     /// - Parameters:
@@ -308,14 +311,6 @@ package final class DatabaseEngine {
 
     /// Applies what other engines have appended to the journal.
     package func catchUp() throws { try database.catchUp() }
-
-    /// What is known of the database, for those who must not wait for its turns.
-    var health: DatabaseHealth {
-        DatabaseHealth(
-            isWritable: database.isWritable, isDamaged: database.storage.damage != nil,
-            isSilent: database.silence != nil, isBehind: isBehind, position: database.storage.head.position,
-            rightsNumber: rightsNumber)
-    }
 
     /// Closes the database's file as the end of the process does: what waits is not stored, and nothing is tidied up.
     package func abandon() { database.storage.close() }

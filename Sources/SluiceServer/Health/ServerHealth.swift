@@ -21,6 +21,9 @@ package struct ServerHealth: Sendable, Hashable {
         /// The databases whose journals answer, and those whose journals do not.
         package var answeringCount = 0
         package var silentCount = 0
+
+        /// Whether all journals answer.
+        var answer: Bool { silenceMilliseconds == 0 && silentCount == 0 }
     }
 
     /// After so long of silence, and with so long a lag, stores are better served by another node, in milliseconds.
@@ -49,7 +52,10 @@ package struct ServerHealth: Sendable, Hashable {
     }
 
     /// Whether nothing is known to keep the server from storing what it is sent.
-    private var isWritable: Bool { writableCount == openCount && isFolderWritable && areUsersWritable ?? true }
+    private var isWritable: Bool {
+        // A database that nobody writes to notices only at its next commit that its journal does not answer.
+        writableCount == openCount && isFolderWritable && areUsersWritable ?? true && journals?.answer ?? true
+    }
 
     /// The health as JSON, which names no database.
     package var json: String {
@@ -72,7 +78,7 @@ package struct ServerHealth: Sendable, Hashable {
                 (
                     "journal",
                     .object([
-                        ("answers", .bool(journals.silenceMilliseconds == 0 && journals.silentCount == 0)),
+                        ("answers", .bool(journals.answer)),
                         ("silenceMilliseconds", .number(journals.silenceMilliseconds)),
                         ("answering", .number(UInt64(journals.answeringCount))),
                         ("silent", .number(UInt64(journals.silentCount))),

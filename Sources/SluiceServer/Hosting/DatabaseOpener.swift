@@ -48,17 +48,20 @@ struct DatabaseOpener: Sendable {
         self.metrics = metrics
     }
 
-    /// Whether a session may make a database in the service of journals. One that brings no classes, or may not declare
-    /// them, has nothing to keep there. A database of this server alone has no file before it has classes, so anybody may
-    /// open one.
+    /// Whether a session may make a database in the service of journals. One that may not declare classes, or brings none
+    /// and does not say that they come later, has nothing to keep there. A database of this server alone has no file before
+    /// it has classes, so anybody may open one.
     func mayMake(_ request: ClientMessage.Open, by user: User) -> Bool {
         guard journals != nil else { return true }
-        guard request.options.isDisjoint(with: [.readOnly, .existing]), !request.schema.classes.isEmpty else {
+        let isMaking = request.options.contains(.making)
+        guard request.options.isDisjoint(with: [.readOnly, .existing]), isMaking || !request.schema.classes.isEmpty
+        else {
             return false
         }
-        guard let rules = terms.values.rules else { return user.mayExtendSchema }
+        guard let rules = terms.values.rules else { return user.mayExtendSchema || isMaking && user.mayBeginRules }
         // There are no objects yet.
-        return AccessRules(rules).bind(user, schema: Schema()) { _ in [] }.has(.schema)
+        let access = AccessRules(rules).bind(user, schema: Schema()) { _ in [] }
+        return access.has(.schema) || isMaking && access.has(.rules)
     }
 
     /// Opens a database; this blocks. The file of a new database is made only when there is something to keep. If any step

@@ -127,9 +127,12 @@ final class Sessions {
 
     /// What the first message after the opening proves: the client has stored the nonce that it was offered.
     ///
-    /// - Returns: the step that says so, once; nil for a client without a record.
+    /// - Returns: the step that says so, once; nil for a client without a record, and while nothing can be written: then a
+    ///   later message proves it.
     func confirmation(from session: ServerSession) -> JournalStep? {
-        guard let nonce = session.unconfirmedNonce, let clientID = session.clientID else { return nil }
+        guard database.isWritable, let nonce = session.unconfirmedNonce, let clientID = session.clientID else {
+            return nil
+        }
         session.unconfirmedNonce = nil
         return .nonce(client: clientID, nonce)
     }

@@ -124,6 +124,8 @@ extension ClientMessage {
             package static let existing = Options(rawValue: 1 << 3)
             /// The client knows other servers of the database, and goes to one of them if this one would rather have it.
             package static let hasOthers = Options(rawValue: 1 << 4)
+            /// The database is to be made if it is not there, though the client brings no classes yet.
+            package static let making = Options(rawValue: 1 << 5)
         }
     }
 

@@ -92,6 +92,54 @@ struct CommandLineTests {
         }
     }
 
+    /// PostgreSQL only warns a role that gives rights which it cannot give.
+    @Test func `a role that does not own the tables cannot say that another one has its rights`() async throws {
+        let database = try server.database()
+        let (member, other) = ("member_\(database.name)", "other_\(database.name)")
+        for role in [member, other] { try database.run("CREATE ROLE \(role) LOGIN") }
+        try PostgresCluster.initialize(database.url, role: member)
+        let journal = "--journal=\(database.url(user: member))"
+        let refused = try await Tool.run("cluster", "init", journal, "--role=\(other)")
+        #expect(refused.code == 1 && refused.lines.isEmpty, "\(refused)")
+        #expect(refused.diagnostics.contains("owner of the tables"), "\(refused)")
+        let has = try await Tool.run("cluster", "init", journal, "--role=\(member)")
+        #expect(has.code == 0 && has.lines.last == "the role \(member) has the rights of a node", "\(has)")
+    }
+
+    @Test func `import and rules deploy make databases of a cluster, and other commands do not`() async throws {
+        try await NodeCluster.with(1) { cluster in
+            let node = cluster.nodes[0]
+            let (rows, rules) = (node.folder + "-rows.csv", node.folder + "-rules.json")
+            try "key,n\na,1\n".write(toFile: rows, atomically: true, encoding: .utf8)
+            try #"{"classes": {"Row": {"read": true}}}"#.write(toFile: rules, atomically: true, encoding: .utf8)
+            let asked = try await Tool.run("query", node.url("rows"), "Row")
+            #expect(asked.code == 1 && asked.diagnostics.contains("has no database 'rows'"), "\(asked)")
+            let imported = try await Tool.run("import", node.url("rows"), "Row", rows, "--key=key")
+            #expect(imported.code == 0, "\(imported)")
+            #expect(try await Tool.run("query", node.url("rows"), "Row", "--format=csv").lines.count == 2)
+            let deployed = try await Tool.run("rules", "deploy", node.url("ruled"), rules, "--create")
+            #expect(deployed.code == 0, "\(deployed)")
+            let names = try PostgresCluster.status(cluster.database.url).databases.map(\.name)
+            #expect(names.sorted() == ["rows", "ruled"])
+            // A node that starts again says which server it has met, though it is the one from before.
+            try await node.stop()
+            try await node.start()
+            try await node.logged("the journal's server is connected")
+        }
+    }
+
+    @Test func `a name or an address of a node that others could not use is refused`() async throws {
+        let journal = "postgres://sluice@127.0.0.1/none"
+        for option in [
+            "--node=" + String(repeating: "n", count: 256), "--node=two\nlines", "--node= ",
+            "--node-url=http://a.example", "--node-url=ws://a.example:99999", "--node-url=ws://a.example/shop",
+        ] {
+            let exit = try await Tool.run(
+                "serve", "--data=/nowhere", "--listen=127.0.0.1:0", "--dev", "--journal=\(journal)", option)
+            #expect(exit.code == 64 && exit.diagnostics.contains(option.prefix { $0 != "=" }), "\(option): \(exit)")
+        }
+    }
+
     @Test func `status says which nodes and databases there are, in words and as JSON`() async throws {
         try await NodeCluster.with(2) { cluster in
             for node in cluster.nodes { try await Ledger.begin(node.url()) }

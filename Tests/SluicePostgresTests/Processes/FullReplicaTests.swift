@@ -26,8 +26,13 @@ struct FullReplicaTests {
                     try await nodes[1].logged("a database cannot be written", "\"database\":\"test\"")
                     // The node with room goes on, and has what the other one could not store.
                     try await [writers[0]].getOn()
+                    // Balancers are told how far it is behind.
+                    try await wait(for: "the node to be unready") { try await nodes[1].readiness().status == 503 }
                     disk.clear()
                     try await writers.getOn()
+                    try await wait(for: "the node to be ready again") {
+                        try await nodes[1].readiness().status == 200
+                    }
                 }
                 try await cluster.checkAgreement(writers)
             }

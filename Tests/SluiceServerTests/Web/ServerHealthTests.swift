@@ -31,6 +31,7 @@ struct ServerHealthTests {
         health.journals = .init(
             silenceMilliseconds: silence, lagMilliseconds: lag, lagPositions: 7, answeringCount: 1, silentCount: 0)
         #expect(health.isReady == isReady)
+        #expect(health.json.contains("\"writable\":\(silence == 0)"))
         #expect(
             health.json.hasSuffix(
                 """
