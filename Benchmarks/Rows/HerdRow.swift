@@ -12,19 +12,37 @@ struct HerdRow {
         let carCount = workbench.options.size(10_000, quick: 3_000)
         let pairs = try await workbench.repeated { _ in
             let (ours, byteCount) = try await subscribe(count, cars: carCount)
-            return (ours: ours, floor: try rawSeconds(count, byteCount: byteCount), byteCount)
+            return (ours: ours, floor: try rawTimes(count, byteCount: byteCount), byteCount)
         }
         let megabytes = Double(count * pairs[0].2) / 1e6
         return [
             Measurement(
                 .herd,
                 "\(count) subscribers ask for the same \(Double(carCount).shown) cars at once, \(megabytes.shown) MB",
-                ours: pairs.map(\.ours), floor: pairs.map(\.floor), unit: "s", goal: .ratioAtMost(1.5))
+                ours: pairs.map(\.ours.seconds), floor: pairs.map(\.floor.seconds), unit: "s",
+                goal: .ratioAtMost(1.5)),
+            Measurement(
+                .herd, "the same: processor time of the server",
+                ours: pairs.map(\.ours.processorSeconds), floor: pairs.map(\.floor.processorSeconds), unit: "s",
+                goal: .none),
         ]
     }
 
-    /// - Returns: seconds, and the bytes that each subscriber received.
-    private func subscribe(_ count: Int, cars carCount: Int) async throws -> (Double, Int) {
+    /// What it took until every subscriber had everything.
+    private struct Times {
+        /// Since the word to begin.
+        let seconds: Double
+        /// Of this process, in which the server is, and not the subscribers.
+        let processorSeconds: Double
+
+        init(from start: UInt64, to end: UInt64, since counts: ProcessCounts) throws {
+            seconds = Double(end - start) / 1e9
+            processorSeconds = (try ProcessCounts.now().processorTime - counts.processorTime) / 1e6
+        }
+    }
+
+    /// - Returns: the times, and the bytes that each subscriber received.
+    private func subscribe(_ count: Int, cars carCount: Int) async throws -> (Times, Int) {
         try await workbench.withServer { url in
             let store = try await workbench.openStore("writer", models: [Car.self], url: url)
             try await store.insert(Car.numbered(0..<carCount))
@@ -32,26 +50,30 @@ struct HerdRow {
             let readers = try ReaderProcess(port: UInt16(port) ?? 0, count: count, herd: nil)
             defer { readers.stop() }
             try readers.waitUntilReady()
+            let counts = try ProcessCounts.now()
             let start = ReaderProcess.now
             try readers.begin()
             let result = try readers.waitForRound()
+            let times = try Times(from: start, to: result.finishedAt, since: counts)
             await store.close()
             try check(result.byteCount / count > carCount * 4, is: true, "whether all cars can be in the bytes")
-            return (Double(result.finishedAt - start) / 1e9, result.byteCount / count)
+            return (times, result.byteCount / count)
         }
     }
 
-    private func rawSeconds(_ count: Int, byteCount: Int) throws -> Double {
+    private func rawTimes(_ count: Int, byteCount: Int) throws -> Times {
         let server = try RawBroadcast()
         let readers = try ReaderProcess(port: server.port, count: count, herd: byteCount)
         defer { readers.stop() }
         try server.accept(count)
         try readers.waitUntilReady()
+        let counts = try ProcessCounts.now()
         try readers.begin()
         let start = ReaderProcess.now
         try server.sendMuch([UInt8](repeating: 7, count: byteCount))
         let result = try readers.waitForRound()
+        let times = try Times(from: start, to: result.finishedAt, since: counts)
         try check(result.byteCount, is: byteCount * count, "the bytes that all readers received")
-        return Double(result.finishedAt - start) / 1e9
+        return times
     }
 }

@@ -4,6 +4,13 @@ import Testing
 @testable import SluiceWire
 
 @Suite struct ColumnTests {
+    private static let mostlySmall = (0..<1000).map { (row: Int64) -> Int64 in
+        if row % 100 == 7 { return 1 << 29 }
+        return max(0, row * row * 31 % 17 - 9)
+    }
+    private static let irregularlyRising = (0..<1000).map { (row: Int64) -> Int64 in row / 3 * 10 + row * row % 5 }
+    private static let hours = (0..<1000).map { (row: Int64) -> Int64 in row * row * 31 % 17 * 3_600_000_000 + 5 }
+
     @Test(
         arguments: [
             ([], nil, 0),
@@ -12,13 +19,14 @@ import Testing
             ([1, 1 << 40, 2], .plain, 9),
             (Array(stride(from: 1_000_000, to: 1_000_900, by: 3)), .deltaPacked, 6),
             ((0..<1000).map { Int64($0 * 7919 % 256) + 1_000_000_000 }, .packed, 1007),
+            (mostlySmall, .coded, 436), (irregularlyRising, .deltaCoded, 620), (hours, .multiples, 510),
         ] as [([Int64], IntegerSequence.Form?, Int)])
     func integersTakeTheSmallestForm(values: [Int64], form: IntegerSequence.Form?, size: Int) throws {
         var writer = ByteWriter()
         IntegerSequence.encode(values, into: &writer)
         #expect(writer.bytes.first == form?.rawValue)
         #expect(writer.count == size)
-        #expect(IntegerSequence.plan(values).size == size)
+        #expect(IntegerPlan(values).size == size)
         #expect(try decodeIntegers(writer.bytes, count: values.count) == values)
     }
 
@@ -49,8 +57,54 @@ import Testing
         }
         var writer = ByteWriter()
         IntegerSequence.encode(values, into: &writer)
-        #expect(writer.count == IntegerSequence.plan(values).size)
+        #expect(writer.count == IntegerPlan(values).size)
         #expect(try decodeIntegers(writer.bytes, count: values.count) == values)
+    }
+
+    @Test(arguments: Array(1...60) as [UInt64])
+    func integersAroundACentreComeBackInTheSizePlanned(seed: UInt64) throws {
+        var samples = SampleGenerator(seed: seed)
+        let centre = samples.integer()
+        let factor = samples.pick([1, 1, 60, 86_400_000_000] as [Int64])
+        let isSum = samples.bool()
+        var values: [Int64] = []
+        for _ in 0..<(16 + samples.below(300)) {
+            let distance = Int64(bitPattern: samples.next() >> UInt64(samples.pick([60, 61, 62, 63, 50, 33])))
+            let value = (samples.bool() ? distance : 0 &- distance) &* factor
+            values.append((isSum ? values.last ?? centre : centre) &+ value)
+        }
+        var writer = ByteWriter()
+        IntegerSequence.encode(values, into: &writer)
+        #expect(writer.count == IntegerPlan(values).size)
+        #expect(try decodeIntegers(writer.bytes, count: values.count) == values)
+    }
+
+    /// The highest bits that a code may have, which no other test is sure to meet.
+    @Test(arguments: [Int64.min, -1, 0, 1 << 40]) func numbersAtTheEdgeOfACodeComeBack(centre: Int64) throws {
+        let edges: [Int64] = [0, -1, 2, 1 << 30, 1 - 1 << 30, 1 << 20]
+        let values = (0..<2000).map { (row: Int) -> Int64 in
+            let place = row % 200
+            return centre &+ (place < edges.count ? edges[place] : Int64(row % 3))
+        }
+        let plan = IntegerPlan(values)
+        #expect(plan.form == .coded)
+        var writer = ByteWriter()
+        IntegerSequence.encode(values, plan: plan, into: &writer)
+        #expect(try decodeIntegers(writer.bytes, count: values.count) == values)
+    }
+
+    @Test func entriesShareTheirBeginnings() throws {
+        let pool = (0..<100).map { "https://example.org/cars/\($0 * 7919 % 1000)" }
+        let texts = (0..<1000).map { (row: Int) -> String in pool[row * row % 97] }
+        let columns: [[Value]] = [
+            texts.map { .string($0) }, texts.map { .link(.string($0)) }, texts.map { .data(Array($0.utf8)) },
+            texts.map { $0.hasSuffix("7") ? .null : .string($0 + "é") },
+        ]
+        for values in columns {
+            let bytes = encode(values)
+            #expect(bytes.count < 1300, "\(bytes.count) bytes")
+            #expect(try decode(bytes, count: values.count) == values)
+        }
     }
 
     @Test(

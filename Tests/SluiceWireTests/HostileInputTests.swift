@@ -111,6 +111,62 @@ import Testing
         expectError(.limitExceeded) { try ObjectBlock(wireBytes: writer.bytes) }
     }
 
+    @Test func codesThatAreNoneAreRefused() {
+        func decode(_ bytes: [UInt8], count: Int = 20) throws {
+            _ = try ByteReader.decode(bytes) { reader throws(WireError) in
+                try IntegerSequence.decode(count: count, from: &reader)
+            }
+        }
+        // An order beyond 31, 32 zeros, and an order and a zero that are too much together.
+        expectError(.malformed) { try decode([5, 0, 32] + Array(repeating: 0xFF, count: 200)) }
+        expectError(.malformed) { try decode([5, 0, 0] + Array(repeating: 0, count: 200)) }
+        expectError(.malformed) { try decode([5, 0, 31, 2] + Array(repeating: 0, count: 200)) }
+        // Fewer bits than codes, before anything is allocated, and a last code that is cut.
+        expectError(.truncated) { try decode([5, 0, 0, 0xFF], count: 1 << 40) }
+        expectError(.truncated) { try decode([6, 0, 0, 0, 0xFF], count: 1 << 40) }
+        expectError(.truncated) { try decode([5, 0, 0, 0xFF, 0xFF, 0x80], count: 20) }
+        expectError(.malformed) { try decode([7, 2, 0, 7, 2, 0, 0, 2]) }
+    }
+
+    @Test func entriesThatShareWhatIsNotThereOrTooMuchAreRefused() {
+        func decode(_ bytes: [UInt8], count: Int, limits: WireLimits = .standard) throws {
+            _ = try ByteReader.decode(bytes, limits: limits) { reader throws(WireError) in
+                try WireColumn.decode(count: count, from: &reader)
+            }
+        }
+        /// Two texts, the first of which is two bytes, and the second begins with bytes of it and has no others.
+        func two(_ first: String, firstShares: Int64 = 0, secondShares: Int64) -> [UInt8] {
+            var writer = ByteWriter()
+            writer.raw([5, 2, 2])
+            IntegerSequence.encode([firstShares, secondShares], into: &writer)
+            IntegerSequence.encode([2, 0], into: &writer)
+            writer.raw(Array(first.utf8))
+            IntegerSequence.encode([0, 1], into: &writer)
+            return writer.bytes
+        }
+        #expect(throws: Never.self) { try decode(two("ab", secondShares: 1), count: 2) }
+        expectError(.malformed) { try decode(two("ab", secondShares: 3), count: 2) }
+        expectError(.malformed) { try decode(two("ab", firstShares: 1, secondShares: 1), count: 2) }
+        expectError(.malformed) { try decode(two("ab", secondShares: -1), count: 2) }
+        // Half of "é" is no text.
+        expectError(.malformed) { try decode(two("é", secondShares: 1), count: 2) }
+        // A thousand entries, each of which is the first again, in texts and in data.
+        for kind in [5, 6] as [UInt8] {
+            var writer = ByteWriter()
+            writer.byte(kind)
+            writer.byte(2)
+            writer.varint(1000)
+            IntegerSequence.encode([0] + Array(repeating: 500, count: 999), into: &writer)
+            IntegerSequence.encode([500] + Array(repeating: 0, count: 999), into: &writer)
+            writer.raw(Array(repeating: 0x61, count: 500))
+            IntegerSequence.encode((0..<1000).map { $0 }, into: &writer)
+            #expect(throws: Never.self) { try decode(writer.bytes, count: 1000) }
+            expectError(.limitExceeded) {
+                try decode(writer.bytes, count: 1000, limits: WireLimits(expandedLengthMax: 999 * 500 - 1))
+            }
+        }
+    }
+
     @Test func aValueBesideTheEditsThatLeadToItIsRefused() throws {
         func block(_ value: Value) -> [UInt8] {
             func column(_ value: Value, into writer: inout ByteWriter) {

@@ -23,11 +23,11 @@ struct OutgoingPages {
 
     private var parcels: [Parcel] = []
     private var positions: [Key: Int] = [:]
-    private var receivers: Set<ObjectIdentifier> = []
+    /// Receivers mostly come to the page that the one before has got.
+    private var last: (key: Key, position: Int)?
 
-    /// Whether there is a page for a subscription. The next one must then be sent after it.
-    func has(_ subscription: ViewSubscription) -> Bool { receivers.contains(ObjectIdentifier(subscription)) }
-
+    /// Adds a page to those that are sent, of which the subscription has none.
+    ///
     /// - Parameter places: makes the places of the page's results, for receivers that are told them.
     mutating func add(
         _ page: EncodedPage, isLast: Bool, to subscription: ViewSubscription,
@@ -37,13 +37,14 @@ struct OutgoingPages {
         let key = Key(
             page: ObjectIdentifier(page), isLast: isLast, session: subscription.session.session,
             subscription: subscription.id, isLight: isLight)
+        if let last, last.key == key { return parcels[last.position].receivers.append(subscription) }
         let position = positions[key] ?? parcels.count
         if position == parcels.count {
             parcels.append(Parcel(page: page, isLast: isLast, places: isLight ? try places() : nil))
+            positions[key] = position
         }
-        positions[key] = position
+        last = (key, position)
         parcels[position].receivers.append(subscription)
-        receivers.insert(ObjectIdentifier(subscription))
     }
 
     /// Removes all, and makes their frames, in the order in which they were added.

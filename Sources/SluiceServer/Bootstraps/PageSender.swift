@@ -167,21 +167,22 @@ final class PageSender {
         var frames: [DatabaseAction] = []
         var outgoing = OutgoingPages()
         readers.receiverCount = receiving.count
-        for subscription in receiving.awaited(by: budget.clock) where canServe(subscription) {
-            guard budget.stepCountLeft > 0 else { break }
-            guard budget.allowance(of: subscription.subscriber.holder) > 0 else { continue }
-            budget.clock.serve(subscription.subscriber.holder)
-            sent.append(subscription)
-            do {
-                if let receiver = subscription.receiver {
-                    try sendShared(to: subscription, receiver, &outgoing, &frames, now: now)
-                } else {
-                    frames += try budget.charging(subscription.subscriber) {
-                        try sendOwn(to: subscription, within: $0, now: now)
+        for turn in receiving.turns(by: budget.clock) {
+            for subscription in turn.subscriptions where canServe(subscription) {
+                guard budget.allowance(of: turn.holder) > 0 else { break }
+                budget.clock.serve(turn.holder)
+                sent.append(subscription)
+                do {
+                    if let receiver = subscription.receiver {
+                        try sendShared(to: subscription, receiver, &outgoing, &frames, now: now)
+                    } else {
+                        frames += try budget.charging(subscription.subscriber) {
+                            try sendOwn(to: subscription, within: $0, now: now)
+                        }
                     }
+                } catch {
+                    failures.append((subscription, error))
                 }
-            } catch {
-                failures.append((subscription, error))
             }
         }
         frames += outgoing.takeFrames(storage, now: now)
@@ -203,13 +204,16 @@ final class PageSender {
         _ frames: inout [DatabaseAction], now: Timestamp
     ) throws {
         var isComplete = false
+        var isFirst = true
         repeat {
             guard try shared.moveOn(receiver, subscription, others: receiving) else { return }
             isComplete = receiver.hasAll
             // The page begins the membership, so there is one even if it has no content.
             let page = receiver.page ?? EncodedPage(ViewBlock(), progress: 1)
             receiver.page = nil
-            if outgoing.has(subscription) { frames += outgoing.takeFrames(storage, now: now) }
+            // Of one subscription's pages, each must be sent after the one before.
+            if !isFirst { frames += outgoing.takeFrames(storage, now: now) }
+            isFirst = false
             try outgoing.add(page, isLast: isComplete, to: subscription) {
                 try page.places(subscription.view.live, in: storage, movesOthers: receiver.roundCount > 0)
             }

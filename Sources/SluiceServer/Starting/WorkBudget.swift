@@ -12,7 +12,8 @@ final class WorkBudget {
 
     private let database: Database
     private var phase = Phase.starts
-    private var clocks: [Phase: FairClock] = [.starts: FairClock(), .pages: FairClock()]
+    private var startsClock = FairClock()
+    private var pagesClock = FairClock()
     /// The steps that are left for all together.
     private(set) var stepCountLeft = 0
     private var spent: [Holder: Int] = [:]
@@ -34,8 +35,8 @@ final class WorkBudget {
 
     /// Whose turn it is in the present phase.
     var clock: FairClock {
-        get { clocks[phase, default: FairClock()] }
-        _modify { yield &clocks[phase, default: FairClock()] }
+        get { phase == .starts ? startsClock : pagesClock }
+        _modify { if phase == .starts { yield &startsClock } else { yield &pagesClock } }
     }
 
     /// How many more steps may be taken for a holder; 0 if it has to wait for the next turn.
@@ -51,7 +52,7 @@ final class WorkBudget {
 
     /// Charges what was read beside the writer for pages: it takes nothing of a turn, and others come first after it.
     func noteReading(_ stepCount: Int, for holder: Holder) {
-        clocks[.pages, default: FairClock()].charge(stepCount, to: holder)
+        pagesClock.charge(stepCount, to: holder)
     }
 
     /// Runs the work of a query, which is charged to the holder of the session for which it is done.

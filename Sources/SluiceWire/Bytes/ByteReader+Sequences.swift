@@ -69,6 +69,9 @@ extension ByteReader {
         return slice
     }
 
+    /// All bytes that remain, not copied.
+    var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: base[offset...]) }
+
     /// `count` bytes without a length.
     package mutating func raw(_ count: Int) throws(WireError) -> [UInt8] { Array(try slice(count)) }
 

@@ -143,6 +143,8 @@ extension Creations: WireCodable {
     /// compressed content does.
     private static func column(count: Int, from reader: inout ByteReader) throws(WireError) -> ValueColumn {
         let start = reader.offset
+        // What entries of a dictionary share is among what the column expands by.
+        let budget = reader.budget.expansion
         let column = try WireColumn.decode(count: count, from: &reader)
         var byteCount = 0
         switch column.content {
@@ -154,14 +156,13 @@ extension Creations: WireCodable {
         case .values(let values): byteCount = values.reduce(0) { $0 + $1.dataSize.byteCount }
         case .null, .key, .integers, .floats, .doubles: break
         }
-        let expansion = max(0, byteCount - (reader.offset - start))
-        guard expansion <= reader.budget.expansion else {
+        let expansion = max(byteCount - (reader.offset - start), budget - reader.budget.expansion)
+        guard expansion <= budget else {
             throw WireError(
-                .limitExceeded,
-                "a column that expands by \(expansion) bytes; \(reader.budget.expansion) may still come",
+                .limitExceeded, "a column that expands by \(expansion) bytes; \(budget) may still come",
                 offset: reader.offset)
         }
-        reader.budget.expansion -= expansion
+        reader.budget.expansion = budget - expansion
         return column
     }
 }

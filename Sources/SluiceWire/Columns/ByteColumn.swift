@@ -1,16 +1,24 @@
 internal import SluiceModel
 
-/// A column of byte strings of any length (texts, blobs), plain or with a dictionary.
+/// A column of byte strings of any length (texts, blobs), plain or with a ``ByteDictionary``.
 struct ByteColumn {
     enum Form: UInt8 {
         /// The lengths, then all bytes.
         case plain = 0
         /// The count of distinct byte strings, their lengths, their bytes, then an index for each row.
         case dictionary = 1
+        /// The same, with the entries in the order of their bytes. Each has the length of the beginning that it shares
+        /// with the one before, and the length and the bytes of the rest.
+        case sharedPrefixes = 2
     }
+
+    /// Fewer bytes of entries gain too little from an order.
+    private static let sortedSizeMin = 256
 
     private var bytes: [UInt8] = []
     private var lengths: [Int64] = []
+    /// Which of how many texts each row has, where that is known; no rows where it is not.
+    private var sources: (count: Int, rows: [Int32]) = (0, [])
 
     init(capacity: Int) { lengths.reserveCapacity(capacity) }
 
@@ -22,10 +30,16 @@ struct ByteColumn {
             return
         }
         lengths.reserveCapacity(count)
+        if texts.indexes != nil {
+            sources.count = texts.distinctCount
+            sources.rows.reserveCapacity(count)
+        }
         for row in 0..<count where isNull.isEmpty || !isNull[row] {
-            let text = texts.utf8(texts.index(ofRow: row))
+            let index = texts.index(ofRow: row)
+            let text = texts.utf8(index)
             bytes.append(contentsOf: text)
             lengths.append(Int64(text.count))
+            if sources.count > 0 { sources.rows.append(Int32(truncatingIfNeeded: index)) }
         }
     }
 
@@ -44,59 +58,48 @@ struct ByteColumn {
     }
 
     func encode(into writer: inout ByteWriter) {
-        let plainLengths = IntegerSequence.plan(lengths)
-        let plainSize = plainLengths.size + bytes.count
-        if let dictionary = dictionary() {
-            let dictionaryLengths = IntegerSequence.plan(dictionary.lengths)
-            let indexes = IntegerSequence.plan(dictionary.indexes)
-            let size = 2 + dictionaryLengths.size + dictionary.bytes.count + indexes.size
-            if size < plainSize {
-                writer.byte(Form.dictionary.rawValue)
-                writer.varint(dictionary.lengths.count)
-                IntegerSequence.encode(dictionary.lengths, plan: dictionaryLengths, into: &writer)
-                writer.raw(dictionary.bytes)
-                IntegerSequence.encode(dictionary.indexes, plan: indexes, into: &writer)
-                return
-            }
+        if let dictionary = dictionary(),
+            dictionary.size <= bytes.count || dictionary.size < 1 + IntegerPlan(lengths).size + bytes.count
+        {
+            return dictionary.encode(into: &writer)
         }
         writer.byte(Form.plain.rawValue)
-        IntegerSequence.encode(lengths, plan: plainLengths, into: &writer)
+        IntegerSequence.encode(lengths, into: &writer)
         writer.raw(bytes)
     }
 
-    private struct Dictionary {
-        var bytes: [UInt8] = []
-        var lengths: [Int64] = []
-        var offsets: [Int] = []
-        var indexes: [Int64] = []
-    }
-
-    /// The dictionary; nil as soon as most values turn out to be different.
-    private func dictionary() -> Dictionary? {
+    /// The smaller dictionary; nil as soon as hardly any value turns out to come twice.
+    private func dictionary() -> ByteDictionary? {
         var table = DistinctTable(capacity: lengths.count)
-        var dictionary = Dictionary()
-        dictionary.indexes.reserveCapacity(lengths.count)
+        var entries = ByteDictionary.Entries()
+        var indexes: [Int64] = []
+        indexes.reserveCapacity(lengths.count)
+        // The entry of each source that has come.
+        var known = [Int64](repeating: -1, count: sources.count)
         var offset = 0
         let isWorthwhile = bytes.withUnsafeBytes { source in
             for (row, length) in lengths.enumerated() {
+                defer { offset += Int(length) }
+                if sources.count > 0, case let index = known[Int(sources.rows[row])], index >= 0 {
+                    indexes.append(index)
+                    continue
+                }
                 let value = UnsafeRawBufferPointer(rebasing: source[offset..<offset + Int(length)])
-                let found = table.index(hash: DistinctTable.hash(value)) { index in
-                    dictionary.lengths[index] == length
-                        && source[dictionary.offsets[index]..<dictionary.offsets[index] + Int(length)]
-                            .elementsEqual(value)
-                }
+                let found = table.index(hash: DistinctTable.hash(value)) { entries.has(value, at: $0) }
                 if found.isNew {
-                    if row >= 1024, table.count * 2 > row { return false }
-                    dictionary.lengths.append(length)
-                    dictionary.offsets.append(offset)
-                    dictionary.bytes.append(contentsOf: value)
+                    if row >= 1024, (row - table.count) * 8 < row { return false }
+                    entries.append(value)
                 }
-                dictionary.indexes.append(Int64(found.index))
-                offset += Int(length)
+                indexes.append(Int64(found.index))
+                if sources.count > 0 { known[Int(sources.rows[row])] = Int64(found.index) }
             }
             return table.count < lengths.count
         }
-        return isWorthwhile ? dictionary : nil
+        guard isWorthwhile else { return nil }
+        let dictionary = ByteDictionary(entries, indexes: indexes)
+        guard entries.bytes.count >= Self.sortedSizeMin else { return dictionary }
+        let sorted = ByteDictionary(sorting: entries, indexes: indexes)
+        return sorted.size < dictionary.size ? sorted : dictionary
     }
 
     /// Reads a column of `count` byte strings and hands each on.
@@ -122,8 +125,63 @@ struct ByteColumn {
             for length in lengths { values.append(try make(&reader, Int(length))) }
             let indexes = try indexes(count: count, below: distinct, from: &reader)
             for row in 0..<count { body(row, values[Int(indexes[row])]) }
+        case .sharedPrefixes:
+            let distinct = try dictionaryCount(rows: count, from: &reader)
+            let (bytes, lengths) = try sharedPrefixes(count: distinct, from: &reader)
+            let limits = reader.limits
+            let budget = reader.budget
+            let values = try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
+                var entries = ByteReader(UnsafeRawBufferPointer(buffer), limits: limits, budget: budget)
+                var values: [Element] = []
+                values.reserveCapacity(distinct)
+                for length in lengths { values.append(try make(&entries, Int(length))) }
+                return values
+            }
+            let indexes = try indexes(count: count, below: distinct, from: &reader)
+            for row in 0..<count { body(row, values[Int(indexes[row])]) }
         case nil: throw reader.malformed("\(code) is no form of a column")
         }
+    }
+
+    /// Reads entries that share beginnings: the bytes of all, one after the other, and their lengths.
+    static func sharedPrefixes(
+        count: Int, from reader: inout ByteReader
+    ) throws(WireError) -> (bytes: [UInt8], lengths: [Int64]) {
+        let shared = try IntegerSequence.decode(count: count, from: &reader)
+        var lengths = try lengths(count: count, from: &reader)
+        var suffixSize = 0
+        var sharedSize: Int64 = 0
+        var previous: Int64 = 0
+        for index in 0..<count {
+            guard shared[index] >= 0, shared[index] <= previous else {
+                throw reader.malformed("\(shared[index]) bytes shared with an entry of \(previous)")
+            }
+            sharedSize += shared[index]
+            guard sharedSize <= Int64(reader.budget.expansion) else {
+                throw WireError(
+                    .limitExceeded,
+                    "entries that share \(sharedSize) bytes; \(reader.budget.expansion) may still come",
+                    offset: reader.offset)
+            }
+            suffixSize += Int(lengths[index])
+            lengths[index] += shared[index]
+            previous = lengths[index]
+        }
+        reader.budget.expansion -= Int(sharedSize)
+        let suffixes = try reader.slice(suffixSize)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(suffixSize + Int(sharedSize))
+        var start = 0
+        var next = 0
+        for index in 0..<count {
+            let end = bytes.count
+            let suffixCount = Int(lengths[index] - shared[index])
+            for offset in start..<start + Int(shared[index]) { bytes.append(bytes[offset]) }
+            bytes.append(contentsOf: suffixes[next..<next + suffixCount])
+            next += suffixCount
+            start = end
+        }
+        return (bytes, lengths)
     }
 
     static func lengths(count: Int, from reader: inout ByteReader) throws(WireError) -> [Int64] {

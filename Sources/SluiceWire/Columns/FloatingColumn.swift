@@ -18,7 +18,7 @@ enum FloatingColumn {
 
     static func encode(_ values: [Double], isSingle: Bool, into writer: inout ByteWriter) {
         if let (exponent, integers) = scaled(values, isSingle: isSingle) {
-            let plan = IntegerSequence.plan(integers)
+            let plan = IntegerPlan(integers)
             if plan.size + 1 < values.count * (isSingle ? 4 : 8) {
                 writer.byte(Form.scaled.rawValue)
                 writer.byte(UInt8(exponent))

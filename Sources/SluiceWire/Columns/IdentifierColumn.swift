@@ -19,7 +19,7 @@ enum IdentifierColumn {
         } hash: {
             DistinctTable.mix($0.high ^ DistinctTable.mix($0.low))
         }
-        let wholeIndexes = whole.map { IntegerSequence.plan($0.indexes) }
+        let wholeIndexes = whole.map { IntegerPlan($0.indexes) }
         if let whole, let wholeIndexes {
             let size = 2 + whole.values.count * 16 + wholeIndexes.size
             if size < bestSize { (best, bestSize) = (.dictionary, size) }
@@ -29,9 +29,9 @@ enum IdentifierColumn {
         } hash: {
             DistinctTable.mix($0)
         }
-        let upperIndexes = upper.map { IntegerSequence.plan($0.indexes) }
+        let upperIndexes = upper.map { IntegerPlan($0.indexes) }
         let lower = upper == nil ? [] : values.map { Int64(bitPattern: $0.low) }
-        let lowerPlan = IntegerSequence.plan(lower)
+        let lowerPlan = IntegerPlan(lower)
         if let upper, let upperIndexes {
             let size = 2 + upper.values.count * 8 + upperIndexes.size + lowerPlan.size
             if size < bestSize { (best, bestSize) = (.halves, size) }

@@ -1,7 +1,7 @@
-/// A known number of 64-bit integers in the smallest of five forms.
+/// A known number of 64-bit integers in the smallest of several forms.
 ///
 /// The forms are those of columnar stores (Lemire and Boytsov, "Decoding billions of integers per second through
-/// vectorization", 2015, describe frame of reference and its delta variant). Differences wrap around.
+/// vectorization", 2015, describe frame of reference and its delta variant), and ``GolombCode``. Differences wrap around.
 enum IntegerSequence {
     enum Form: UInt8 {
         /// One zigzag varint for all.
@@ -14,60 +14,16 @@ enum IntegerSequence {
         case packed = 3
         /// The first, the least difference, a width in bits, then the distances of the differences from the least one.
         case deltaPacked = 4
-    }
-
-    /// What each form would take.
-    struct Plan {
-        let form: Form
-        /// The size in bytes, with the byte that names the form.
-        let size: Int
-        let minimum: Int64
-        let width: Int
-    }
-
-    /// Chooses the form.
-    static func plan(_ values: [Int64]) -> Plan {
-        guard let first = values.first else { return Plan(form: .constant, size: 0, minimum: 0, width: 0) }
-        var minimum = first
-        var maximum = first
-        var leastDelta = Int64.max
-        var greatestDelta = Int64.min
-        var plain = 0
-        var delta = varintSize(ZigZag.encode(first))
-        var previous = first
-        for (index, value) in values.enumerated() {
-            minimum = min(minimum, value)
-            maximum = max(maximum, value)
-            plain += varintSize(ZigZag.encode(value))
-            if index > 0 {
-                let step = value &- previous
-                leastDelta = min(leastDelta, step)
-                greatestDelta = max(greatestDelta, step)
-                delta += varintSize(ZigZag.encode(step))
-            }
-            previous = value
-        }
-        let firstSize = varintSize(ZigZag.encode(first))
-        if minimum == maximum { return Plan(form: .constant, size: 1 + firstSize, minimum: first, width: 0) }
-        var best = Plan(form: .plain, size: 1 + plain, minimum: 0, width: 0)
-        func offer(_ form: Form, _ size: Int, _ minimum: Int64, _ width: Int) {
-            if size < best.size { best = Plan(form: form, size: size, minimum: minimum, width: width) }
-        }
-        offer(.delta, 1 + delta, 0, 0)
-        let width = BitPacking.width(of: UInt64(bitPattern: maximum &- minimum))
-        if let packed = BitPacking.size(count: values.count, width: width) {
-            offer(.packed, 2 + varintSize(ZigZag.encode(minimum)) + packed, minimum, width)
-        }
-        let deltaWidth = BitPacking.width(of: UInt64(bitPattern: greatestDelta &- leastDelta))
-        if let packed = BitPacking.size(count: values.count - 1, width: deltaWidth) {
-            let size = 2 + firstSize + varintSize(ZigZag.encode(leastDelta)) + packed
-            offer(.deltaPacked, size, leastDelta, deltaWidth)
-        }
-        return best
+        /// In codes, see ``GolombCode``.
+        case coded = 5
+        /// The first, then the differences in codes.
+        case deltaCoded = 6
+        /// A factor, an offset, then integers in another form: values are these by the factor, and the offset.
+        case multiples = 7
     }
 
     /// Appends the values, by a plan made for them. Nothing for none.
-    static func encode(_ values: [Int64], plan: Plan, into writer: inout ByteWriter) {
+    static func encode(_ values: [Int64], plan: IntegerPlan, into writer: inout ByteWriter) {
         guard let first = values.first else { return }
         writer.byte(plan.form.rawValue)
         switch plan.form {
@@ -97,11 +53,20 @@ enum IntegerSequence {
                     UInt64(bitPattern: values[$0 + 1] &- values[$0] &- plan.minimum)
                 }
             }
+        case .coded: plan.code?.encode(values, into: &writer)
+        case .deltaCoded:
+            writer.zigzag(first)
+            plan.code?.encode(zip(values.dropFirst(), values).map { $0 &- $1 }, into: &writer)
+        case .multiples:
+            guard let multiples = plan.multiples else { return }
+            writer.varint(multiples.factor)
+            writer.zigzag(multiples.offset)
+            encode(multiples.quotients, plan: multiples.plan, into: &writer)
         }
     }
 
     static func encode(_ values: [Int64], into writer: inout ByteWriter) {
-        encode(values, plan: plan(values), into: &writer)
+        encode(values, plan: IntegerPlan(values), into: &writer)
     }
 
     /// Reads `count` values, whose elements the caller has taken off the budget.
@@ -133,6 +98,19 @@ enum IntegerSequence {
                 last = last &+ least &+ $0
                 return last
             }
+        case .coded: return try GolombCode.decode(count: count, from: &reader)
+        case .deltaCoded:
+            let first = try reader.zigzag()
+            var values = try GolombCode.decode(count: count - 1, after: first, from: &reader)
+            for index in values.indices.dropFirst() { values[index] &+= values[index - 1] }
+            return values
+        case .multiples:
+            let factor = Int64(bitPattern: try reader.varint())
+            let offset = try reader.zigzag()
+            guard try reader.peek() != Form.multiples.rawValue else { throw reader.malformed("multiples of multiples") }
+            var values = try decode(count: count, from: &reader)
+            for index in values.indices { values[index] = values[index] &* factor &+ offset }
+            return values
         }
     }
 

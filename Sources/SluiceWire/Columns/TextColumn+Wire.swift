@@ -13,20 +13,34 @@ extension TextColumn {
             let (bytes, offsets) = try Self.texts(count: distinct, from: &reader)
             let indexes = try ByteColumn.indexes(count: count, below: distinct, from: &reader)
             self.init(bytes, offsets: offsets, indexes: indexes.map { Int32(truncatingIfNeeded: $0) })
+        case .sharedPrefixes:
+            let distinct = try ByteColumn.dictionaryCount(rows: count, from: &reader)
+            let (bytes, lengths) = try ByteColumn.sharedPrefixes(count: distinct, from: &reader)
+            let (texts, offsets) = try bytes.withUnsafeBufferPointer { [reader] source throws(WireError) in
+                try Self.texts(UnsafeRawBufferPointer(source), lengths: lengths, reader)
+            }
+            let indexes = try ByteColumn.indexes(count: count, below: distinct, from: &reader)
+            self.init(texts, offsets: offsets, indexes: indexes.map { Int32(truncatingIfNeeded: $0) })
         case nil: throw reader.malformed("\(code) is no form of a column")
         }
     }
 
     private static func texts(count: Int, from reader: inout ByteReader) throws(WireError) -> (Bytes, [Int]) {
         let lengths = try ByteColumn.lengths(count: count, from: &reader)
+        let source = try reader.slice(lengths.reduce(0) { $0 + Int($1) })
+        return try texts(source, lengths: lengths, reader)
+    }
+
+    private static func texts(
+        _ source: UnsafeRawBufferPointer, lengths: [Int64], _ reader: ByteReader
+    ) throws(WireError) -> (Bytes, [Int]) {
         var offsets: [Int] = [0]
-        offsets.reserveCapacity(count + 1)
+        offsets.reserveCapacity(lengths.count + 1)
         var end = 0
         for length in lengths {
             end += Int(length)
             offsets.append(end)
         }
-        let source = try reader.slice(end)
         guard areValid(source, offsets) else { throw reader.malformed("text that is not UTF-8") }
         return (Bytes(copying: source), offsets)
     }

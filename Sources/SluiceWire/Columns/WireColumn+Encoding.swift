@@ -49,7 +49,11 @@ enum WireColumn {
             BitPacking.pack(count: column.count, width: 1, into: &writer) { column.isNull[$0] ? 1 : 0 }
         }
         func present<Element>(_ elements: [Element]) -> [Element] {
-            nullCount == 0 ? elements : zip(elements, column.isNull).lazy.filter { !$1 }.map(\.0)
+            guard nullCount > 0 else { return elements }
+            var present: [Element] = []
+            present.reserveCapacity(column.count - nullCount)
+            for row in 0..<column.count where !column.isNull[row] { present.append(elements[row]) }
+            return present
         }
         switch column.content {
         case .null, .key, .values: break

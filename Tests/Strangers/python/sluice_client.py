@@ -248,7 +248,39 @@ def read_integers(reader, count):
         for value in read_packed(reader, count - 1):
             values.append(to_signed((values[-1] + least + value) & MASK64))
         return values
+    if form == 5:
+        return read_coded(reader, count)
+    if form == 6:
+        values = [reader.zigzag()]
+        for step in read_coded(reader, count - 1):
+            values.append(to_signed((values[-1] + step) & MASK64))
+        return values
+    if form == 7:
+        factor = reader.varint()
+        offset = reader.zigzag()
+        if reader.data[reader.offset] == 7:
+            raise WireError("multiples of multiples")
+        return [to_signed((value * factor + offset) & MASK64) for value in read_integers(reader, count)]
     raise WireError(f"{form} is no form of integers")
+
+
+def read_coded(reader, count):
+    centre = reader.zigzag()
+    order = reader.byte()
+    data = reader.data[reader.offset :]
+    values, position = [], 0
+    for _ in range(count):
+        # A code has at most 63 bits.
+        word = int.from_bytes(data[position // 8 : position // 8 + 9], "little") >> position % 8
+        zeros = (word & -word).bit_length() - 1
+        top = zeros + order
+        position += top + zeros + 1
+        if zeros < 0 or top > 31 or position > 8 * len(data):
+            raise WireError(f"a code of {zeros} zeros and the order {order}")
+        number = (1 << top | word >> zeros + 1 & (1 << top) - 1) - (1 << order)
+        values.append(to_signed((centre + (number >> 1 ^ -(number & 1))) & MASK64))
+    reader.raw((position + 7) // 8)
+    return values
 
 
 def read_indexed(reader, count, read_distinct):
@@ -260,11 +292,23 @@ def read_byte_strings(reader, count):
     def plain(count):
         return [reader.raw(length) for length in read_integers(reader, count)]
 
+    def sharing(count):
+        shared = read_integers(reader, count)
+        lengths = read_integers(reader, count)
+        entries = [b""]
+        for start, length in zip(shared, lengths):
+            if not 0 <= start <= len(entries[-1]):
+                raise WireError(f"{start} bytes shared with an entry of {len(entries[-1])}")
+            entries.append(entries[-1][:start] + reader.raw(length))
+        return entries[1:]
+
     form = reader.byte()
     if form == 0:
         return plain(count)
     if form == 1:
         return read_indexed(reader, count, plain)
+    if form == 2:
+        return read_indexed(reader, count, sharing)
     raise WireError(f"{form} is no form of byte strings")
 
 
