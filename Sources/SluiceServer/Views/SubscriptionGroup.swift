@@ -18,20 +18,20 @@ struct ChangeReceiver {
 /// subscriptions and sessions lie wherever there was room.
 final class SubscriptionGroup {
     private(set) var subscriptions: [ViewSubscription]
-    private var known: Receivers?
+    private var known: Audience?
 
     /// Those of the subscriptions that are complete, in their order.
-    private struct Receivers {
+    private struct Audience {
         let all: [ChangeReceiver]
         let haveLight: Bool
     }
 
     init(_ subscriptions: [ViewSubscription]) { self.subscriptions = subscriptions }
 
-    private var complete: Receivers {
+    private var complete: Audience {
         if let known { return known }
         let all = Array(subscriptions.lazy.filter(\.isComplete).map(ChangeReceiver.init))
-        let made = Receivers(all: all, haveLight: all.contains(where: \.isLight))
+        let made = Audience(all: all, haveLight: all.contains(where: \.isLight))
         known = made
         return made
     }
