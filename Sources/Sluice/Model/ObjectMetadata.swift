@@ -18,8 +18,11 @@ public struct ObjectMetadata: Sendable {
 
     /// Metadata of a new value, with a fresh id.
     public init() {
-        self.init(id: ObjectIDGenerator.process.next())
+        self.init(id: Self.generator._withUnsafeGuaranteedRef { $0.next() })
     }
+
+    /// The generator of the process, which lives as long as the process: so no value counts a reference to it.
+    private static let generator = Unmanaged.passUnretained(ObjectIDGenerator.process)
 
     /// Metadata of a new value that has a primary key and needs no id.
     public static let keyed = ObjectMetadata(id: zero)

@@ -34,7 +34,7 @@ public struct RowDecoder: ~Copyable {
     ///   - row: must be that row as long as the decoder lives.
     ///   - key: the row's key.
     ///   - binding: must live as long.
-    init(_ row: StoredRow, _ key: ObjectKey, _ binding: ElementBinding) throws {
+    init(_ row: borrowing StoredRow, _ key: consuming ObjectKey, _ binding: borrowing ElementBinding) throws {
         values = []
         readsCells = true
         unretainedCells = Unmanaged.passUnretained(row)

@@ -148,7 +148,14 @@ final class Statement: ParameterSink {
 
         var double: Double { sqlite3_value_double(value) }
 
-        var string: String { String(decoding: utf8, as: UTF8.self) }
+        var string: String { text ?? "" }
+
+        /// The cell as text; nil for null, and where SQLite has no memory for it.
+        var text: String? {
+            guard let text = sqlite3_value_text(value) else { return nil }
+            let count = Int(sqlite3_value_bytes(value))
+            return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+        }
 
         /// The cell as text, valid as long as the cell.
         var utf8: UnsafeRawBufferPointer {

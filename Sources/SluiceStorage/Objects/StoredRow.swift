@@ -8,6 +8,9 @@ package final class StoredRow {
     let statement: Statement
     private let table: ClassTable
     private let tables: ObjectTables
+    /// The table's ``ClassTable/cells``, once more for all rows of the statement, so that reading one of them neither
+    /// counts a reference nor calls the array. Freed with the row.
+    private let cells: UnsafeMutableBufferPointer<ClassTable.Cell?>
     /// The row that was read as a whole last.
     private var former = Row(key: .int(0), values: [])
 
@@ -16,7 +19,11 @@ package final class StoredRow {
         self.statement = statement
         self.table = table
         self.tables = tables
+        cells = .allocate(capacity: table.cells.count)
+        _ = cells.initialize(from: table.cells)
     }
+
+    deinit { cells.deallocate() }
 
     /// The position of the row's class.
     package var classIndex: Int { table.index }
@@ -43,26 +50,36 @@ package final class StoredRow {
 
     // MARK: Without a `Value`
 
+    /// Where the statement has a property; nil for one without a column.
+    @inline(__always)
+    private func cell(of property: Int) -> ClassTable.Cell? {
+        precondition(property >= 0 && property < cells.count, "the class has no such property")
+        return cells[property]
+    }
+
     /// What a property that holds texts has; nil for null, and for one that holds something else.
     package func text(of property: Int) -> String? {
-        guard let cell = table.cells[property], case .scalar(.string) = cell.codec else { return nil }
-        let found = statement.cell(cell.column)
-        return found.isNull ? nil : found.string
+        guard let cell = cell(of: property), case .scalar(.string) = cell.codec else { return nil }
+        return statement.cell(cell.column).text
     }
 
     /// What a property that holds integers has; nil for null, and for one that holds something else.
     package func integer(of property: Int) -> Int64? {
-        guard let cell = table.cells[property], case .scalar(.int) = cell.codec else { return nil }
+        guard let cell = cell(of: property), case .scalar(.int) = cell.codec else { return nil }
         let found = statement.cell(cell.column)
-        return found.isNull ? nil : found.int
+        let number = found.int
+        // Null reads as 0, so other numbers need no second question.
+        return number == 0 && found.isNull ? nil : number
     }
 
     /// What a property that holds numbers of double precision has; nil for null, and for one that holds something else.
     package func double(of property: Int) -> Double? {
-        guard let cell = table.cells[property], case .scalar(.double) = cell.codec else { return nil }
+        guard let cell = cell(of: property), case .scalar(.double) = cell.codec else { return nil }
         let found = statement.cell(cell.column)
-        guard !found.isNull else { return nil }
-        return found.isText ? Double.nan : found.double
+        let number = found.double
+        // Null and the text that stands for what is not a number read as 0.
+        guard number == 0 else { return number }
+        return found.isNull ? nil : found.isText ? .nan : number
     }
 
     /// The whole row. Unless somebody keeps it, the next one is read into its storage.

@@ -278,31 +278,42 @@ struct ResultReader {
         _ binding: ElementBinding, reserving reserve: (Int) -> Void,
         _ body: (borrowing RowDecoder) throws -> Void
     ) throws -> [Int]? {
-        var ids: [ObjectID] = []
+        var read = ReadOrder()
         if let roughCount {
-            ids.reserveCapacity(roughCount)
+            read.reserve(roughCount)
             reserve(roughCount)
-        }
-        var isInOrder = true
-        func note(_ object: ObjectRef) {
-            let id = judge.id(of: object)
-            if isInOrder, let last = ids.last, id < last { isInOrder = false }
-            ids.append(id)
         }
         try withExtendedLifetime(binding) {
             try forEachStoredResult {
                 let object = try $0.object
-                note(object)
+                read.append(judge.id(of: object))
                 try body(binding.isWhole ? RowDecoder($0.row(), binding) : RowDecoder($0, object.key, binding))
                 return true
             } or: {
-                note($0)
+                read.append(judge.id(of: $0))
                 try body(RowDecoder($1, binding))
                 return true
             }
         }
-        return isInOrder ? nil : ids.indices.sorted { ids[$0] < ids[$1] }
+        return read.positionsInOrder
     }
+}
+
+/// The object ids of results as they were read, and whether they came in order.
+private struct ReadOrder {
+    private var ids: [ObjectID] = []
+    private var isAscending = true
+
+    mutating func reserve(_ count: Int) { ids.reserveCapacity(count) }
+
+    @inline(__always)
+    mutating func append(_ id: ObjectID) {
+        if isAscending, let last = ids.last, id < last { isAscending = false }
+        ids.append(id)
+    }
+
+    /// How to order what was read by object id: the positions in order. Nil if it is in order.
+    var positionsInOrder: [Int]? { isAscending ? nil : ids.indices.sorted { ids[$0] < ids[$1] } }
 }
 
 extension ClientReading {
