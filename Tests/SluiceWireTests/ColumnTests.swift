@@ -18,7 +18,7 @@ import Testing
             (Array(repeating: .min, count: 1000), .constant, 11),
             ([1, 1 << 40, 2], .plain, 9),
             (Array(stride(from: 1_000_000, to: 1_000_900, by: 3)), .deltaPacked, 6),
-            ((0..<1000).map { Int64($0 * 7919 % 256) + 1_000_000_000 }, .packed, 1007),
+            ((0..<1000).map { Int64($0 * $0 * $0 * 7919 % 256) + 1_000_000_000 }, .packed, 1007),
             (mostlySmall, .coded, 436), (irregularlyRising, .deltaCoded, 620), (hours, .multiples, 510),
         ] as [([Int64], IntegerSequence.Form?, Int)])
     func integersTakeTheSmallestForm(values: [Int64], form: IntegerSequence.Form?, size: Int) throws {
