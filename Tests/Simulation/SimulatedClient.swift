@@ -135,6 +135,7 @@ final class SimulatedClient {
         engineOptions.bulkRowCountMin = options.bulkRowCountMin
         engineOptions.askedObserverCountMax = options.askedObserverCountMax
         engineOptions.windowSurplus = options.windowSurplus
+        engineOptions.quickAnswerTime = options.quickAnswerTime
         engineOptions.isReadOnly = isLimited
         engineOptions.credentials = makeCredentials(self)
         engineOptions.hasCredentialProvider = isRenewable

@@ -16,6 +16,8 @@ package struct SimulationOptions: Sendable {
     /// How many results beyond the limit clients hold of an observed query; nil for as many as they usually do, which is
     /// more than there are.
     package var windowSurplus: Int?
+    /// How quickly the server has to answer for writes of clients to wait for it; an action takes a millisecond.
+    package var quickAnswerTime = Duration.milliseconds(2)
     /// The number of rows of a page from which clients store them together.
     package var bulkRowCountMin = 8
     /// How many steps a session may use in a turn; with few, most queries are costly ones.

@@ -132,6 +132,7 @@ package struct SimulationPlan: Sendable {
         if seed % 2 == 0 { options.shareStepCountMax = 200 }
         if seed % 3 != 0 { options.askedObserverCountMax = 0 }
         if seed % 4 != 3 { options.windowSurplus = Int(seed % 4) }
+        if seed / 7 % 2 == 0 { options.quickAnswerTime = .seconds(10) }
         options.followerSeed = seed ^ 0xF0110
         options.incompleteCountMax = [64, 1, 3][Int(seed / 11 % 3)]
         options.digestObjectCountMax = [1_000, 0, 3][Int(seed / 19 % 3)]

@@ -37,6 +37,8 @@ package struct ClientOptions: Sendable {
     /// share.
     package var uploadOperationCountMax = 2_000
     package var uploadByteCountMax = 2 << 20
+    /// How quickly the server has to answer uploads for what is written meanwhile to wait for that; see `UploadPace`.
+    package var quickAnswerTime: Duration = .milliseconds(2)
     /// The number of changesets on one object from which they count as a backlog, whose combined effect is kept
     /// during the upload.
     package var backlogChangesetCountMin = 64

@@ -45,7 +45,7 @@ final class Outbox {
         hasRecord = !options.isReadOnly && !options.isShortLived
         writes = LocalWrites(
             storage, transactions, session, images, rejected, options: options, now: now, random: random)
-        uploads = Uploads(storage, session, schema, faults: faults, options: options, log: log)
+        uploads = Uploads(storage, session, schema, faults: faults, options: options, now: now, log: log)
         settlement = OutboxSettlement(
             storage, schema, images, ObjectMemberships(storage, active), acknowledgements, offers, rejected, transfers,
             keepsRejected: options.keepsRejectedWrites)
@@ -81,6 +81,7 @@ final class Outbox {
         let (result, written, receipt) = try writes.write(body)
         if let receipt { receipts.add(receipt, sequence: written?.changeset.sequence) }
         uploads.pump(with: written)
+        if uploads.isHolding { postponed.setTimer() }
         return result
     }
 
@@ -229,6 +230,7 @@ final class Outbox {
     func timerFired() {
         postponed.timerFired()
         storePostponed()
+        if uploads.isHolding { uploads.pump() }
     }
 
     // MARK: Transactions

@@ -7,7 +7,7 @@ internal import SluiceWire
 /// the session, or a timer if nothing else comes. Until then the outbox keeps the changesets, so a crash loses nothing:
 /// the next session begins with the server saying what it has.
 final class PostponedAcknowledgements {
-    /// How long acknowledgements wait for another transaction.
+    /// How long acknowledgements wait for another transaction, and written transactions for an acknowledgement.
     private static let delay = Duration.milliseconds(50)
     /// The maximum number of acknowledged changesets that wait in the outbox.
     private static let countMax: UInt64 = 256
@@ -54,11 +54,15 @@ final class PostponedAcknowledgements {
             !uploads.change(through: acknowledged, where: active.read)
         else { return nil }
         self.version = version
-        if !isTimerSet {
-            isTimerSet = true
-            session.storePostponed(after: Self.delay)
-        }
+        setTimer()
         return acknowledged
+    }
+
+    /// Has ``ClientEvent/storePostponed`` come after a while.
+    func setTimer() {
+        guard !isTimerSet else { return }
+        isTimerSet = true
+        session.storePostponed(after: Self.delay)
     }
 
     /// The version to store in the transaction that has begun; nil if nothing is postponed. It stays until

@@ -9,12 +9,14 @@ final class Uploads {
     private let schema: SchemaAgreement
     private let faults: FaultRecorder
     private let options: ClientOptions
+    private let now: () -> Timestamp
     private let log: LogSink?
     /// The transactions over which the server may have ended the connection.
     private var quarantine = UploadQuarantine()
     /// The highest sequence that was sent in this session.
     private(set) var sentSequence: UInt64 = 0
     private var underWay = UploadsUnderWay()
+    private var pace: UploadPace
     /// What was under way when the last session ended, of which the next says how much has arrived.
     private var unanswered = UploadsUnderWay()
     /// What the server has acknowledged since the store was opened.
@@ -24,13 +26,15 @@ final class Uploads {
 
     init(
         _ storage: SQLiteClientStorage, _ session: SyncSession, _ schema: SchemaAgreement, faults: FaultRecorder,
-        options: ClientOptions, log: LogSink?
+        options: ClientOptions, now: @escaping () -> Timestamp, log: LogSink?
     ) {
         self.storage = storage
         self.session = session
         self.schema = schema
         self.faults = faults
         self.options = options
+        self.now = now
+        pace = UploadPace(quickAnswerTime: options.quickAnswerTime)
         self.log = log
     }
 
@@ -47,6 +51,7 @@ final class Uploads {
         sentSequence = 0
         if underWay.range != nil { unanswered = underWay }
         underWay = UploadsUnderWay()
+        pace = UploadPace(quickAnswerTime: options.quickAnswerTime)
         problem = nil
     }
 
@@ -67,6 +72,7 @@ final class Uploads {
 
     func noteAcknowledged(_ sequence: UInt64) {
         acknowledged += underWay.remove(through: sequence)
+        pace.noteAcknowledged(through: sequence, at: now())
         quarantine.noteAcknowledged(sequence)
     }
 
@@ -86,20 +92,36 @@ final class Uploads {
     /// Uploads the changesets in the outbox that were not sent yet, as far as the limits for unacknowledged uploads
     /// allow.
     ///
-    /// - Parameter written: what was just added to the outbox. If it is next, the outbox need not be read.
+    /// - Parameter written: what was just added to the outbox. If it is next, the outbox need not be read, and it may wait
+    ///   for an acknowledgement.
     func pump(with written: OutboxEntry? = nil) {
         guard session.isActive, !options.isReadOnly, !schema.awaitsAnswer, problem == nil, let map = schema.map,
             schema.isReached
         else { return }
+        if let written, holds(written) { return }
         var batch = UploadBatch()
-        if let written, written.changeset.sequence &- 1 == sentSequence {
-            _ = add(written, to: &batch, map)
+        let known = pace.takeHeld() + (written.map { [$0] } ?? [])
+        if let first = known.first, first.changeset.sequence &- 1 == sentSequence,
+            known.last?.changeset.sequence == storage.lastSequence
+        {
+            for entry in known { guard add(entry, to: &batch, map) else { break } }
         } else {
             faults.recording("the outbox could not be read") {
                 try storage.forEachOutboxEntry(after: sentSequence) { add($0, to: &batch, map) }
             }
         }
         send(&batch)
+    }
+
+    /// Whether written transactions wait for the acknowledgement of what is under way.
+    var isHolding: Bool { pace.lastHeld != nil }
+
+    /// Whether what was just written waits for the acknowledgement of what is under way.
+    private func holds(_ written: OutboxEntry) -> Bool {
+        guard underWay.range != nil, written.changeset.sequence &- 1 == pace.lastHeld ?? sentSequence else {
+            return false
+        }
+        return pace.holds(written, behind: underWay.size.operationCount, at: now())
     }
 
     /// - Returns: false if the changeset has to wait.
@@ -157,6 +179,7 @@ final class Uploads {
         guard !batch.uploads.isEmpty, session.isActive else { return }
         var uploads = batch.uploads
         batch = UploadBatch()
+        pace.noteSent(through: uploads[uploads.count - 1].sequence, at: now())
         func sealed() -> Result<[UInt8], SyncError> {
             session.limits.frame(uploading: uploads.map(\.bytes), session: session.number)
         }
