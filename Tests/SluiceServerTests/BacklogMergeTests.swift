@@ -106,6 +106,48 @@ import Testing
         #expect(storage.mergeStepCount == 0)
     }
 
+    // MARK: Memory
+
+    /// Two clients that are connected write to the same objects, each without knowing what the other wrote last, and a
+    /// third one comes back from long ago.
+    @Test func theIndexOfWritesFollowsTheBasesOfClients() throws {
+        let storage = try Self.storage(clientCount: 3)
+        let pipeline = CommitPipeline(storage: storage, workerID: nil)
+        let objects = (0..<1_000).map { ObjectRef(0, .int($0)) }
+        var sequences: [UInt64] = [0, 0, 0, 0]
+        func write(_ client: Int, base: UInt64, at time: Int64, _ value: Int64, to objects: [ObjectRef]) throws {
+            sequences[client] += 1
+            let operations = objects.map { ObjectOperation($0, .update([FieldOperation(2, .set(.int(value)))])) }
+            let upload = Self.upload(UInt64(client), sequences[client], base: base, at: time, operations)
+            _ = try pipeline.commit([upload], now: Self.now)
+        }
+        sequences[1] = 1
+        _ = try pipeline.commit(
+            [Self.upload(1, 1, base: 0, at: 1, objects.map { ObjectOperation($0, .create([])) })], now: Self.now)
+        var largest = 0
+        for round in 1...120 {
+            // A clock that is behind, so that the writes before it have to be looked at.
+            let time = Int64(1_000 + 10 * round) - (round % 2 == 0 ? 15 : 0)
+            try write(1 + round % 2, base: storage.version - 1, at: time, Int64(round), to: objects)
+            largest = max(largest, storage.mergeRecordCount)
+        }
+        #expect((2_000...40_000).contains(largest), "\(largest) writes")
+        #expect(try storage.row(objects[0])?.values[2] == .int(119))
+
+        // All writes are later than this one, and it knows none of them.
+        try write(3, base: 1, at: 500, -1, to: [objects[0]])
+        #expect(try storage.row(objects[0])?.values[2] == .int(119))
+        #expect(storage.mergeRecordCount > 50_000)
+        for round in 121...200 {
+            try write(1 + round % 2, base: storage.version - 1, at: Int64(1_000 + 10 * round), Int64(round), to: objects)
+        }
+        try write(1, base: storage.version - 1, at: 3_005, -1, to: [objects[1]])
+        #expect(try storage.row(objects[1])?.values[2] == .int(-1))
+        try write(2, base: storage.version - 1, at: 3_002, -2, to: [objects[1]])
+        #expect(try storage.row(objects[1])?.values[2] == .int(-1))
+        #expect((1...40_000).contains(storage.mergeRecordCount))
+    }
+
     // MARK: Outcome
 
     /// A random operation on one of three objects.

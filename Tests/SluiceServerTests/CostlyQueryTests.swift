@@ -1,4 +1,5 @@
 import Foundation
+import SluiceJSON
 import SluiceModel
 import SluiceStorage
 import SluiceWire
@@ -272,6 +273,31 @@ import Testing
         second.run()
         try bench.handle(.prepared(second))
         #expect(!bench.engine.hasWork && bench.completed(2).isEmpty)
+    }
+
+    /// Of a hundred views a few can be counted in the steps of a report; it has the others without a count.
+    @Test func aReportOfCostsComesHoweverLongItTakesToCountRows() throws {
+        let bench = try Bench()
+        for start in [0, 50] as [UInt64] {
+            let queries = (1...50 as ClosedRange<UInt64>).map { "Plane WHERE seats * \(1 + start + $0) == 63" }
+            try bench.subscribe(2, queries, from: 1 + start)
+            try bench.work()
+            while let preparation = bench.engine.takePreparation() {
+                preparation.run()
+                try bench.handle(.prepared(preparation))
+                try bench.work()
+            }
+        }
+        #expect(bench.completed(2).count == 100)
+        let request = ClientMessage.ReportRequest(session: 1, request: 9, topic: .top)
+        try bench.handle(.messages(bench.session(3), [.reportRequest(request)]))
+        guard case .report(_, request: 9, let json)? = bench.received[3]?.last else {
+            Issue.record("\(String(describing: bench.received[3]?.last))")
+            return
+        }
+        let rows = try #require(try JSONParser.parse(String(decoding: json, as: UTF8.self))["queries"]?.array).map { $0["rows"] }
+        #expect(rows.count == 100)
+        #expect(rows.contains(.null) && rows.first != .null)
     }
 
     /// Each view searches a long text at each commit; all together would take minutes.

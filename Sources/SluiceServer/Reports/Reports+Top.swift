@@ -15,7 +15,8 @@ extension Reports {
         let ordered = facts.views.map { (cost: $0.cost, view: $0) }
             .sorted { ($0.cost.applyingTime, $0.cost.sentByteCount) > ($1.cost.applyingTime, $1.cost.sentByteCount) }
             .prefix(Self.topCountMax)
-        let counts = try database.limitingWork(for: nil, stepCountMax: Self.countingStepMax) { work in
+        // Each attempt has a limit of its own: it may go beyond it by a little, which must not end the report.
+        let counts = try database.limitingWork(for: nil) { work in
             try ordered.map { entry in
                 let left = (Self.countingStepMax - work.stepCount) / 2
                 return left > 0 ? try work.attempting(left) { try rowCount(of: entry.view.live) } : nil

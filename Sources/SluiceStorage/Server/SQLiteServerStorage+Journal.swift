@@ -74,6 +74,7 @@ extension SQLiteServerStorage {
         }
         try effect.finish(at: group.acceptedAt)
         try store(record, latest: group.transactions.map(\.timestamp).max(), undo: effect.undo.bytes)
+        writeIndex?.note(byteCount: record.bytes.count)
         return AppliedGroup(
             group: group, delta: effect.delta(version: version, TimeStep(from: timeBefore, to: log.time)),
             changesSchema: schema != schemaBefore)

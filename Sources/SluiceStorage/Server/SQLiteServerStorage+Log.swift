@@ -93,6 +93,7 @@ extension SQLiteServerStorage {
                 index.append(entry)
                 return true
             }
+            index.endReading()
             writeIndex = index
         }
         return writeIndex?.history(of: object, since: version) ?? ObjectHistory()
@@ -109,4 +110,7 @@ extension SQLiteServerStorage {
 
     /// How many records of writes, stamps and sums merging has read, for tests of how the work grows.
     package var mergeStepCount: UInt64 { writeIndex?.stepCount ?? 0 }
+
+    /// How many writes are held in memory for merging, for tests of how it grows.
+    package var mergeRecordCount: Int { writeIndex?.recordCount ?? 0 }
 }

@@ -205,7 +205,7 @@ package final class SQLiteServerStorage: SQLiteWritableStore {
 
     override func didCommit() {
         committedLog = log
-        if let writeIndex, writeIndex.isTooLarge { self.writeIndex = nil }
+        if writeIndex?.isOutgrown() ?? false { writeIndex = nil }
     }
 
     /// The index is dropped, since it may have values of properties that were removed.

@@ -30,13 +30,15 @@ import Testing
         #expect(costs == [[40, 40], [40, 40]])
     }
 
-    @Test func anIndexedWindowAllocatesAsMuchInALargeStoreAsInASmallOne() throws {
+    /// With a total, which is counted without reading more of the matches than that they match.
+    @Test(arguments: ["", " TOTAL"])
+    func anIndexedWindowAllocatesAsMuchInALargeStoreAsInASmallOne(total: String) throws {
         let bytes = try [500, 2_000].map { count in
             let yard = try Yard(carCount: count)
             // What runs for the first time also allocates for itself, and so do the runtime's tables now and then.
             return try (0..<5).map { _ in
                 let before = allocated_byte_count()
-                try yard.observe("Car SORT(price ASC) LIMIT(20)")
+                try yard.observe("Car SORT(price ASC) LIMIT(20)\(total)")
                 return allocated_byte_count() - before
             }.min() ?? 0
         }

@@ -109,17 +109,19 @@ struct ResultReader {
             }
             return
         }
+        // Without members nobody asks which objects were met, and these may be all that the store has.
+        let hasMembers = reader.memberCount(of: subscription.id, role: .root) > 0
         var seen: Set<ObjectRef> = []
         try forEachMatch { row in
-            seen.insert(try row.object)
+            if hasMembers { seen.insert(try row.object) }
             goesOn = try found(row)
             return goesOn
         } or: { object, row in
-            seen.insert(object)
+            if hasMembers { seen.insert(object) }
             goesOn = try body(object, row)
             return goesOn
         }
-        guard reader.memberCount(of: subscription.id, role: .root) > 0 else { return }
+        guard hasMembers else { return }
         try reader.forEachMember(of: subscription.id, role: .root) { object in
             if !seen.contains(object) { try visit(object) }
             return goesOn
@@ -211,7 +213,13 @@ struct ResultReader {
     /// The number of results, regardless of the limit, of a query without stages.
     func matchCount() throws -> Int {
         var count = 0
-        try forEachResult { _, _ in count += 1 }
+        try forEachStoredResult { _ in
+            count += 1
+            return true
+        } or: { _, _ in
+            count += 1
+            return true
+        }
         return count
     }
 
