@@ -23,7 +23,10 @@ package final class StoredRow {
         _ = cells.initialize(from: table.cells)
     }
 
-    deinit { cells.deallocate() }
+    deinit {
+        cells.deinitialize()
+        cells.deallocate()
+    }
 
     /// The position of the row's class.
     package var classIndex: Int { table.index }
