@@ -139,7 +139,8 @@ import Testing
         #expect(try storage.row(objects[0])?.values[2] == .int(119))
         #expect(storage.mergeRecordCount > 50_000)
         for round in 121...200 {
-            try write(1 + round % 2, base: storage.version - 1, at: Int64(1_000 + 10 * round), Int64(round), to: objects)
+            let time = Int64(1_000 + 10 * round)
+            try write(1 + round % 2, base: storage.version - 1, at: time, Int64(round), to: objects)
         }
         try write(1, base: storage.version - 1, at: 3_005, -1, to: [objects[1]])
         #expect(try storage.row(objects[1])?.values[2] == .int(-1))
