@@ -49,6 +49,8 @@ long held_byte_count(void) {
     return (long)(info.uordblks + info.hblkhd);
 }
 
+long byte_count_of(const void *memory) { return (long)malloc_usable_size((void *)memory); }
+
 void *malloc(size_t size) {
     count++;
     byte_count += size;

@@ -18,4 +18,7 @@ long swift_allocation_count(void);
 /// How many bytes the program has allocated and not freed, by the C library's own count.
 long held_byte_count(void);
 
+/// How many bytes the C library has given to an allocation, which are no fewer than were asked for.
+long byte_count_of(const void *memory);
+
 #endif

@@ -90,6 +90,9 @@ struct UploadQuarantineTests {
         acknowledge(3, server)
         try server.engine.write { try $0.insert(ScriptedSession.user(4, age: 4), ofClass: 0) }
         try server.engine.write { try $0.insert(ScriptedSession.user(5, age: 5), ofClass: 0) }
-        #expect(uploads(server).map(\.sequence) == [3, 4, 5])
+        // The server answers quickly, so the fifth waits for the answer to the fourth.
+        #expect(uploads(server).map(\.sequence) == [3, 4])
+        acknowledge(4, server)
+        #expect(uploads(server).map(\.sequence) == [5])
     }
 }

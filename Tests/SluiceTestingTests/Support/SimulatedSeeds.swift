@@ -32,8 +32,8 @@ enum SimulatedSeeds {
     /// Those with jobs; of the second kind are those in which answers to them are lost.
     static let withJobs: [UInt64] =
         Array(stride(from: 11_000_004, to: 11_000_070, by: 11)) + stride(from: 12_000_003, to: 12_000_070, by: 11)
-    /// Those in which a server with rules and users is several nodes; in the last the journal forks.
-    static let withRulesAtNodes: [UInt64] = [13_000_007, 13_000_047, 13_000_055, 13_000_087]
+    /// Those in which a server with rules and users is several nodes; in the last two the journal forks.
+    static let withRulesAtNodes: [UInt64] = [13_000_007, 13_000_167, 13_000_019, 13_000_175]
     /// Those in which a server with validators, resolvers, observers and writers in its process is several nodes.
     static let withBackendAtNodes: [UInt64] = [13_000_000, 13_000_012, 13_000_024, 13_000_042]
     static let actionCount = ProcessInfo.processInfo.environment["SLUICE_ACTIONS"].flatMap { Int($0) } ?? 150
