@@ -178,6 +178,20 @@ struct ClusterTests {
         defer { node.stop() }
         _ = try node.open()
     }
+
+    @Test func `the status says how old a node's word is that it lacks something`() {
+        func line(silence: Double, position: UInt64) -> String {
+            let node = ClusterStatus.Node(
+                name: "a", url: nil, version: "1", format: 1, silence: silence, positions: ["test": position])
+            let database = ClusterStatus.Database(
+                name: "test", position: 9, start: 0, quiet: 1, snapshot: nil, duties: [:], isDetached: false)
+            let status = ClusterStatus(tables: 1, format: 1, history: "1/1/1", nodes: [node], databases: [database])
+            return status.text.split(separator: "\n").last.map { String($0) } ?? ""
+        }
+        #expect(line(silence: 2.5, position: 4).hasSuffix("a lacks 5 by what it said 3 s ago"))
+        #expect(line(silence: 0.5, position: 4).hasSuffix("a lacks 5"))
+        #expect(line(silence: 2.5, position: 9).hasSuffix("a lacks 0"))
+    }
 }
 
 #endif

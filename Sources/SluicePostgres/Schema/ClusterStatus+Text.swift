@@ -11,7 +11,7 @@ extension ClusterStatus {
             lines.append("node \(node.name): \(state), version \(node.version)" + (node.url.map { ", \($0)" } ?? ""))
         }
         for database in databases {
-            let lags = nodes.compactMap { node in lag(of: node, in: database).map { "\(node.name) lacks \($0)" } }
+            let lags = nodes.compactMap { node in lag(of: node, in: database).map { text(ofLag: $0, node, database) } }
             lines.append(
                 "database \(database.name): position \(database.position), quiet for \(Int(database.quiet)) s"
                     + (database.snapshot.map { ", snapshot at \($0)" } ?? "")
@@ -20,6 +20,12 @@ extension ClusterStatus {
                     + lags.map { ", \($0)" }.joined())
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Nodes say how far they are every few seconds, so one may have what it seems to lack.
+    private func text(ofLag lag: UInt64, _ node: Node, _ database: Database) -> String {
+        let isOld = lag > 0 && node.silence > database.quiet
+        return "\(node.name) lacks \(lag)" + (isOld ? " by what it said \(Int(node.silence.rounded(.up))) s ago" : "")
     }
 
     /// The status as a JSON object, with the names of the properties here.
