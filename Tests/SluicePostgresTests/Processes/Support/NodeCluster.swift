@@ -104,12 +104,11 @@ struct NodeCluster {
             await writer.store.close()
         }
         for node in nodes {
+            var (names, count): ([String], Int64?) = ([], nil)
             // A node that does not reach PostgreSQL yet answers by its replica.
-            var (names, count) = try await Ledger.content(node.url())
             try await wait(for: "\(node.name) to have \(expected.count) transactions") {
-                if let count, count >= expected.count, expected.isSubset(of: names) { return true }
                 (names, count) = try await Ledger.content(node.url())
-                return false
+                return count.map { $0 >= expected.count } ?? false && expected.isSubset(of: names)
             }
             #expect(names.count == Set(names).count, "\(node.name) has something twice")
             #expect(Set(names) == expected, "\(node.name) lacks something, or has what nobody has written")
