@@ -145,7 +145,7 @@ extension Query.Subquery {
             for path in comparison.paths {
                 if case .subquery = path.leaf { isOfItsObjects = false }
                 guard path.scope != scope else { continue }
-                if path.scope == 0, path.steps.isEmpty, case .value = path.leaf { continue }
+                if path.scope == 0, path.plainProperty != nil { continue }
                 isOfItsObjects = false
             }
         }

@@ -5,9 +5,7 @@ extension Query {
     /// A condition on the first key of the order that everything in the section meets; nil if there is none, or the key
     /// is no property of the object itself.
     var sectionCondition: RootCondition? {
-        guard let key = sort.first, key.path.steps.isEmpty, case .value(let property) = key.path.leaf else {
-            return nil
-        }
+        guard let property = sort.first?.path.plainProperty else { return nil }
         return sectionRange.map { RootCondition(property: property, .range($0)) }
     }
 

@@ -104,7 +104,7 @@ extension RootCondition {
         guard others.isEmpty, memberships.count == 1, let membership = memberships.first else { return [] }
         var conditions: [RootCondition] = []
         for (position, path) in membership.paths.enumerated() {
-            guard path.scope == scope, path.steps.isEmpty, case .value(let property) = path.leaf,
+            guard path.scope == scope, let property = path.plainProperty,
                 case .set(let values) = Value.set(of: membership.tuples.map { $0[position] }),
                 values.allSatisfy({ path.type.isType(of: $0) })
             else { continue }

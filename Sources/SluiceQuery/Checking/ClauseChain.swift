@@ -80,7 +80,7 @@ struct ClauseChain {
         var result: [SortTerm] = []
         for key in keys where !result.contains(where: { $0.path == key.path }) {
             result.append(key)
-            if key.path.steps.isEmpty, case .value(let property) = key.path.leaf, property == uniqueKey { break }
+            if let property = key.path.plainProperty, property == uniqueKey { break }
         }
         return result
     }

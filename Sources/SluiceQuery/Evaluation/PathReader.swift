@@ -31,11 +31,7 @@ final class PathReader: Sendable {
         leadingLinkCount = path.leadingLinks.count
         steps = path.steps
         leaf = LeafReader(path, schema: schema)
-        if path.steps.isEmpty, case .value(let property) = path.leaf {
-            plainProperty = property
-        } else {
-            plainProperty = nil
-        }
+        plainProperty = path.plainProperty
         brokenValue = path.brokenValue
         isToMany = path.isToMany
         switch path.leaf {

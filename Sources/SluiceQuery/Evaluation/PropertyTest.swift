@@ -33,7 +33,7 @@ struct PropertyTest: Sendable {
 
     /// Nil for any other comparison.
     init?(_ source: Query.Comparison, isNegated: Bool) {
-        guard case .path(let path) = source.left, path.steps.isEmpty, case .value(let property) = path.leaf,
+        guard case .path(let path) = source.left, let property = path.plainProperty,
             case .constant(let value) = source.right, !source.ignoresCase,
             let constant = Constant(value, beside: path.type), let accepted = Outcomes(source.comparison)
         else { return nil }

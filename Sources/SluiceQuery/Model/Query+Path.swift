@@ -44,6 +44,13 @@ extension Query {
             }
         }
 
+        /// The property whose single value the path reads from the object that it begins at; nil if it follows a link or
+        /// reads anything else.
+        package var plainProperty: Int? {
+            guard steps.isEmpty, case .value(let property) = leaf else { return nil }
+            return property
+        }
+
         /// What a to-one path yields when a link on the way leads nowhere.
         package var brokenValue: Value {
             switch leaf {

@@ -52,7 +52,7 @@ enum IndexPolicy {
     private static func sortColumns(of query: Query) -> [TableIndex.Column] {
         var columns: [TableIndex.Column] = []
         for key in query.sort {
-            guard key.path.steps.isEmpty, case .value(let property) = key.path.leaf else { return [] }
+            guard let property = key.path.plainProperty else { return [] }
             columns.append(TableIndex.Column(property, isAscending: key.isAscending))
         }
         return columns

@@ -40,7 +40,7 @@ extension SQLCompiler {
 
     /// Whether a path leads to a property of the queried object without a declared index, whose values sort below blobs.
     private func isUnindexedColumn(_ path: Query.Path) -> Bool {
-        guard path.steps.isEmpty, path.scope == 0, case .value(let index) = path.leaf,
+        guard let index = path.plainProperty, path.scope == 0,
             case .scalar(let type) = path.type, !schema[path.leafClass].properties[index].isIndexed
         else { return false }
         return switch type {
@@ -58,8 +58,8 @@ extension Query.Predicate {
         case .and(let operands), .or(let operands):
             return operands.count <= 8 && operands.allSatisfy(\.readsOwnNumbers)
         case .comparison(let comparison), .not(let comparison):
-            guard case .path(let path) = comparison.left, case .constant = comparison.right, path.steps.isEmpty,
-                case .value = path.leaf, !comparison.ignoresCase
+            guard case .path(let path) = comparison.left, case .constant = comparison.right,
+                path.plainProperty != nil, !comparison.ignoresCase
             else { return false }
             return switch comparison.comparison {
             case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual: true

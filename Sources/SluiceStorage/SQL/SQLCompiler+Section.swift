@@ -42,7 +42,7 @@ extension SQLCompiler {
 
     /// Whether a path is the primary key of the queried object.
     func isPrimaryKey(_ path: Query.Path, of query: Query) -> Bool {
-        guard path.steps.isEmpty, case .value(let property) = path.leaf else { return false }
+        guard let property = path.plainProperty else { return false }
         return property == schema[query.classIndex].primaryKeyIndex
     }
 

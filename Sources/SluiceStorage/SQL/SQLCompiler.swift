@@ -65,8 +65,8 @@ package struct SQLCompiler: Sendable {
         let root = Self.rootAlias
         var builder = SQLConditionBuilder(
             schema: schema, layout: layout,
-            looksUp: restriction != nil || position != nil && startsWithColumn(query), context: query.context,
-            root: SQLConditionBuilder.Scope(alias: root, classIndex: query.classIndex))
+            looksUp: restriction != nil || position != nil && query.sort.first?.path.plainProperty != nil,
+            context: query.context, root: SQLConditionBuilder.Scope(alias: root, classIndex: query.classIndex))
         var statement = from(query, root, &builder)
         if case .result = order, !query.stages.isEmpty {
             let remaining = members(of: query, &builder)
@@ -112,12 +112,6 @@ package struct SQLCompiler: Sendable {
         case .count: statement = "SELECT count(*) FROM (SELECT 1\(statement))"
         }
         return builder.statement(statement)
-    }
-
-    /// Whether the first key of a query's order is a property of the queried object.
-    private func startsWithColumn(_ query: Query) -> Bool {
-        guard let path = query.sort.first?.path, path.steps.isEmpty, case .value = path.leaf else { return false }
-        return true
     }
 
     private func from(_ query: Query, _ alias: String, _ builder: inout SQLConditionBuilder) -> SQLStatement {

@@ -45,11 +45,7 @@ package final class ViewShape: Sendable {
         self.form = form
         self.context = context
         self.schema = schema
-        if let key = form.sort.first, key.path.steps.isEmpty, case .value = key.path.leaf {
-            sortsByProperty = true
-        } else {
-            sortsByProperty = false
-        }
+        sortsByProperty = form.sort.first?.path.plainProperty != nil
         plan = ClosurePlan(form, schema: schema, hidden: context.hiddenProperties)
         rootIncluded = plan.rootProperties(ofClass: form.classIndex)
         let dependencies = form.isPartial ? form.dependencies : form.predicateDependencies
