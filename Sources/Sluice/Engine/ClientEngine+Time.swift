@@ -5,18 +5,10 @@ internal import SluiceStorage
 extension ClientEngine {
     /// When time changes what somebody observes, by this machine's clock; nil if it does not. Then ``passTime()`` is to
     /// be called.
-    package var nextTick: Timestamp? { observations.clock.next.map(storage.storeClock.machineTime) }
+    package var nextTick: Timestamp? { observations.nextTick }
 
     /// Brings what is observed to the present time.
-    package func passTime() {
-        guard let next = observations.clock.next, !storage.isInTransaction, next <= storage.storeClock.time(at: now())
-        else {
-            return
-        }
-        storage.moveTime(to: now())
-        guard observations.isDue(at: storage.now) else { return }
-        observations.publish(StoreTransaction(storage, isObserved: true), origin: .local)
-    }
+    package func passTime() { observations.passTime() }
 
     /// Notes who moves the time: the server, while what it has sent is current, or else this store.
     func noteTimeSource() {

@@ -2,7 +2,7 @@ package import SluiceModel
 package import SluiceQuery
 
 /// An open write of a store, or of a database of a server in this process, as its transaction asks it and the results that
-/// are made in it. It ends with the write.
+/// are made in it. It ends with the write. A transaction asks nothing else of its store.
 package protocol ResultScope: AnyObject, Sendable {
     var schema: Schema { get }
     var inverses: InverseNames { get }

@@ -7,7 +7,11 @@ internal import SluiceWire
 /// Sends subscriptions what they lack, in pages: everything, in pages that all who ask the same query share, or what
 /// differs from the members that the client has listed.
 ///
-/// A subscription is here from its start until it has all its pages.
+/// A subscription is here from its start until it has all its pages. These go out in order, one for each credit of the
+/// client. What commits change behind them comes at the end, and the last page says that the subscription is complete.
+///
+/// This is the entrance of the rooms `Bootstraps` and `Pages`: `SharedPages`, `PageRun`, `PageReceiver`, `PageReader`,
+/// `RemainingPages` and `OutgoingPages` serve this type.
 final class PageSender {
     private let database: Database
     private let budget: WorkBudget

@@ -5,6 +5,10 @@ internal import SluiceStorage
 internal import SluiceWire
 
 /// Merges a group of uploads against the present state, and writes nothing: the result is redo data.
+///
+/// Each upload is accepted, rejected, or acknowledged again because it was accepted before. Each accepted one makes a
+/// version, and sees the versions of those before it. The other types of this room (`OperationCheck`, `TouchedObject`,
+/// `GroupObjects`, `GroupHistory`, `BaseImages`) and `Merger` serve this one alone.
 struct GroupPreparation {
     let storage: SQLiteServerStorage
     let schema: Schema

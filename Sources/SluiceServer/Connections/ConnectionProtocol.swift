@@ -52,7 +52,7 @@ package struct ConnectionProtocol: Sendable {
     /// The open sessions and their databases.
     package var sessions: [UInt64: String] { sessionLogins.filter(\.value.isOpen).mapValues(\.database) }
 
-    /// Handles a frame from the peer.
+    /// Handles a frame from the peer. Messages of one open session that follow each other are delivered together.
     package mutating func receive(_ frame: [UInt8], now: Timestamp) -> [Action] {
         let messages: [ClientMessage]
         let byteCount: Int

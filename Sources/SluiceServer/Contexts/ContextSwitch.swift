@@ -5,7 +5,8 @@ internal import SluiceViews
 internal import SluiceWire
 
 /// What one commit does to subscriptions beyond the changes of their views: their readers may read something else, or
-/// the view takes longer to follow than others may be kept waiting.
+/// the view takes longer to follow than others may be kept waiting. For most commits it does nothing: no rights have
+/// changed, and no view is late.
 ///
 /// A subscription leaves its view before that follows the commit, and goes on with another one after it. So no change of
 /// the former view is sent any more, and none of the other is missed. There are two ways:

@@ -7,7 +7,9 @@ internal import Synchronization
 /// Runs one database: a mailbox, and a serial queue on which the engine is made and handles the events.
 ///
 /// A turn handles the events in the mailbox, up to a bound, as one batch. So uploads that arrive while a transaction is
-/// being synced to disk share the next transaction, and no backlog keeps others waiting.
+/// being synced to disk share the next transaction, and no backlog keeps others waiting. The events of a session keep
+/// their order, users take turns, and a large upload may be divided between turns. What the engine wants sent or done is
+/// carried out on the queue, in order, before the next turn.
 final class DatabaseWorker: Sendable {
     let name: String
     /// What is known of the database without asking its queue.

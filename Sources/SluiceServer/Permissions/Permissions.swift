@@ -11,7 +11,7 @@ internal import SluiceWire
 ///
 /// A session is bound when it opens. The binding is made anew when a commit changes a fact that it depends on, when the
 /// user proves other claims, and when the rules or the schema change. Sessions of one user share the work, and users for
-/// whom the same holds share the binding.
+/// whom the same holds share the binding. Where no rules decide, nothing follows a commit, and no upload waits for one.
 final class Permissions {
     /// Where bindings come from.
     private enum Source {

@@ -4,7 +4,9 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// The publication of one commit: gathers what it changes for each session, and makes the frames that say so.
+/// The publication of one commit: gathers what it changes for each session, and makes the frames that say so. Equal
+/// changes are encoded once, and acknowledgements go with the last part for their session (`ConcernedSessions`,
+/// `CommitFrames`).
 struct Publication {
     private let database: Database
     private let group: CommittedGroup
@@ -40,11 +42,11 @@ struct Publication {
     ) throws {
         guard !receivers.isEmpty else { return }
         let delta = areLight ? delta : delta.toldToStores(of: view.query)
-        let places = areLight ? try ResultPlaces(live: view.live, storage: database.storage).rows(of: delta) : nil
+        let places = areLight ? try view.places(in: database.storage).rows(of: delta) : nil
         let audiences =
             veil?.audiences(of: receivers, for: delta.authors) ?? [.init(unnamed: [], receivers: receivers)]
         for audience in audiences {
-            let isSteady = !areLight && view.live.includesAllAlike
+            let isSteady = !areLight && view.includesAllAlike
             var encoded = try encode(delta, in: view.query.context, isSteady: isSteady, unnamed: audience.unnamed)
             if let places { encoded = EncodedParts(encoded, places: places) }
             concerned.add(encoded, for: audience.receivers)
@@ -58,11 +60,11 @@ struct Publication {
     mutating func add(_ delta: ViewDelta, for subscription: ViewSubscription, in context: ReadContext) throws {
         let isLight = subscription.subscriber.isLight
         let delta = isLight ? delta : delta.toldToStores(of: subscription.view.query)
-        let isSteady = !isLight && context.isEverything && subscription.view.live.includesAllAlike
+        let isSteady = !isLight && context.isEverything && subscription.view.includesAllAlike
         let unnamed = veil?.unnamed(of: delta.authors, to: subscription.session) ?? []
         var encoded = try encode(delta, in: context, isSteady: isSteady, unnamed: unnamed)
         if isLight {
-            let places = ResultPlaces(live: subscription.view.live, storage: database.storage)
+            let places = subscription.view.places(in: database.storage)
             encoded = EncodedParts(encoded, places: try places.rows(of: delta))
         }
         concerned.add(encoded, for: [ChangeReceiver(subscription)])

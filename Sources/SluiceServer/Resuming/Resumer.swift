@@ -82,7 +82,7 @@ final class Resumer {
         guard subscription.subscriber.isLight else { return [.page(page), .complete(complete)] }
         let places = ServerMessage.Places(
             session: session, subscriptions: [subscription.id],
-            rows: try ResultPlaces(live: subscription.view.live, storage: storage).rows(of: content, movesOthers: true))
+            rows: try subscription.view.places(in: storage).rows(of: content, movesOthers: true))
         return [.places(places), .page(page), .complete(complete)]
     }
 }

@@ -1,7 +1,7 @@
 internal import SluiceTransport
 internal import SluiceWire
 
-/// Passes what sessions send to the workers of their databases.
+/// Passes what sessions send to the workers of their databases: the entrance of the room in which databases run.
 final class SessionRouter: Sendable {
     private let databases: DatabaseDirectory
 

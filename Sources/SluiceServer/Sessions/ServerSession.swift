@@ -3,6 +3,9 @@ internal import SluiceStorage
 internal import SluiceWire
 
 /// One client's session on a database: who the client is, and what it may upload.
+///
+/// It takes uploads in the order of their numbers. A gap ends the session, and an upload that was taken before is
+/// acknowledged again.
 final class ServerSession {
     /// Whether the client's uploads are taken.
     ///

@@ -1,5 +1,6 @@
 internal import SluiceModel
 internal import SluiceQuery
+internal import SluiceStorage
 internal import SluiceViews
 
 /// A live view with its subscriptions. It is computed once, and its changes are encoded once.
@@ -44,6 +45,12 @@ final class SharedView {
     }
 
     var query: Query { live.query }
+
+    /// Whether the view includes the same properties of every object of a class, whatever path leads to it.
+    var includesAllAlike: Bool { live.includesAllAlike }
+
+    /// Finds where the view's results stand, for sessions with ``Features/light``.
+    func places(in storage: SQLiteServerStorage) -> ResultPlaces { ResultPlaces(live: live, storage: storage) }
 
     /// What the query computes over everything that it matches, as a subscriber is sent it; nil for nothing.
     func figures(for subscriber: Subscriber) -> [Value]? {

@@ -7,6 +7,9 @@ internal import Synchronization
 /// The writing calls belong to one thread at a time and see the open transaction; ``read(_:)`` may be called on any
 /// thread. Every change needs an open transaction. So it is sound as `Sendable`: ``read(_:)`` uses only the pool, which
 /// is `Sendable` itself.
+///
+/// The client's `StoreTransactions` opens the transactions, and every part of the client reads and writes inside the
+/// open one. A committed transaction survives the end of the process, and a power failure where the store is opened so.
 package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @unchecked Sendable {
     /// The state as of the open transaction.
     var state: ClientState

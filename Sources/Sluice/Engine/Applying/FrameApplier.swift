@@ -265,7 +265,7 @@ final class FrameApplier {
         let id = subscription.record.id
         // An object has one role: a root that is also linked counts as a root.
         let other: MemberRole = role == .root ? .linked : .root
-        if subscription.phase.isStaging {
+        if subscription.isStaging {
             try storage.unstageMember(object, role: other, in: id)
             try storage.stageMember(object, role: role, in: id)
         } else {
@@ -283,7 +283,7 @@ final class FrameApplier {
             case .member: [.root, .linked]
             }
         for role in roles {
-            if subscription.phase.isStaging {
+            if subscription.isStaging {
                 try storage.unstageMember(object, role: role, in: id)
                 subscription.staged.noteDeparture(of: object, because: departure.reason)
             } else if try storage.removeMember(object, role: role, from: id) {

@@ -4,6 +4,10 @@ internal import SluiceStorage
 internal import SluiceViews
 
 /// The observations of a store. For each committed transaction, it computes the edits of every observer concerned.
+///
+/// Each observer has one event at a time. What is committed while its handler runs joins the next event, by origin. Until
+/// the observer's subscription is complete, it shows what matches in the store. The room ends at the handler:
+/// `ObservationCalls` says on which thread and in which order handlers run, and makes each `Change`.
 final class Observations {
     private let storage: SQLiteClientStorage
     private let active: ActiveSubscriptions
@@ -17,7 +21,7 @@ final class Observations {
     private let aggregates: ObservedFigures<ObservedAggregate>
     private var index: ObserverIndex
     /// When time changes results.
-    let clock: QueryClock
+    private let clock: QueryClock
     /// The time of queries to which the results were brought.
     private var time: Timestamp
     private var lastNumber: UInt64 = 0
@@ -45,8 +49,19 @@ final class Observations {
 
     var isEmpty: Bool { index.isEmpty }
 
-    /// Whether time has changed results since they were brought to a time.
-    func isDue(at now: Timestamp) -> Bool { clock.isDue(at: now, since: time, in: storage) }
+    // MARK: Time
+
+    /// When time changes what somebody observes, by this machine's clock; nil if it does not. Then ``passTime()`` is to
+    /// be called.
+    var nextTick: Timestamp? { clock.next.map(storage.storeClock.machineTime) }
+
+    /// Brings what is observed to the present time.
+    func passTime() {
+        guard let next = clock.next, !storage.isInTransaction, next <= storage.storeClock.time(at: now()) else { return }
+        storage.moveTime(to: now())
+        guard clock.isDue(at: storage.now, since: time, in: storage) else { return }
+        publish(StoreTransaction(storage, isObserved: true), origin: .local)
+    }
 
     // MARK: Observers
 

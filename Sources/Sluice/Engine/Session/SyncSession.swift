@@ -349,7 +349,7 @@ final class SyncSession {
     /// Says that a message cannot be sent.
     func refuse(_ error: SyncError) { onUnsendable?(error) }
 
-    /// Sends messages in one frame.
+    /// Sends messages in one frame, which leaves at the end of the turn or at ``flush()``.
     func send(_ messages: [ClientMessage]) {
         switch agreement.limits.frame(of: messages) {
         case .success(let bytes): actions.append(.send(bytes))
@@ -357,7 +357,7 @@ final class SyncSession {
         }
     }
 
-    /// Sends a frame that ``FrameLimits/frame(of:)`` made.
+    /// Sends a frame that ``FrameLimits/frame(of:)`` made, at the end of the turn or at ``flush()``.
     func send(frame: [UInt8]) { actions.append(.send(frame)) }
 
     /// Sends messages in one frame, so that the server answers all of them at one version; in more only where they do

@@ -273,9 +273,12 @@ final class Subscription {
         return effect
     }
 
+    /// Whether a membership is staged beside that of before.
+    var isStaging: Bool { phase.isStaging }
+
     /// Whether what the server sends is kept in mind until it completes the subscription. Outside of a bootstrap a page
     /// is applied like a commit.
-    var hasStagedTargets: Bool { phase.isStaging || phase == .switching }
+    var hasStagedTargets: Bool { isStaging || phase == .switching }
 
     /// Takes in that the server has completed it. ``membershipIsStored()`` follows, unless it has to be requested again.
     ///
