@@ -7,11 +7,12 @@ internal import SluiceWire
 /// Sends subscriptions what they lack, in pages: everything, in pages that all who ask the same query share, or what
 /// differs from the members that the client has listed.
 ///
-/// A subscription is here from its start until it has all its pages. These go out in order, one for each credit of the
-/// client. What commits change behind them comes at the end, and the last page says that the subscription is complete.
+/// A subscription is here from its first page, or the end of the client's list, until it has all its pages. These go out
+/// in order, as long as the session has credit. What commits change behind them comes at the end, after some rounds
+/// without waiting for credit, and then the message that the subscription is complete.
 ///
-/// This is the entrance of the rooms `Bootstraps` and `Pages`: `SharedPages`, `PageRun`, `PageReceiver`, `PageReader`,
-/// `RemainingPages` and `OutgoingPages` serve this type.
+/// This is the entrance of the rooms `Bootstraps` and `Pages`, with `SharedPages`, `PageRun`, `PageReceiver`,
+/// `PageReader`, `RemainingPages` and `OutgoingPages`.
 final class PageSender {
     private let database: Database
     private let budget: WorkBudget

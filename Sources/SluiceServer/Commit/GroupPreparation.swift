@@ -6,9 +6,9 @@ internal import SluiceWire
 
 /// Merges a group of uploads against the present state, and writes nothing: the result is redo data.
 ///
-/// Each upload is accepted, rejected, or acknowledged again because it was accepted before. Each accepted one makes a
-/// version, and sees the versions of those before it. The other types of this room (`OperationCheck`, `TouchedObject`,
-/// `GroupObjects`, `GroupHistory`, `BaseImages`) and `Merger` serve this one alone.
+/// Each upload is accepted, rejected, or acknowledged again because it was decided before. Each accepted one that changes
+/// objects makes a version, and sees the versions of those before it. `OperationCheck`, `TouchedObject`, `GroupObjects`,
+/// `GroupHistory`, `BaseImages` and `Merger` are behind this entrance.
 struct GroupPreparation {
     let storage: SQLiteServerStorage
     let schema: Schema

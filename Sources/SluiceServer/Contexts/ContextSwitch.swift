@@ -15,7 +15,7 @@ internal import SluiceWire
 ///   take the steps of ``DatabaseLimits/contextStepCountMax``.
 /// - Else the subscription is interrupted with the commit, and served like that of a client that returns: it waits for
 ///   its turn, the client lists its members, and is sent in pages what differs. Where what the client has cannot be
-///   compared, or the subscription was not complete, it is sent everything.
+///   compared, or some of its pages were sent, it is sent everything.
 ///
 /// It is used in this order: ``leave(_:_:_:)``, ``setAside(_:_:)``, ``arrive()``, ``beginAgain(_:)``.
 struct ContextSwitch {

@@ -93,7 +93,7 @@ package final class DatabaseEngine {
     // MARK: Events
 
     /// Handles a batch of events, and commits their uploads together; in several groups where one is full, where a commit
-    /// may change what somebody may write, and before an event that must see them committed.
+    /// may change what somebody may write, and before every event that is no upload.
     package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
         lifecycle.beginTurn()
         passTime(now: now)

@@ -4,9 +4,9 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// The publication of one commit: gathers what it changes for each session, and makes the frames that say so. Equal
-/// changes are encoded once, and acknowledgements go with the last part for their session (`ConcernedSessions`,
-/// `CommitFrames`).
+/// The publication of one commit: gathers what it changes for each session, and makes the frames that say so. Changes
+/// that are equal and not large are encoded once, and acknowledgements go with the last part for their session
+/// (`ConcernedSessions`, `CommitFrames`).
 struct Publication {
     private let database: Database
     private let group: CommittedGroup

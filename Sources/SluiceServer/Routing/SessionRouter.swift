@@ -2,6 +2,10 @@ internal import SluiceTransport
 internal import SluiceWire
 
 /// Passes what sessions send to the workers of their databases: the entrance of the room in which databases run.
+///
+/// Behind it a ``DatabaseWorker`` gathers the events in its ``Mailbox`` and hands them to the engine in batches, on the
+/// database's queue. The events of a session keep their order, users take turns, and a connection whose mailbox is full is
+/// read no further. ``FanOut`` sends what the engine returns, in order, before the next batch.
 final class SessionRouter: Sendable {
     private let databases: DatabaseDirectory
 

@@ -4,8 +4,8 @@ internal import SluiceWire
 
 /// One client's session on a database: who the client is, and what it may upload.
 ///
-/// It takes uploads in the order of their numbers. A gap ends the session, and an upload that was taken before is
-/// acknowledged again.
+/// It takes uploads in the order of their numbers. A gap after the first ends the session, and an upload that was taken
+/// before is not taken again.
 final class ServerSession {
     /// Whether the client's uploads are taken.
     ///

@@ -3,8 +3,8 @@ internal import SluiceStorage
 /// Counts the steps that queries may still take before the database handles the events that have arrived meanwhile.
 ///
 /// Starting subscriptions and sending pages have turns of their own, so that neither uses up the other's. In each, a
-/// user has a share, over all sessions; and the user who has had least comes first. Work that finds no steps left waits
-/// for the next turn, and is not lost.
+/// user has a share, over all sessions; and the user who has had least comes first. Callers keep work that finds no steps
+/// left for the next turn; work that exceeds a whole share runs beside the queue.
 final class WorkBudget {
     /// What the steps of a turn are for.
     enum Phase {

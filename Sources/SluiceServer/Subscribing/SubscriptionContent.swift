@@ -8,8 +8,8 @@ internal import SluiceWire
 /// everything in pages; and how a subscription goes on that a commit has taken out of its view.
 ///
 /// What is to be sent goes into the output that the caller passes. A session for which something fails loses its
-/// subscriptions here, and is reported there. A commit concerns only subscriptions that lack pages: the views tell all
-/// others.
+/// subscriptions here, and is reported there. A commit concerns only subscriptions that lack pages: complete ones are
+/// told by the publication.
 final class SubscriptionContent {
     private let database: Database
     private let budget: WorkBudget

@@ -8,8 +8,9 @@ internal import Synchronization
 /// thread. Every change needs an open transaction. So it is sound as `Sendable`: ``read(_:)`` uses only the pool, which
 /// is `Sendable` itself.
 ///
-/// The client's `StoreTransactions` opens the transactions, and every part of the client reads and writes inside the
-/// open one. A committed transaction survives the end of the process, and a power failure where the store is opened so.
+/// The client's `StoreTransactions` opens the transactions that change objects, and every part of the client writes inside
+/// the open one. A committed transaction survives the end of the process. It survives a power failure where the store is
+/// opened so, unless it holds what a server sent, which the server sends again.
 package final class SQLiteClientStorage: SQLiteWritableStore, ClientReading, @unchecked Sendable {
     /// The state as of the open transaction.
     var state: ClientState

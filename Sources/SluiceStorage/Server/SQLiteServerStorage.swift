@@ -7,9 +7,9 @@ package import SluiceQuery
 /// All of that changes only by groups of the journal: by ``apply(_:)``, or by methods that make a step of the
 /// transaction's own group. Everything is synchronous and belongs to one thread. Reads see the open transaction.
 ///
-/// The server's `CommitPipeline` opens the transactions, and every part of the engine reads inside the open one. A
-/// transaction of a server alone is on the disk when it returns. ``apply(_:)`` stores the group's record too, so a
-/// journal of this file needs no write of its own.
+/// The server's `CommitPipeline` opens the transactions of groups, and `Database` those of everything else. What is sent is
+/// read after the commit. A transaction of a server alone on a file is on the disk when it returns. ``apply(_:)`` stores
+/// the group's record too, so a journal of this file needs no write of its own.
 package final class SQLiteServerStorage: SQLiteWritableStore {
     /// Chosen at random when the database was created.
     package let databaseID: ObjectID

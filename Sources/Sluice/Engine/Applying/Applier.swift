@@ -4,8 +4,9 @@ internal import SluiceWire
 
 /// Stores what the server sends: pages, commits and completions, and with them what they say of this store's uploads.
 ///
-/// Rows are stored as they come. During a bootstrap the memberships are staged, and the completion puts them in force.
-/// `FrameApplier` carries out the steps of one transaction, for this type alone.
+/// Rows are stored as they come; of an object with pending writes the image is kept, and the writes applied to it again.
+/// During a bootstrap the memberships are staged, and the completion puts them in force. `FrameApplier` carries out the
+/// steps of one transaction, for this type alone.
 struct Applier {
     let storage: SQLiteClientStorage
     let transactions: StoreTransactions

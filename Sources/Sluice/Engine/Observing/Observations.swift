@@ -5,9 +5,10 @@ internal import SluiceViews
 
 /// The observations of a store. For each committed transaction, it computes the edits of every observer concerned.
 ///
-/// Each observer has one event at a time. What is committed while its handler runs joins the next event, by origin. Until
-/// the observer's subscription is complete, it shows what matches in the store. The room ends at the handler:
-/// `ObservationCalls` says on which thread and in which order handlers run, and makes each `Change`.
+/// Each observer has one event at a time. What is committed while its handler runs is put together, as one event for each
+/// stretch of one origin. Until the observer's subscription is complete, it shows what matches in the store, as far as
+/// the store can tell. The room ends at `Results.observe`, which says on which thread handlers run, and `ObservationCalls`,
+/// which makes each `Change`.
 final class Observations {
     private let storage: SQLiteClientStorage
     private let active: ActiveSubscriptions

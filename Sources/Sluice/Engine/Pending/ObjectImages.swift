@@ -5,8 +5,8 @@ internal import SluiceStorage
 /// from the server includes yet.
 ///
 /// The store keeps the server's last image of each such object, and its visible row is that image with the pending
-/// operations applied again. For an object without pending or unconfirmed writes it does nothing: the row is the server's
-/// image.
+/// operations applied again. For an object without pending or unconfirmed writes it keeps nothing: the row is the
+/// server's image.
 final class ObjectImages {
     private let storage: SQLiteClientStorage
     private let acknowledgements: Acknowledgements

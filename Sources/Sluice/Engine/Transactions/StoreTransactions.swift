@@ -14,9 +14,9 @@ protocol StoreTransactionsDelegate: AnyObject {
     func transactionDidCommit(_ transaction: StoreTransaction, origin: ChangeOrigin)
 }
 
-/// Runs the transactions of a store. At most one is open at a time. Observers hear of a transaction after its commit, and
-/// before `run` returns. Every write to objects goes through the open ``StoreTransaction``, which remembers for the
-/// observers what there was before.
+/// Runs the transactions of a store. At most one is open at a time. Observers are handed the events of a transaction
+/// after its commit, and before `run` returns. What observers can see changes only through the open ``StoreTransaction``,
+/// which remembers what there was before.
 final class StoreTransactions {
     private let storage: SQLiteClientStorage
     private let faults: FaultRecorder
