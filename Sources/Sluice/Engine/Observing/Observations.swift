@@ -58,7 +58,9 @@ final class Observations {
 
     /// Brings what is observed to the present time.
     func passTime() {
-        guard let next = clock.next, !storage.isInTransaction, next <= storage.storeClock.time(at: now()) else { return }
+        guard let next = clock.next, !storage.isInTransaction, next <= storage.storeClock.time(at: now()) else {
+            return
+        }
         storage.moveTime(to: now())
         guard clock.isDue(at: storage.now, since: time, in: storage) else { return }
         publish(StoreTransaction(storage, isObserved: true), origin: .local)
