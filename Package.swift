@@ -244,6 +244,7 @@ let package = Package(
         tests("SluiceModel", ["TestSupport"]),
         tests("SluiceQuery", ["SluiceModel", "SluiceStorage", "CSQLite", "CAllocationCounter", "TestSupport"]),
         tests("SluiceJSON"),
+        tests("SluiceExchange", ["SluiceJSON", "SluiceModel"]),
         tests("SluiceRules", ["SluiceJSON", "SluiceModel", "SluiceQuery", "TestSupport"]),
         tests("SluiceViews", ["SluiceModel", "SluiceQuery", "CAllocationCounter", "TestSupport"]),
         tests("SluiceWire", ["SluiceModel", "CAllocationCounter", "TestSupport"]),

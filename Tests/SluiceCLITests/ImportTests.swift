@@ -377,4 +377,14 @@ struct ImportTests {
     func unknownKindsOfFileAreRefused(path: String) {
         #expect(throws: CommandError.self) { try ImportFormat(path: path) }
     }
+
+    @Test(
+        arguments: [
+            ("dep_time", "dep_time"), ("Departure Delay (min)", "Departure_Delay_min"), ("2013", "_2013"),
+            ("a-b.c", "a_b_c"),
+            (" x ", "x"), ("__", nil), ("", nil), ("東京", nil), (String(repeating: "a", count: 64), nil),
+        ] as [(String, String?)])
+    func columnsBecomeProperties(column: String, property: String?) {
+        #expect(PropertyName.make(of: column) == property)
+    }
 }

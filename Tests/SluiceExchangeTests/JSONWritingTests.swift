@@ -1,10 +1,9 @@
 import FoundationEssentials
-import SluiceExchange
 import SluiceJSON
 import SluiceModel
 import Testing
 
-@testable import SluiceCLI
+@testable import SluiceExchange
 
 struct JSONWritingTests {
     @Test(arguments: [

@@ -1,10 +1,9 @@
 import FoundationEssentials
-import SluiceExchange
 import SluiceJSON
 import SluiceModel
 import Testing
 
-@testable import SluiceCLI
+@testable import SluiceExchange
 
 struct ValueTextTests {
     private func bytes<Result>(_ text: String, _ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result
@@ -82,15 +81,5 @@ struct ValueTextTests {
         let codec = PropertyCodec(type, targetKeyType: .int)
         let error = #expect(throws: ConversionError.self) { try bytes(text) { try codec.value(text: $0) } }
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
-    }
-
-    @Test(
-        arguments: [
-            ("dep_time", "dep_time"), ("Departure Delay (min)", "Departure_Delay_min"), ("2013", "_2013"),
-            ("a-b.c", "a_b_c"),
-            (" x ", "x"), ("__", nil), ("", nil), ("東京", nil), (String(repeating: "a", count: 64), nil),
-        ] as [(String, String?)])
-    func columnsBecomeProperties(column: String, property: String?) {
-        #expect(PropertyName.make(of: column) == property)
     }
 }

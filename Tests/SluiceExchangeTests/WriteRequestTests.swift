@@ -1,8 +1,7 @@
-import SluiceExchange
 import SluiceModel
 import Testing
 
-@testable import SluiceCLI
+@testable import SluiceExchange
 
 struct WriteRequestTests {
     private static let longKey = String(repeating: "k", count: 1 << 20)
@@ -34,7 +33,7 @@ struct WriteRequestTests {
             #"{"op":"insert","class":"Car","set":{"vin":"a","price":5}}"#,
             #"{"op":"insert","class":"Car","key":"a","set":{"vin":"a","price":5.0,"sister":null}}"#,
         ] {
-            guard case .insert(let record) = try parser.parse(line) else { throw CommandError.failure(line) }
+            guard case .insert(let record) = try parser.parse(line) else { throw OtherOperation(line) }
             #expect(record.key == .string("a"))
             #expect(record["price"] == .double(5))
         }
@@ -44,7 +43,7 @@ struct WriteRequestTests {
         let id = ObjectID(high: 3, low: 4)
         guard case .upsert(let car) = try parser.parse(#"{"op":"upsert","class":"Car","key":"a","set":{"views":5}}"#),
             case .upsert(let note) = try parser.parse(#"{"op":"upsert","class":"Note","@id":"\#(id)"}"#)
-        else { throw CommandError.failure("other operations") }
+        else { throw OtherOperation("other operations") }
         #expect(car.key == .string("a"))
         #expect(["vin", "price", "views", "sister"].filter(car.isPresent) == ["vin", "views"])
         #expect(note.objectID == id && !note.isPresent("text"))
@@ -57,7 +56,7 @@ struct WriteRequestTests {
                 #"{"op":"insert","class":"Note","@id":"\#(id)","set":{"text":"x"}}"#),
             case .insert(let fresh) = try parser.parse(#"{"op":"insert","class":"Note"}"#),
             case .delete(let target) = try parser.parse(#"{"op":"delete","class":"Note","@id":"\#(id)"}"#)
-        else { throw CommandError.failure("other operations") }
+        else { throw OtherOperation("other operations") }
         #expect(record.objectID == id)
         #expect(record["text"] == .string("x"))
         #expect(fresh.objectID.high == 1)
@@ -67,7 +66,7 @@ struct WriteRequestTests {
     @Test func updatesSetAndAdd() throws {
         let line = #"{"op":"update","class":"Car","key":"a","set":{"sister":"b"},"add":{"views":2,"price":-0.5}}"#
         guard case .update(let target, let set, let add, []) = try parser.parse(line) else {
-            throw CommandError.failure(line)
+            throw OtherOperation(line)
         }
         #expect(target == .identity(Identity(className: "Car", key: .string("a"))))
         #expect(set == ["sister": .link(.string("b"))])
@@ -77,7 +76,7 @@ struct WriteRequestTests {
     @Test func anUpdateMayNameTheKeyThatTheObjectHas() throws {
         let line = #"{"op":"update","class":"Car","key":"a","set":{"vin":"a","price":5}}"#
         guard case .update(let target, let set, [:], []) = try parser.parse(line) else {
-            throw CommandError.failure(line)
+            throw OtherOperation(line)
         }
         #expect(target == .identity(Identity(className: "Car", key: .string("a"))))
         #expect(set == ["vin": .string("a"), "price": .double(5)])
@@ -88,7 +87,7 @@ struct WriteRequestTests {
             #"{"op":"update","class":"Note","@id":"\#(ObjectID(high: 3, low: 4))","#
             + #""insert":{"tags":[5],"rooms":{"k":1},"lines":{"at":2,"elements":["a","b"]}},"#
             + #""move":{"lines":{"from":3,"to":0}},"remove":{"lines":["c"],"tags":[4],"rooms":["l"]}}"#
-        guard case .update(_, [:], [:], let edits) = try parser.parse(line) else { throw CommandError.failure(line) }
+        guard case .update(_, [:], [:], let edits) = try parser.parse(line) else { throw OtherOperation(line) }
         #expect(
             edits == [
                 CollectionEdit(property: "lines", change: .remove([.string("c")])),
@@ -107,7 +106,7 @@ struct WriteRequestTests {
     @Test func keyedObjectsMayBeNamedByIds() throws {
         let id = ObjectID(high: 3, low: 4)
         guard case .delete(let target) = try parser.parse(#"{"op":"delete","class":"Car","@id":"\#(id)"}"#) else {
-            throw CommandError.failure("another operation")
+            throw OtherOperation("another operation")
         }
         #expect(target == .id(id, className: "Car"))
     }
@@ -153,4 +152,11 @@ struct WriteRequestTests {
         let error = #expect(throws: WriteRequestError.self) { try parser.parse(line) }
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
     }
+}
+
+/// What a test throws where a line has become another operation than it expects.
+private struct OtherOperation: Error {
+    let description: String
+
+    init(_ description: String) { self.description = description }
 }
