@@ -176,6 +176,8 @@ public final class PostgresJournals: JournalService {
 
     package var snapshots: any SnapshotService { snapshotRows }
 
+    package func join() throws { try NodeEntry(row, pool, stopSignal, log: log).enter() }
+
     package func watch(_ hear: @escaping @Sendable (JournalNews) -> Void) {
         watcher.begin { [snapshotRows] news in
             if case .upkeepRequested = news { snapshotRows.noteRequest() }

@@ -63,6 +63,12 @@ package protocol JournalService: Sendable {
     /// Keeps snapshots of the databases, so that journals need not reach back to their beginnings.
     var snapshots: any SnapshotService { get }
 
+    /// Takes the place of the server among those that share the service. The server calls it once, before it watches.
+    /// Blocks, for some seconds where another server had its name a moment ago.
+    ///
+    /// - Throws: ``StorageError/Code/exists`` if another server has the name and is alive.
+    func join() throws
+
     /// Begins to watch the journals. The server calls it once, before it asks for a journal.
     ///
     /// - Parameter hear: called by any thread with news; it returns at once. The service calls it again later if the

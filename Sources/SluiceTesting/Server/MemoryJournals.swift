@@ -163,6 +163,9 @@ package final class MemoryJournals: JournalService {
         }
     }
 
+    // No two have one name.
+    package func join() {}
+
     package func watch(_ hear: @escaping @Sendable (JournalNews) -> Void) { state.withLock { $0.hear = hear } }
 
     package func leave() -> String? {
