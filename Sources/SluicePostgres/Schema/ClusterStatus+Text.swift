@@ -5,7 +5,8 @@ internal import FoundationEssentials
 extension ClusterStatus {
     /// The status as lines for people: the server, then a line for each node and each database.
     public var text: String {
-        var lines = ["tables \(tables), groups in format \(format), history \(history)"]
+        var lines = warnings.map { "warning: \($0)" }
+        lines.append("tables \(tables), groups in format \(format), history \(history)")
         for node in nodes {
             let state = node.isAlive ? "alive" : "silent for \(Int(node.silence)) s"
             lines.append("node \(node.name): \(state), version \(node.version)" + (node.url.map { ", \($0)" } ?? ""))

@@ -54,6 +54,8 @@ public struct ClusterStatus: Sendable, Hashable, Codable {
     public var nodes: [Node]
     /// The databases by name.
     public var databases: [Database]
+    /// What is wrong with the server, or with another one that the address names, and what to do; mostly nothing.
+    public var warnings: [String]
 
     /// How many groups a node lacks of a database; nil if the node does not have it open.
     ///
@@ -70,7 +72,8 @@ extension PostgresCluster {
         nil,
         """
         SELECT name, url, version, format::int8, (extract(epoch FROM clock_timestamp() - seen) * 1000)::int8,
-          coalesce((SELECT string_agg(key || ' ' || value, ',') FROM jsonb_each_text(state -> 'heads')), '')
+          coalesce((SELECT string_agg(key || ' ' || value, ',') FROM jsonb_each_text(state -> 'heads')), ''),
+          coalesce((state ->> 'refuses')::int8, 0)
         FROM sluice.node ORDER BY name
         """)
 
@@ -100,8 +103,7 @@ extension PostgresCluster {
         let address = try PostgresAddress(url)
         do throws(PostgresFailure) {
             let timeouts = PostgresTimeouts()
-            let connection = try PostgresConnection(to: address, timeouts: timeouts, stop: StopSignal())
-            let greeting = try Greeting(connection, timeouts: timeouts)
+            let (connection, greeting, olds) = try newest(address, timeouts)
             let cluster = try check(connection)
             var names: [Int64: String] = [:]
             let databases = try connection.execute(databasesQuestion)
@@ -116,9 +118,13 @@ extension PostgresCluster {
             }
             let nodes = try connection.execute(nodesQuestion)
             let format = try connection.execute(formatQuestion)
+            var warnings = olds
+            if greeting.history != cluster.accepted {
+                warnings += refusal(of: greeting.history, at: address, nodes).map { [$0] } ?? []
+            }
             return ClusterStatus(
                 tables: cluster.tables, format: Int(format.integer(0)), history: greeting.history.description,
-                nodes: (0..<nodes.rowCount).map { node(nodes, $0, names) }, databases: listed)
+                nodes: (0..<nodes.rowCount).map { node(nodes, $0, names) }, databases: listed, warnings: warnings)
         } catch {
             throw error.storageError("the status of the cluster could not be read", address)
         }

@@ -54,8 +54,8 @@ public final class PostgresJournals: JournalService {
         let log = log?.about(.database)
         self.log = log
         identity = ServerIdentity(remembering: history, log: log)
-        pool = PostgresPool(address: address, timeouts: timeouts, identity: identity, stop: stopSignal)
         row = NodeRow(name: node ?? Self.machineName, url: nodeURL, places: places, log: log)
+        pool = PostgresPool(address: address, timeouts: timeouts, identity: identity, stop: stopSignal, row: row)
         bell = JournalBell(pool: pool, row: row)
         watcher = JournalWatch(
             pool: pool, places: places, bell: bell, messages: MessageInbox(node: row.name, places: places),
