@@ -17,7 +17,7 @@ extension ClusterStatus {
                 "database \(database.name): position \(database.position), quiet for \(Int(database.quiet)) s"
                     + (database.snapshot.map { ", snapshot at \($0)" } ?? "")
                     + database.duties.sorted { $0.key < $1.key }.map { ", \($0.value) has the duty \($0.key)" }.joined()
-                    + (database.isDetached ? ", detached" : "")
+                    + (database.isDetached ? ", detached" + (database.detachedTo.map { " into \($0)" } ?? "") : "")
                     + lags.map { ", \($0)" }.joined())
         }
         return lines.joined(separator: "\n") + "\n"

@@ -42,6 +42,8 @@ public struct ClusterStatus: Sendable, Hashable, Codable {
         public var duties: [String: String]
         /// Whether it has left the cluster.
         public var isDetached: Bool
+        /// The machine and the folder into which it was detached; nil if it was not, or that is not known.
+        public var detachedTo: String?
     }
 
     /// The version of the tables.
@@ -85,7 +87,7 @@ extension PostgresCluster {
           (SELECT max(position) FROM sluice.snapshot WHERE database = d.id AND state = 2),
           coalesce((SELECT string_agg(name || E'\\n' || node, E'\\n' ORDER BY name) FROM sluice.duty
             WHERE database = d.id AND until > clock_timestamp()), ''),
-          d.history = '\(DatabaseRow.Phase.sealed.rawValue)'
+          d.history = '\(DatabaseRow.Phase.sealed.rawValue)', to_jsonb(d) ->> 'place'
         FROM sluice.database AS d CROSS JOIN LATERAL
           (SELECT position, at FROM sluice.journal WHERE database = d.id ORDER BY position DESC LIMIT 1) AS last
         ORDER BY d.name
@@ -114,7 +116,9 @@ extension PostgresCluster {
                     start: UInt64(clamping: databases.integer(4, row: row)),
                     quiet: Double(databases.integer(3, row: row)) / 1_000,
                     snapshot: databases.isNull(5, row: row) ? nil : UInt64(clamping: databases.integer(5, row: row)),
-                    duties: duties(databases.text(6, row: row)), isDetached: databases.flag(7, row: row))
+                    duties: duties(databases.text(6, row: row)), isDetached: databases.flag(7, row: row),
+                    detachedTo: databases.flag(7, row: row) && !databases.isNull(8, row: row)
+                        ? databases.text(8, row: row) : nil)
             }
             let nodes = try connection.execute(nodesQuestion)
             let format = try connection.execute(formatQuestion)
