@@ -185,8 +185,15 @@ import Testing
             ]
             for arguments in calls { try await check(false, arguments) }
             try FileManager.default.removeItem(atPath: folder + "/place")
+            let watching = try ChildProcess(Tool.path, ["query", url, "Mail", "--watch", "--format=jsonl"])
+            _ = try await watching.line(with: "\"count\":2")
             let deployed = try await Tool.run("rules", "deploy", url, rules)
             #expect(deployed.code == 0, "\(deployed.diagnostics)")
+            // Who watches is told when the right has gone.
+            _ = try await watching.line(with: "\"reason\":\"permission\"")
+            try await wait(for: "the warning") { watching.diagnostics.contains(warning) }
+            watching.signal(SIGKILL)
+            _ = try await watching.finish()
             for arguments in calls { try await check(true, arguments) }
             for options in [[], ["--changes"]] {
                 let exit = try await run(url, options, "exit 1")

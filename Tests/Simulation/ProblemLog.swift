@@ -39,7 +39,7 @@ final class ProblemLog: Sendable {
         "a database has another history", "the journal has another history than the database",
         "does not continue the history that the database has",
         "the journal no longer has the group", "no longer has what it lacks", "the journal does not have group",
-        "goes on without it as it is",
+        "does not have what it has",
         "the server could not read or write its database",
     ]
 

@@ -1,3 +1,4 @@
+import Foundation
 import SluiceBackend
 import SluiceTesting
 import TestSupport
@@ -54,10 +55,70 @@ struct ClusterMigrationTests {
         return other
     }
 
-    private func detach(_ names: [String]?, to target: String) throws -> [String] {
+    private func detach(_ names: [String]?, to target: String?, isMovedAgain: Bool = false) throws -> [String] {
         var moved: [String] = []
-        try ClusterMigration(server.folder).detach(names, to: target, from: journals) { moved.append("\($0)") }
+        try ClusterMigration(server.folder).detach(names, to: target, isMovedAgain: isMovedAgain, from: journals) {
+            moved.append("\($0)")
+        }
         return moved
+    }
+
+    @Test func `what was detached goes into no other folder, unless somebody says that the first is lost`()
+        async throws
+    {
+        #expect(try adopt().count == 2)
+        try await withFolder { folder in
+            let (first, second) = (folder + "/first", folder + "/second")
+            #expect(try detach(["a"], to: first).count == 1)
+            let refused = #expect(throws: StorageError.self) { try detach(["b", "a"], to: second) }
+            #expect(refused?.code == .detached, "\(refused as Any)")
+            #expect(refused?.message.contains(":\(first), so nothing was detached") == true, "\(refused as Any)")
+            _ = try journals.journal(ofDatabase: "b")
+            // Into the same one it can be repeated, by another name of it, too.
+            #expect(try detach(["a"], to: folder + "/second/../first").count == 1)
+            // Of all, what has left is left out, and nobody serves its replica as the database.
+            let moved = try detach(nil, to: nil)
+            #expect(moved.count == 2 && moved[0].hasPrefix("elsewhere(\"a\"") && moved[1].contains("\"b\""), "\(moved)")
+            let names = try FileManager.default.contentsOfDirectory(atPath: server.folder)
+            #expect(names.contains("b.sluicedb") && !names.contains("a.sluicedb"), "\(names)")
+        }
+    }
+
+    @Test func `a detachment of all that is repeated into another folder does nothing, unless the first is lost`()
+        async throws
+    {
+        #expect(try adopt().count == 2)
+        try await withFolder { folder in
+            #expect(try detach(nil, to: folder + "/first").count == 2)
+            let refused = #expect(throws: StorageError.self) { try detach(nil, to: folder + "/second") }
+            #expect(refused?.code == .detached && refused?.message.contains("--again") == true, "\(refused as Any)")
+            try FileManager.default.removeItem(atPath: folder + "/first")
+            #expect(try detach(nil, to: folder + "/second", isMovedAgain: true).count == 2)
+            #expect(throws: StorageError.self) { try detach(["a"], to: folder + "/first") }
+            // What comes back may leave to wherever it likes.
+            try ClusterMigration(folder + "/second").adopt(into: journals) { _ in }
+        }
+    }
+
+    @Test func `clients of a database that was detached are told what has happened, and what to do`() async throws {
+        #expect(try adopt().count == 2)
+        try await withFolder { folder in
+            var configuration = ServerConfiguration(dataFolder: folder + "/node", port: 0, isDevelopment: true)
+            configuration.journals = journals.another()
+            let node = try SyncServer(configuration)
+            let database = try await node.database("a", models: models)
+            var changes = database.objects(Flight.self).changes.makeAsyncIterator()
+            #expect(try await changes.next()?.isInitial == true)
+            #expect(try detach(["a"], to: folder + "/alone").count == 1)
+            do {
+                while try await changes.next() != nil {}
+                Issue.record("the changes go on")
+            } catch let error as ServerError {
+                #expect(error.message.contains("was detached from this cluster, and another server has it now"))
+                #expect((error.cause as? StorageError)?.code == .detached)
+            }
+            await node.stop()
+        }
     }
 
     @Test func `what has no place, or is not there, ends no journal`() async throws {

@@ -44,6 +44,8 @@ struct ClusterOptionsTests {
         (["detach", "--data=d"], "--journal=URL is missing"),
         (["detach", "--data=d", "--offline", "--journal=postgres://a/b"], "leave --journal out"),
         (["adopt", "--data=d", "--offline"], "--offline is for 'sluice cluster detach'"),
+        (["adopt", "--data=d", "--again"], "--again is for 'sluice cluster detach'"),
+        (["detach", "--data=d", "--offline", "--again"], "leave --again out"),
     ])
     func `options that do not fit are refused`(arguments: [String], message: String) throws {
         let error = try refusal(of: ClusterCommand.self, arguments)

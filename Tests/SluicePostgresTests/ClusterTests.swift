@@ -185,7 +185,8 @@ struct ClusterTests {
                 name: "a", url: nil, version: "1", format: 1, silence: silence, positions: ["test": position])
             let database = ClusterStatus.Database(
                 name: "test", position: 9, start: 0, quiet: 1, snapshot: nil, duties: [:], isDetached: false)
-            let status = ClusterStatus(tables: 1, format: 1, history: "1/1/1", nodes: [node], databases: [database])
+            let status = ClusterStatus(
+                tables: 1, format: 1, history: "1/1/1", nodes: [node], databases: [database], warnings: [])
             return status.text.split(separator: "\n").last.map { String($0) } ?? ""
         }
         #expect(line(silence: 2.5, position: 4).hasSuffix("a lacks 5 by what it said 3 s ago"))

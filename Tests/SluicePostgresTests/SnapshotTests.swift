@@ -168,12 +168,21 @@ final class SnapshotTests {
             JournalGroup(baseVersion: 0, acceptedAt: Timestamp(microseconds: 9), steps: [.epoch(1)]), after: head)
         #expect(try journal.append(epoch, after: head) == .appended)
 
-        #expect(try second.seal("boats") == epoch.head)
-        #expect(try second.seal("boats") == epoch.head)
+        #expect(try second.placeOfSealed("boats") == nil)
+        for _ in 0..<2 { #expect(try second.seal("boats", for: "m:/a", isMovedAgain: false) == epoch.head) }
+        #expect(try first.placeOfSealed("boats") == "m:/a")
+        let elsewhere = #expect(throws: StorageError.self) {
+            try first.seal("boats", for: "m:/b", isMovedAgain: false)
+        }
+        #expect(elsewhere?.code == .detached && elsewhere?.message.contains("m:/a") == true)
+        #expect(try first.seal("boats", for: "m:/b", isMovedAgain: true) == epoch.head)
+        #expect(try second.placeOfSealed("boats") == "m:/b")
+        let absent = #expect(throws: StorageError.self) { try first.seal("cars", for: "m:/a", isMovedAgain: false) }
+        #expect(absent?.code == .notFound)
         let sealed = #expect(throws: StorageError.self) {
             try journal.append(JournalRecord(7, after: epoch.head), after: epoch.head)
         }
-        #expect(sealed?.code == .journal && sealed?.message.contains("detached") == true)
+        #expect(sealed?.code == .detached && sealed?.message.contains("detached") == true)
         #expect(throws: StorageError.self) { try first.journal(ofDatabase: "boats") }
         #expect(try first.existingJournal(ofDatabase: "boats").records(after: 5, countMax: 9) == [epoch])
         try first.adopt("boats", id: id, at: epoch.head, file: file("made"))

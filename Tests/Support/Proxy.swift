@@ -93,6 +93,9 @@ package final class Proxy: @unchecked Sendable {
     /// Waits until something that clients have said is held, since the mode was set.
     package func waitForHeld() async throws { try await wait { $0.heldCount > 0 } }
 
+    /// Whether an append, or the preparation of one, is held, since the mode was set.
+    package var hasHeldAppend: Bool { locked { heldAppendCount > 0 } }
+
     /// Waits until an append, or the preparation of one, is held, since the mode was set.
     package func waitForHeldAppend() async throws { try await wait { $0.heldAppendCount > 0 } }
 

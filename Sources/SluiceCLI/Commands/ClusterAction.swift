@@ -12,7 +12,7 @@ enum ClusterAction {
     case status(String, ClusterCommand.Format)
     case adopt(String, folder: String)
     /// - journal: nil to do without.
-    case detach(String?, folder: String, names: [String]?, target: String?)
+    case detach(String?, folder: String, names: [String]?, target: String?, isMovedAgain: Bool)
     case verify(String, String)
     case snapshot(String, String)
     case epoch(String, names: [String]?)
@@ -32,7 +32,7 @@ enum ClusterAction {
         case .detach:
             self = .detach(
                 arguments.value("journal"), folder: try Self.folder(arguments), names: names,
-                target: arguments.value("to"))
+                target: arguments.value("to"), isMovedAgain: arguments.flag("again"))
         case .verify: self = .verify(journal, try Self.one(names, action))
         case .snapshot: self = .snapshot(journal, try Self.one(names, action))
         case .epoch: self = .epoch(journal, names: names)
@@ -54,7 +54,7 @@ enum ClusterAction {
     }
 
     func run() throws {
-        if case .detach(nil, let folder, let names, let target) = self {
+        if case .detach(nil, let folder, let names, let target, _) = self {
             try ClusterMigration(folder).detachOffline(names, to: target) {
                 Self.say($0, "is a server's alone", "as the folder has it")
             }
@@ -74,6 +74,9 @@ enum ClusterAction {
                 line:
                     "database \(name): \(what), with \(position) \(GroupedNumber.noun(Int(clamping: position), "group"))"
             )
+        case .elsewhere(let name, let place):
+            StandardOutput.shared.write(
+                line: "database \(name): left out, since it was detached before, into \(DisplayText.harmless(place))")
         case .users(let copied, let known):
             StandardOutput.shared.write(line: "users: \(copied.count) came along")
             for name in known {
@@ -105,11 +108,11 @@ enum ClusterAction {
                 let journals = try PostgresJournals(url: url)
                 defer { journals.stop() }
                 try migration.adopt(into: journals) { Self.say($0, "is the cluster's", "as the cluster has it") }
-            case .detach(let url, let folder, let names, let target):
+            case .detach(let url, let folder, let names, let target, let isMovedAgain):
                 let migration = try ClusterMigration(folder)
                 let journals = try PostgresJournals(url: url ?? "")
                 defer { journals.stop() }
-                try migration.detach(names, to: target, from: journals) {
+                try migration.detach(names, to: target, isMovedAgain: isMovedAgain, from: journals) {
                     Self.say($0, "is a server's alone", "as the folder has it")
                 }
             case .verify(let url, let name):

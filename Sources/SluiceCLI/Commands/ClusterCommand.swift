@@ -18,6 +18,7 @@ struct ClusterCommand: Command {
             .value(
                 "to", "DIR", "where the files go; the data folder itself by default (detach)", completion: .directories),
             .flag("offline", "from the replicas as they are, without PostgreSQL (detach)"),
+            .flag("again", "also what was detached before into another folder, where it is lost (detach)"),
             .flag("print", "print the SQL for an administrator, and connect to nothing (init)"),
             .value("role", "NAME", "the role of the nodes, which gets the rights that it needs (init)"),
             .choice("format", Format.allCases.map(\.rawValue), "text or json; text by default (status)"),
@@ -57,7 +58,7 @@ struct ClusterCommand: Command {
     private static func check(_ arguments: ParsedArguments, for action: Action) throws(CommandError) {
         let owners: [(option: String, actions: [Action])] = [
             ("print", [.initialize]), ("role", [.initialize]), ("format", [.status]), ("data", [.adopt, .detach]),
-            ("to", [.detach]), ("offline", [.detach]),
+            ("to", [.detach]), ("offline", [.detach]), ("again", [.detach]),
         ]
         for (option, actions) in owners where !actions.contains(action) && arguments.has(option) {
             let names = actions.map { "'sluice cluster \($0.rawValue)'" }.joined(separator: " and ")
@@ -72,6 +73,9 @@ struct ClusterCommand: Command {
         }
         if arguments.has("journal"), arguments.flag("offline") {
             throw .usage("--offline does without PostgreSQL; leave --journal out, or --offline")
+        }
+        if arguments.flag("again"), arguments.flag("offline") {
+            throw .usage("--offline does not know what was detached before; leave --again out")
         }
     }
 

@@ -77,7 +77,7 @@ struct QueryCommand: Command {
         let renderer = RecordRenderer(expansion: expansion, resolve: store.resolver)
         if isWatching {
             try await ConnectionReporter().observe(store)
-            try await watch(results, renderer)
+            try await watch(results, in: store, renderer)
         } else if format == .csv {
             try await printCSV(results, in: store.schema)
         } else if format == .jsonl, !query.excludes, try !results.query().hasTotal {
@@ -174,7 +174,7 @@ struct QueryCommand: Command {
         output.flush()
     }
 
-    private func watch(_ results: Results<Record>, _ renderer: RecordRenderer) async throws {
+    private func watch(_ results: Results<Record>, in store: Store, _ renderer: RecordRenderer) async throws {
         for try await change in results.changes {
             let line = ChangeLine(change)
             switch format {
@@ -182,6 +182,9 @@ struct QueryCommand: Command {
             case .table, .csv: RecordTable.print(line, to: .shared)
             }
             StandardOutput.shared.flush()
+            if change.results.isEmpty, change.removals.contains(where: { $0.reason == .permission }) {
+                await ReadingRight.check(results, in: store, within: access.timeout)
+            }
         }
     }
 }

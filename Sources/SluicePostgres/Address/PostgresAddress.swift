@@ -8,13 +8,18 @@ internal import SluiceStorage
 /// Where a PostgreSQL is and as whom to log in. Its description has no password.
 struct PostgresAddress: Sendable, CustomStringConvertible {
     /// One of several servers of which one is the primary.
-    struct Host: Hashable, Sendable {
+    struct Host: Hashable, Sendable, CustomStringConvertible {
         /// libpq's parameters `host`, `hostaddr` and `port`, as far as the address has them.
         var parameters: [String: String]
+
+        var description: String {
+            let place = parameters["host"] ?? parameters["hostaddr"] ?? ""
+            return place + (parameters["port"].map { ":\($0)" } ?? "")
+        }
     }
 
     /// The servers in the order in which they are tried; one without parameters if the address names none.
-    let hosts: [Host]
+    private(set) var hosts: [Host]
     /// libpq's other parameters, by name.
     private let parameters: [String: String]
     /// What no message may have.
@@ -109,6 +114,15 @@ struct PostgresAddress: Sendable, CustomStringConvertible {
         }
     }
 
+    /// The address of each server alone, in their order.
+    var ofEach: [PostgresAddress] {
+        hosts.map { host in
+            var address = self
+            address.hosts = [host]
+            return address
+        }
+    }
+
     private static func environment(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -125,10 +139,7 @@ struct PostgresAddress: Sendable, CustomStringConvertible {
 
     /// The user, the hosts and the database, as a URL that could be typed.
     var description: String {
-        let places = hosts.map { host in
-            let place = host.parameters["host"] ?? host.parameters["hostaddr"] ?? ""
-            return place + (host.parameters["port"].map { ":\($0)" } ?? "")
-        }
+        let places = hosts.map(\.description)
         let user = parameters["user"].map { "\($0)@" } ?? ""
         return redacted("postgres://\(user)\(places.joined(separator: ","))/\(parameters["dbname"] ?? "")")
     }

@@ -20,6 +20,9 @@ package struct PostgresHistory: Hashable, Sendable, CustomStringConvertible {
         self.tables = tables
     }
 
+    /// Whether this is an old primary for who has seen another one: a standby of it was promoted since.
+    package func isOlder(than other: PostgresHistory) -> Bool { system == other.system && timeline < other.timeline }
+
     /// Parses ``description``.
     package init?(_ text: String) {
         let parts = text.split(separator: "/")

@@ -32,26 +32,31 @@ package final class PostgresConnection: @unchecked Sendable {
     /// Whether statements may be prepared; not behind a pooler, where the next one may reach another process.
     var preparesStatements = false
 
-    /// Connects to the first server that accepts. O(hosts) connects, each with a deadline of its own.
+    /// Connects to the first server that accepts, and that is accepted. O(hosts) connects, each with a deadline of its own.
     ///
-    /// - Throws: ``PostgresFailure/lost(_:state:)`` with what the last server said.
-    init(to address: PostgresAddress, timeouts: PostgresTimeouts, stop: StopSignal) throws(PostgresFailure) {
+    /// - Parameter judge: throws if the server cannot be used; then the next one is tried.
+    /// - Throws: ``PostgresFailure/lost(_:state:)`` with what the last server said; what `judge` throws.
+    init(
+        to address: PostgresAddress, timeouts: PostgresTimeouts, stop: StopSignal,
+        judge: (PostgresConnection) throws(PostgresFailure) -> Void = { _ in }
+    ) throws(PostgresFailure) {
         self.address = address
         self.timeouts = timeouts
         self.stop = stop
-        var failure = PostgresFailure.lost("it has no address")
+        var failures: [PostgresFailure] = []
         for host in address.hosts {
             do throws(PostgresFailure) {
                 try connect(address.parameters(for: host))
+                try judge(self)
                 return
             } catch {
                 close()
+                prepared = []
                 if error == .stopped { throw error }
-                // What refuses the login says more than what is not there.
-                if !failure.isOfAccess { failure = error }
+                failures.append(address.hosts.count > 1 ? error.about(host) : error)
             }
         }
-        throw failure
+        throw PostgresFailure.ofAll(failures)
     }
 
     /// Connects to a PostgreSQL whose statements nobody stops, and prepares statements: there must be no pooler between.

@@ -16,6 +16,23 @@ package enum PostgresFailure: Error, Hashable {
     /// The server has said nothing for as long as it may: to ask again would take as long.
     static let late = PostgresFailure.lost("no answer in time")
 
+    /// The failure of one server of several, which an address names.
+    func about(_ host: PostgresAddress.Host) -> PostgresFailure {
+        if case .unsuitable(let reason) = self { .unsuitable("names \(host), which \(reason)") } else { self }
+    }
+
+    /// The failure to connect to any of several servers: what refuses the login says more than what is not there. Where one
+    /// does not answer, it may be the right one, whatever is wrong with the others.
+    static func ofAll(_ failures: [PostgresFailure]) -> PostgresFailure {
+        guard let last = failures.last else { return .lost("it has no address") }
+        if let refusal = failures.first(where: \.isOfAccess) { return refusal }
+        let unsuitable = failures.compactMap { if case .unsuitable(let reason) = $0 { reason } else { nil } }
+        guard case .lost(let reason, let state)? = failures.last(where: { if case .lost = $0 { true } else { false } }),
+            !unsuitable.isEmpty
+        else { return last }
+        return .lost(([reason] + unsuitable.map { "the address \($0)" }).joined(separator: "; "), state: state)
+    }
+
     /// Whether the connection has ended by itself, and another may do.
     var isOfConnection: Bool { if case .lost = self { self != .late } else { false } }
 

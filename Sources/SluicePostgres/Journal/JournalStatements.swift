@@ -91,11 +91,13 @@ enum JournalStatements {
         INSERT INTO sluice.journal (database, position, chain, record, node) SELECT id, 0, $4, '', $5 FROM made
         """)
 
-    /// The last positions of databases. A step back on the key for each.
+    /// The last positions of databases, and whether their journals have ended. A step back on the key for each.
     static let heads = PostgresStatement(
         "heads",
         """
-        SELECT id, coalesce((SELECT position FROM sluice.journal WHERE database = id ORDER BY position DESC LIMIT 1), 0)
+        SELECT id, coalesce((SELECT position FROM sluice.journal WHERE database = id ORDER BY position DESC LIMIT 1), 0),
+          EXISTS (SELECT 1 FROM sluice.database AS d
+            WHERE d.id = id.id AND d.history = '\(DatabaseRow.Phase.sealed.rawValue)')
         FROM unnest($1) AS id
         """)
 }

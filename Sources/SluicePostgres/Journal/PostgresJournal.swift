@@ -157,7 +157,7 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
                     + "has to be made anew")
         }
         if DatabaseRow.Phase(rawValue: found.text(0)) == .sealed {
-            throw StorageError(.journal, "\(place) was sealed, since the database was detached from the cluster")
+            throw StorageError(.detached, "\(place) was sealed, since the database was detached from the cluster")
         }
         guard found.integer(5) == Int64(accepted.greeting.history.tables) else {
             // The tables are others than when the server was greeted: a dump was put back. Who connects anew knows.
@@ -230,6 +230,8 @@ package final class PostgresJournal: Journal, @unchecked Sendable {
     }
 
     // MARK: Reading
+
+    package var isSealed: Bool { place.isSealed }
 
     package func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
         var rows: [JournalRecord] = []

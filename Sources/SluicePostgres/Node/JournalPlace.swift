@@ -11,6 +11,7 @@ final class JournalPlace: Sendable, CustomStringConvertible {
     let id: Int64
     let name: String
     private let state = Mutex((position: UInt64(0), heard: UInt64(0), active: ContinuousClock.now))
+    private let seal = Atomic(false)
 
     init(id: Int64, name: String) {
         self.id = id
@@ -22,6 +23,11 @@ final class JournalPlace: Sendable, CustomStringConvertible {
 
     /// The last position that this node has heard of.
     var heard: UInt64 { state.withLock { max($0.position, $0.heard) } }
+
+    /// Whether the journal is known to have ended.
+    var isSealed: Bool { seal.load(ordering: .relaxed) }
+
+    func noteSeal(_ isSealed: Bool) { seal.store(isSealed, ordering: .relaxed) }
 
     func note(position: UInt64) {
         state.withLock { state in

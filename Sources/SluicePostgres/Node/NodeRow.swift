@@ -58,9 +58,25 @@ final class NodeRow: Sendable {
         return others.rowCount > 0 ? others.text(0, row: 0) : nil
     }
 
+    /// Notes at an old primary that this node refuses it, for ``PostgresCluster/status(_:)``.
+    ///
+    /// - Parameter timeline: the one that the node has seen.
+    func refuse(_ connection: PostgresConnection, afterTimeline timeline: UInt32) throws(PostgresFailure) {
+        // Commands are no nodes.
+        guard state.withLock({ $0.folder != nil }) else { return }
+        // It may wait for a standby that is the primary by now.
+        try connection.execute(script: "SET synchronous_commit = off")
+        try connection.execute(
+            NodeStatements.refuse, .text(name), .bytes(run), .optionalText(url), .text(SluiceRelease.version),
+            .integer(Int64(JournalGroup.formats.upperBound)), .integer(Int64(timeline)))
+    }
+
     /// Writes that the node is alive, with the positions of its databases.
-    func store(by connection: PostgresConnection) throws(PostgresFailure) {
-        if hasLeft.load(ordering: .sequentiallyConsistent) { return }
+    ///
+    /// - Returns: false if another node has the name.
+    @discardableResult
+    func store(by connection: PostgresConnection) throws(PostgresFailure) -> Bool {
+        if hasLeft.load(ordering: .sequentiallyConsistent) { return true }
         let heads = places.all.map { "\"\($0.id)\":\($0.position)" }.joined(separator: ",")
         let (folder, hasHadRow) = state.withLock { ($0.folder, $0.hasHadRow) }
         let named = folder.map { ",\"folder\":\"\($0)\"" } ?? ""
@@ -87,6 +103,7 @@ final class NodeRow: Sendable {
         if mustWarn {
             log?(.warning, "another node has the name of this one; start one of them with another", [("node", name)])
         }
+        return !isTaken
     }
 
     private func agree(on format: Int64) {

@@ -28,6 +28,25 @@ enum NodeStatements {
         SELECT EXISTS (SELECT 1 FROM stored), least($5, (\(agreedFormat)))::int8
         """)
 
+    /// The node that has a name: what tells its last word from others, its version, its URL, and how many milliseconds
+    /// old its last word is. `$1` the name.
+    static let holder = PostgresStatement(
+        nil,
+        """
+        SELECT encode(run, 'hex') || ' ' || seen, version, url,
+          (extract(epoch FROM clock_timestamp() - seen) * 1000)::int8 FROM sluice.node WHERE name = $1
+        """)
+
+    /// Notes at an old primary that a node refuses it, without a sign of life there. `$1` to `$5` as for ``store``, `$6` the
+    /// timeline that the node has seen.
+    static let refuse = PostgresStatement(
+        nil,
+        """
+        INSERT INTO sluice.node AS n (name, run, url, version, format, seen, state)
+        VALUES ($1, $2, $3, $4, $5, clock_timestamp() - interval '15 s', jsonb_build_object('refuses', $6))
+        ON CONFLICT (name) DO UPDATE SET state = n.state || excluded.state
+        """)
+
     /// Ends a run: the node counts as gone at once, and its name is free for the next run. `$1` the name, `$2` the run.
     static let end = PostgresStatement(
         nil, "UPDATE sluice.node SET seen = clock_timestamp() - interval '15 s' WHERE name = $1 AND run = $2")

@@ -21,10 +21,15 @@ final class PostgresPool: Sendable {
     let identity: ServerIdentity
     let stop: StopSignal
     let backoff: RetryPause
+    /// The node whose connections these are, which tells old primaries that it refuses them.
+    private let row: NodeRow?
     private let idle = Mutex<[AcceptedConnection]>([])
     private let places = DispatchSemaphore(value: countMax)
 
-    init(address: PostgresAddress, timeouts: PostgresTimeouts, identity: ServerIdentity, stop: StopSignal) {
+    init(
+        address: PostgresAddress, timeouts: PostgresTimeouts, identity: ServerIdentity, stop: StopSignal, row: NodeRow?
+    ) {
+        self.row = row
         self.address = address
         self.timeouts = timeouts
         self.identity = identity
@@ -108,16 +113,38 @@ final class PostgresPool: Sendable {
         guard !stop.isGiven else { throw .stopped }
         guard backoff.mayTry() else { throw .lost("it did not answer a moment ago") }
         do throws(PostgresFailure) {
-            let connection = try PostgresConnection(to: address ?? self.address, timeouts: timeouts, stop: stop)
-            let greeting = try Greeting(connection, timeouts: timeouts)
-            let cluster = try PostgresCluster.check(connection)
-            try identity.accept(greeting, clusterID: cluster.id, accepted: cluster.accepted)
+            let accepted = try accepted(at: address ?? self.address)
             backoff.noteSuccess()
-            return AcceptedConnection(connection: connection, greeting: greeting)
+            return accepted
         } catch {
             if error != .stopped { backoff.noteFailure() }
             throw error
         }
+    }
+
+    /// Connects to the first server of an address that can be used. An old primary before the present one is left out,
+    /// also by a node that has met neither.
+    private func accepted(at address: PostgresAddress) throws(PostgresFailure) -> AcceptedConnection {
+        if !identity.isMet, address.hosts.count > 1 {
+            identity.expect(Primary.find(all: address, timeouts: timeouts, stop: stop).map(\.greeting.history))
+        }
+        var accepted: Greeting?
+        let connection = try PostgresConnection(to: address, timeouts: timeouts, stop: stop) {
+            connection throws(PostgresFailure) in
+            let greeting = try Greeting(connection, timeouts: timeouts)
+            let cluster = try PostgresCluster.check(connection)
+            do throws(PostgresFailure) {
+                try identity.accept(greeting, clusterID: cluster.id, accepted: cluster.accepted)
+            } catch {
+                if let seen = identity.history, greeting.history.isOlder(than: seen), !greeting.isPooled {
+                    try? row?.refuse(connection, afterTimeline: seen.timeline)
+                }
+                throw error
+            }
+            accepted = greeting
+        }
+        guard let accepted else { throw .lost("it has no address") }
+        return AcceptedConnection(connection: connection, greeting: accepted)
     }
 
     /// Closes what is idle. What is in use is closed when it comes back.

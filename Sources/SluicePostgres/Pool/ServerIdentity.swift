@@ -17,9 +17,7 @@ final class ServerIdentity: Sendable {
         func check(
             _ history: PostgresHistory, clusterID: [UInt8], accepted: PostgresHistory?
         ) throws(PostgresFailure) {
-            if let known = self.history, known.system == history.system, history.timeline < known.timeline,
-                history != accepted
-            {
+            if let known = self.history, history.isOlder(than: known), history != accepted {
                 throw .unsuitable(
                     "is an old primary: it is on timeline \(history.timeline), and this node has seen \(known.timeline). "
                         + "Stop it; if it shall be the primary again, run `sluice cluster epoch` with its address")
@@ -53,6 +51,19 @@ final class ServerIdentity: Sendable {
     /// Refuses servers of another cluster, until there is a first connection.
     func expect(clusterID: [UInt8]) { state.withLock { $0.clusterID = $0.clusterID ?? clusterID } }
 
+    /// Refuses old primaries of those that were found, as if this node had been connected to the newest.
+    func expect(_ found: [PostgresHistory]) {
+        state.withLock { state in
+            for history in found {
+                let isNewer = { (other: PostgresHistory) in other.isOlder(than: history) }
+                if state.history.map(isNewer) ?? found.contains(where: isNewer) { state.history = history }
+            }
+        }
+    }
+
+    /// Whether there has been a connection.
+    var isMet: Bool { state.withLock { $0.isMet } }
+
     /// The history of the newest connection.
     var history: PostgresHistory? { state.withLock { $0.history } }
 
@@ -80,7 +91,8 @@ final class ServerIdentity: Sendable {
             }
             return state
         }
-        if before.history != greeting.history { before.memory?.write(greeting.history) }
+        // It may be known and not remembered yet.
+        if !before.isMet || before.history != greeting.history { before.memory?.write(greeting.history) }
         if !before.isMet || before.history != greeting.history {
             log?(
                 .info, "the journal's server is connected",

@@ -5,7 +5,8 @@ internal import FoundationEssentials
 extension ClusterStatus {
     /// The status as lines for people: the server, then a line for each node and each database.
     public var text: String {
-        var lines = ["tables \(tables), groups in format \(format), history \(history)"]
+        var lines = warnings.map { "warning: \($0)" }
+        lines.append("tables \(tables), groups in format \(format), history \(history)")
         for node in nodes {
             let state = node.isAlive ? "alive" : "silent for \(Int(node.silence)) s"
             lines.append("node \(node.name): \(state), version \(node.version)" + (node.url.map { ", \($0)" } ?? ""))
@@ -16,7 +17,7 @@ extension ClusterStatus {
                 "database \(database.name): position \(database.position), quiet for \(Int(database.quiet)) s"
                     + (database.snapshot.map { ", snapshot at \($0)" } ?? "")
                     + database.duties.sorted { $0.key < $1.key }.map { ", \($0.value) has the duty \($0.key)" }.joined()
-                    + (database.isDetached ? ", detached" : "")
+                    + (database.isDetached ? ", detached" + (database.detachedTo.map { " into \($0)" } ?? "") : "")
                     + lags.map { ", \($0)" }.joined())
         }
         return lines.joined(separator: "\n") + "\n"

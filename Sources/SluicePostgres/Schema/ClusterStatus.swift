@@ -42,6 +42,8 @@ public struct ClusterStatus: Sendable, Hashable, Codable {
         public var duties: [String: String]
         /// Whether it has left the cluster.
         public var isDetached: Bool
+        /// The machine and the folder into which it was detached; nil if it was not, or that is not known.
+        public var detachedTo: String?
     }
 
     /// The version of the tables.
@@ -54,6 +56,8 @@ public struct ClusterStatus: Sendable, Hashable, Codable {
     public var nodes: [Node]
     /// The databases by name.
     public var databases: [Database]
+    /// What is wrong with the server, or with another one that the address names, and what to do; mostly nothing.
+    public var warnings: [String]
 
     /// How many groups a node lacks of a database; nil if the node does not have it open.
     ///
@@ -70,7 +74,8 @@ extension PostgresCluster {
         nil,
         """
         SELECT name, url, version, format::int8, (extract(epoch FROM clock_timestamp() - seen) * 1000)::int8,
-          coalesce((SELECT string_agg(key || ' ' || value, ',') FROM jsonb_each_text(state -> 'heads')), '')
+          coalesce((SELECT string_agg(key || ' ' || value, ',') FROM jsonb_each_text(state -> 'heads')), ''),
+          coalesce((state ->> 'refuses')::int8, 0)
         FROM sluice.node ORDER BY name
         """)
 
@@ -82,7 +87,7 @@ extension PostgresCluster {
           (SELECT max(position) FROM sluice.snapshot WHERE database = d.id AND state = 2),
           coalesce((SELECT string_agg(name || E'\\n' || node, E'\\n' ORDER BY name) FROM sluice.duty
             WHERE database = d.id AND until > clock_timestamp()), ''),
-          d.history = '\(DatabaseRow.Phase.sealed.rawValue)'
+          d.history = '\(DatabaseRow.Phase.sealed.rawValue)', to_jsonb(d) ->> 'place'
         FROM sluice.database AS d CROSS JOIN LATERAL
           (SELECT position, at FROM sluice.journal WHERE database = d.id ORDER BY position DESC LIMIT 1) AS last
         ORDER BY d.name
@@ -100,8 +105,7 @@ extension PostgresCluster {
         let address = try PostgresAddress(url)
         do throws(PostgresFailure) {
             let timeouts = PostgresTimeouts()
-            let connection = try PostgresConnection(to: address, timeouts: timeouts, stop: StopSignal())
-            let greeting = try Greeting(connection, timeouts: timeouts)
+            let (connection, greeting, olds) = try newest(address, timeouts)
             let cluster = try check(connection)
             var names: [Int64: String] = [:]
             let databases = try connection.execute(databasesQuestion)
@@ -112,13 +116,19 @@ extension PostgresCluster {
                     start: UInt64(clamping: databases.integer(4, row: row)),
                     quiet: Double(databases.integer(3, row: row)) / 1_000,
                     snapshot: databases.isNull(5, row: row) ? nil : UInt64(clamping: databases.integer(5, row: row)),
-                    duties: duties(databases.text(6, row: row)), isDetached: databases.flag(7, row: row))
+                    duties: duties(databases.text(6, row: row)), isDetached: databases.flag(7, row: row),
+                    detachedTo: databases.flag(7, row: row) && !databases.isNull(8, row: row)
+                        ? databases.text(8, row: row) : nil)
             }
             let nodes = try connection.execute(nodesQuestion)
             let format = try connection.execute(formatQuestion)
+            var warnings = olds
+            if greeting.history != cluster.accepted {
+                warnings += refusal(of: greeting.history, at: address, nodes).map { [$0] } ?? []
+            }
             return ClusterStatus(
                 tables: cluster.tables, format: Int(format.integer(0)), history: greeting.history.description,
-                nodes: (0..<nodes.rowCount).map { node(nodes, $0, names) }, databases: listed)
+                nodes: (0..<nodes.rowCount).map { node(nodes, $0, names) }, databases: listed, warnings: warnings)
         } catch {
             throw error.storageError("the status of the cluster could not be read", address)
         }

@@ -3,7 +3,7 @@
 /// The tables of a cluster, as SQL.
 enum ClusterTables {
     /// The version of the tables that this program makes.
-    static let version = 3
+    static let version = 4
 
     /// The oldest version that this program can use, so that programs may be updated before the tables.
     static let versionMin = 2
@@ -69,6 +69,9 @@ enum ClusterTables {
         """,
         """
         ALTER TABLE sluice.cluster ADD COLUMN IF NOT EXISTS oldest int;
+        """,
+        """
+        ALTER TABLE sluice.database ADD COLUMN IF NOT EXISTS place text;
         """,
     ]
 

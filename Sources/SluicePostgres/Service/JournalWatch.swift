@@ -151,7 +151,10 @@ final class JournalWatch: Sendable {
             let id = heads.integer(0, row: row)
             guard let place = self.places[id] else { continue }
             let end = UInt64(clamping: heads.integer(1, row: row))
-            if place.note(end: end, askedAt: known[id] ?? 0) { say(place) }
+            let isNews = place.note(end: end, askedAt: known[id] ?? 0)
+            if heads.flag(2, row: row) { place.noteSeal(true) }
+            // Who has all of a journal finds that it has ended.
+            if isNews || place.isSealed { say(place) }
         }
     }
 

@@ -54,8 +54,8 @@ public final class PostgresJournals: JournalService {
         let log = log?.about(.database)
         self.log = log
         identity = ServerIdentity(remembering: history, log: log)
-        pool = PostgresPool(address: address, timeouts: timeouts, identity: identity, stop: stopSignal)
         row = NodeRow(name: node ?? Self.machineName, url: nodeURL, places: places, log: log)
+        pool = PostgresPool(address: address, timeouts: timeouts, identity: identity, stop: stopSignal, row: row)
         bell = JournalBell(pool: pool, row: row)
         watcher = JournalWatch(
             pool: pool, places: places, bell: bell, messages: MessageInbox(node: row.name, places: places),
@@ -116,11 +116,14 @@ public final class PostgresJournals: JournalService {
         }
         guard let found else { throw Self.unknown(name) }
         switch found.phase {
-        case nil, .adopted: return journal(of: found, name)
+        case nil, .adopted:
+            // It may have left, and come back.
+            places[found.id]?.noteSeal(false)
+            return journal(of: found, name)
         case .adopting: throw StorageError(.locked, "the database '\(name)' is being adopted by the cluster")
         case .sealed:
             throw StorageError(
-                .journal, "the database '\(name)' was detached from the cluster; the server that has it now serves it")
+                .detached, "the database '\(name)' was detached from the cluster; the server that has it now serves it")
         }
     }
 
@@ -145,7 +148,11 @@ public final class PostgresJournals: JournalService {
         try adoption.adopt(name, id: id, at: head, file: path)
     }
 
-    package func seal(_ name: String) throws -> JournalHead { try adoption.seal(name) }
+    package func seal(_ name: String, for place: String, isMovedAgain: Bool) throws -> JournalHead {
+        try adoption.seal(name, for: place, isMovedAgain: isMovedAgain)
+    }
+
+    package func placeOfSealed(_ name: String) throws -> String? { try adoption.place(ofSealed: name) }
 
     package func existingJournal(ofDatabase name: String) throws -> any Journal {
         let what = "the journal of '\(name)' could not be opened"
@@ -175,6 +182,8 @@ public final class PostgresJournals: JournalService {
     package var duties: any DutyService { dutyRows }
 
     package var snapshots: any SnapshotService { snapshotRows }
+
+    package func join() throws { try NodeEntry(row, pool, stopSignal, log: log).enter() }
 
     package func watch(_ hear: @escaping @Sendable (JournalNews) -> Void) {
         watcher.begin { [snapshotRows] news in

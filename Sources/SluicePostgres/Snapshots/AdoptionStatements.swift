@@ -42,12 +42,23 @@ enum AdoptionStatements {
         INSERT INTO sluice.journal (database, position, chain, record, node) SELECT id, $5, $6, '', $7 FROM adopted
         """)
 
-    /// Ends the journal of a database: waits for the append that is under way. `$1` the name.
+    /// Ends the journal of a database: waits for the append that is under way. No row if it has ended for another place.
+    /// `$1` the name, `$2` the place, `$3` 1 if it may have ended for another one.
     static let seal = PostgresStatement(
         nil,
         """
-        UPDATE sluice.database SET history = '\(DatabaseRow.Phase.sealed.rawValue)' WHERE name = $1
-          AND history <> '\(DatabaseRow.Phase.adopting.rawValue)' RETURNING id
+        UPDATE sluice.database SET history = '\(DatabaseRow.Phase.sealed.rawValue)', place = $2 WHERE name = $1
+          AND history <> '\(DatabaseRow.Phase.adopting.rawValue)'
+          AND (history <> '\(DatabaseRow.Phase.sealed.rawValue)' OR coalesce(place, $2) = $2 OR $3 = 1) RETURNING id
+        """)
+
+    /// Where a database went whose journal has ended. No row if it has not. The column came with version 4 of the tables.
+    /// `$1` the name.
+    static let place = PostgresStatement(
+        nil,
+        """
+        SELECT to_jsonb(d) ->> 'place' FROM sluice.database AS d
+        WHERE name = $1 AND history = '\(DatabaseRow.Phase.sealed.rawValue)'
         """)
 
     /// The last group of a database. `$1` its number.

@@ -52,17 +52,29 @@ struct DatabaseAdoption {
         }
     }
 
-    /// See ``JournalService/seal(_:)``.
-    func seal(_ name: String) throws -> JournalHead {
+    /// See ``JournalService/seal(_:for:isMovedAgain:)``.
+    func seal(_ name: String, for place: String, isMovedAgain: Bool) throws -> JournalHead {
         let head = try asking("the journal of '\(name)' could not be sealed") { connection throws(PostgresFailure) in
-            let sealed = try connection.execute(AdoptionStatements.seal, .text(name))
+            let sealed = try connection.execute(
+                AdoptionStatements.seal, .text(name), .text(place), .integer(isMovedAgain ? 1 : 0))
             guard sealed.rowCount == 1 else { return nil as JournalHead? }
             let last = try connection.execute(AdoptionStatements.head, .integer(sealed.integer(0)))
             guard last.rowCount == 1 else { return nil }
             return JournalHead(position: UInt64(clamping: last.integer(0)), chain: last.bytes(1))
         }
-        guard let head else { throw StorageError(.notFound, "the cluster has no database '\(name)'") }
-        return head
+        if let head { return head }
+        if let other = try self.place(ofSealed: name) {
+            throw StorageError(.detached, "the database '\(name)' has just been detached into \(other)")
+        }
+        throw StorageError(.notFound, "the cluster has no database '\(name)'")
+    }
+
+    /// See ``JournalService/placeOfSealed(_:)``.
+    func place(ofSealed name: String) throws -> String? {
+        try asking("it could not be read whether '\(name)' was detached") { connection throws(PostgresFailure) in
+            let found = try connection.execute(AdoptionStatements.place, .text(name))
+            return found.rowCount == 1 && !found.isNull(0) ? found.text(0) : nil
+        }
     }
 
     private func asking<Result>(

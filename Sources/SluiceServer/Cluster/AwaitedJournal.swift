@@ -44,6 +44,8 @@ final class AwaitedJournal: Journal {
 
     func continues(_ head: JournalHead) throws -> Bool { try journal().continues(head) }
 
+    var isSealed: Bool { found?.isSealed ?? false }
+
     func records(after position: UInt64, countMax: Int) throws -> [JournalRecord] {
         try journal().records(after: position, countMax: countMax)
     }

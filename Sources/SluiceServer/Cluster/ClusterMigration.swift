@@ -8,6 +8,8 @@ package struct ClusterMigration {
     package enum Moved: Sendable {
         /// A database, with its last group.
         case database(String, position: UInt64)
+        /// A database that stays where it was detached to before.
+        case elsewhere(String, place: String)
         /// Users, and those who stay as the target had them.
         case users([String], known: [String])
         /// The users as they were when the folder was adopted.
@@ -125,15 +127,18 @@ package struct ClusterMigration {
     /// Makes databases of the cluster those of a server alone, with a copy of the cluster's users: their journals are
     /// sealed, so that no node appends to them any more, and their files have all that the journals had. No journal is
     /// sealed before all databases are known to be there and to have a place. What was done before an error stays, and is
-    /// left out when this is done again. O(n).
+    /// left out when this is done again into the same folder. What was detached into another folder goes on there: it is
+    /// refused by its name, and left out of all. O(n).
     ///
     /// - Parameters:
     ///   - names: the databases; nil for all of the cluster, after which the folder is a server's alone.
     ///   - target: the folder where the files go; nil for the node's own, which needs all databases.
+    ///   - isMovedAgain: whether also databases are meant that were detached into another folder, where they are lost.
     ///   - report: called after each database.
     /// - Throws: ``ServerError``; ``StorageError``.
     package func detach(
-        _ names: [String]?, to target: String?, from service: any JournalService, report: (Moved) -> Void
+        _ names: [String]?, to target: String?, isMovedAgain: Bool = false, from service: any JournalService,
+        report: (Moved) -> Void
     ) throws {
         let cluster = try service.clusterID
         guard try ReplicaFolder.marked(path) == ReplicaFolder.Mark(cluster: cluster) else {
@@ -141,13 +146,28 @@ package struct ClusterMigration {
         }
         let place = try openPlace(names, target)
         defer { withExtendedLifetime(place) {} }
-        let names = try names ?? service.databaseNames
-        for name in names {
+        let here = Self.name(ofPlace: target ?? path)
+        var (moved, elsewhere): ([String], [(name: String, place: String)]) = ([], [])
+        for name in try names ?? service.databaseNames {
             let journal = try service.existingJournal(ofDatabase: name)
+            if !isMovedAgain, let place = try service.placeOfSealed(name), place != here {
+                guard names == nil else { throw Self.refusal(ofSealed: name, place) }
+                elsewhere.append((name, place))
+                continue
+            }
             if let target { try checkFree(name, in: target, but: journal) }
+            moved.append(name)
         }
-        for name in names {
-            let head = try bringUp(name, service)
+        if moved.isEmpty, let first = elsewhere.first { throw Self.refusal(ofSealed: first.name, first.place) }
+        for (name, place) in elsewhere {
+            // Nobody shall serve the replica as if it were the database.
+            if target == nil, SQLiteServerStorage.isTaken(file(name)) {
+                _ = try SQLiteServerStorage.setAside(file(name))
+            }
+            report(.elsewhere(name, place: place))
+        }
+        for name in moved {
+            let head = try bringUp(name, service, for: here, isMovedAgain: isMovedAgain)
             if let target { try copy(name, to: target) }
             report(.database(name, position: head.position))
         }
@@ -238,8 +258,28 @@ package struct ClusterMigration {
                 + "what belongs to it away, or name another folder")
     }
 
+    /// A folder of this machine, as the people of a cluster know it.
+    private static func name(ofPlace path: String) -> String {
+        var host = [CChar](repeating: 0, count: 256)
+        gethostname(&host, host.count - 1)
+        let resolved = realpath(path, nil)
+        defer { free(resolved) }
+        let machine = String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return "\(machine):\(resolved.map { String(cString: $0) } ?? path)"
+    }
+
+    private static func refusal(ofSealed name: String, _ place: String) -> StorageError {
+        StorageError(
+            .detached,
+            "the database '\(name)' was detached before, into \(place), so nothing was detached: a second copy would be "
+                + "another history of the same database. Serve that folder; name it to finish an attempt that did not end; "
+                + "adopt it to bring the database back; or, if it is lost, say --again")
+    }
+
     /// Brings the replica of a database to the end of its journal, which is sealed.
-    private func bringUp(_ name: String, _ service: any JournalService) throws -> JournalHead {
+    private func bringUp(
+        _ name: String, _ service: any JournalService, for place: String, isMovedAgain: Bool
+    ) throws -> JournalHead {
         let journal = try service.existingJournal(ofDatabase: name)
         let loader = ReplicaLoader(service.snapshots, policy: ReplicaPolicy(), log: nil)
         if !SQLiteServerStorage.isTaken(file(name)), try loader.reason(position: 0, ofDatabase: name) != nil {
@@ -261,7 +301,7 @@ package struct ClusterMigration {
         }
         // Most of it before the end, so that nodes go on as long as possible.
         try ReplicaFile.follow(journal, replica)
-        let head = try service.seal(name)
+        let head = try service.seal(name, for: place, isMovedAgain: isMovedAgain)
         try ReplicaFile.follow(journal, replica)
         guard replica.head == head else {
             throw StorageError(

@@ -11,6 +11,7 @@ enum Consequence {
         return switch error.code {
         case .damaged, .notADatabase, .foreignFile: (.databaseDamaged, .stop)
         case .newerFormat: (.internalError, .stop)
+        case .detached: (.unknownDatabase, .retry)
         default: (.internalError, .retry)
         }
     }
@@ -29,6 +30,9 @@ enum Consequence {
             return (.unknownDatabase, .retry, "\(absence); a session that may declare classes makes it")
         }
         let (code, action) = of(error)
+        if (error as? StorageError)?.code == .detached {
+            return (code, takesExistingOnly ? .stop : action, detachment(of: name))
+        }
         return (code, action, sentence("the server could not open the database", of: name, because: error))
     }
 
@@ -38,11 +42,18 @@ enum Consequence {
         return "the server's database file \(DatabaseFileName.of(name)) is damaged\(reason)"
     }
 
+    /// What has become of a database that has left its cluster, and what helps. Where it is now is for its operator to say.
+    static func detachment(of name: String) -> String {
+        "the database '\(name)' was detached from this cluster, and another server has it now; connect to that one, whose "
+            + "address its operator knows. A store keeps what it has, and sends there what it has not uploaded"
+    }
+
     /// The message to clients about a database that cannot be used. It gives the reason, but no names of folders.
     ///
     /// - Parameter name: the name of the database.
     static func sentence(_ text: String, of name: String, because error: any Error) -> String {
         guard let error = error as? StorageError else { return text }
+        if error.code == .detached { return detachment(of: name) }
         if error.isOfDamage { return "\(text): \(damage(of: name, error)); it has to be restored from a backup" }
         return error.reason.map { "\(text): \($0)" } ?? text
     }
@@ -67,7 +78,9 @@ extension StorageError {
         case .readOnly: "it may not be written"
         case .io: "its disk reported an error"
         case .busy where isSilence, .outcomeUnknown: "the journal that it shares with other servers does not answer"
-        case .journal: "the journal that it shares with other servers goes on without it as it is, or has ended"
+        case .journal:
+            "the journal that it shares with other servers does not have what it has, so it makes its copy of the database "
+                + "anew"
         case .logTrimmed: "the journal that it shares with other servers no longer has what it lacks"
         default: nil
         }

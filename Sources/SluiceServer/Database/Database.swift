@@ -226,7 +226,7 @@ final class Database {
     func noteJournal(_ error: any Error) -> Bool {
         guard journal != nil, let error = error as? StorageError else { return false }
         // What the journal no longer has comes with a snapshot, when the database is opened again.
-        if error.code == .journal || error.code == .logTrimmed { otherHistory = otherHistory ?? error }
+        if [.journal, .logTrimmed, .detached].contains(error.code) { otherHistory = otherHistory ?? error }
         guard error.isSilence else { return false }
         retries.noteSilence()
         guard silence == nil else { return true }
@@ -237,11 +237,17 @@ final class Database {
 
     /// Checks that the journal has the group that was applied last.
     ///
-    /// - Throws: ``StorageError/Code/journal`` if it has another one there, or none.
+    /// - Throws: ``StorageError/Code/journal`` if it has another one there, or none; ``StorageError/Code/detached`` if it
+    ///   has ended there.
     func checkHistory() throws {
-        guard let journal, try !journal.continues(storage.head) else { return }
-        throw StorageError(
-            .journal, "the journal does not have group \(storage.head.position), which the database '\(name)' has")
+        guard let journal else { return }
+        guard try journal.continues(storage.head) else {
+            throw StorageError(
+                .journal, "the journal does not have group \(storage.head.position), which the database '\(name)' has")
+        }
+        guard !journal.isSealed else {
+            throw StorageError(.detached, "the database '\(name)' was detached from the cluster")
+        }
     }
 
     // MARK: Quotas

@@ -283,9 +283,16 @@ package final class DatabaseEngine {
         guard let failure else { return }
         observers.failAll(ServerError(.database, database.unusable(because: failure), cause: failure))
         guard sessions.count > 0 else { return }
-        let what = database.storage.failure == nil ? "a database has another history" : "a database vanished"
-        database.note(.error, what, [("error", "\(failure)")])
-        endAll(.init(.internalError, database.unusable(because: failure), action: .retry))
+        if failure.code == .detached {
+            database.note(.warning, "a database was detached from the cluster, so its sessions end")
+        } else {
+            let what = database.storage.failure == nil ? "a database has another history" : "a database vanished"
+            database.note(.error, what, [("error", "\(failure)")])
+        }
+        endAll(
+            .init(
+                failure.code == .detached ? .unknownDatabase : .internalError, database.unusable(because: failure),
+                action: .retry))
     }
 
     func endAll(_ reason: SessionEnd) { for id in sessions.ids { end(id, reason) } }

@@ -57,6 +57,9 @@ final class DatabaseDirectory: Sendable {
             try ReplicaFolder.claim(path, for: try Self.cluster(of: opener.journals, in: path, log: opener.log))
         }
         self.folder = Mutex(folder)
+        do { try opener.journals?.join() } catch {
+            throw ServerError(.database, (error as? StorageError)?.message ?? "\(error)", cause: error)
+        }
         opener.journals?.messages.receive { [weak self] in
             let count = UInt64($0.count)
             self?.clusterCounts.count { $0.receivedMessageCount += count }

@@ -60,7 +60,9 @@ package struct LoginError: Error, Hashable, Sendable {
     }
 
     /// What the client of a session is told whose user was revoked.
-    static let revoked = "the login of the session was revoked"
+    static let revoked =
+        "the login of the session was revoked: the user was removed, has another password or has to log in anew; log in "
+        + "again, or ask who runs the server"
 
     /// What a client is told whose login cannot be checked at the moment.
     static var unavailable: LoginError { LoginError(.later(milliseconds: 1_000, reason: .unavailable)) }

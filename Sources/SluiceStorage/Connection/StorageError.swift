@@ -48,6 +48,8 @@ public struct StorageError: SluiceError, Hashable {
         public static let oversized = Code(description: "oversized")
         /// A record of the journal that cannot follow what a database holds, or cannot be read.
         public static let journal = Code(description: "journal")
+        /// The database was detached from its cluster, whose journal of it has ended: another server has the database now.
+        public static let detached = Code(description: "detached")
         /// The journal does not answer, and may have taken what it was given all the same.
         public static let outcomeUnknown = Code(description: "outcomeUnknown")
         /// A value beyond what the store can hold.

@@ -31,6 +31,9 @@ package protocol Journal {
     /// - Throws: as ``records(after:countMax:)``.
     func continues(_ head: JournalHead) throws -> Bool
 
+    /// Whether the journal has ended, as far as is known, since the database was detached from the cluster.
+    var isSealed: Bool { get }
+
     /// The records after a position, ascending and without a gap; none if it is the last.
     ///
     /// - Parameter countMax: the most records wanted.
@@ -59,6 +62,9 @@ extension Journal {
 
     // Without others, what this version reads counts.
     package var format: UInt8 { JournalGroup.formats.upperBound }
+
+    // Only a cluster can be left.
+    package var isSealed: Bool { false }
 
     // One engine alone is never overtaken.
     package func takeTurn() {}

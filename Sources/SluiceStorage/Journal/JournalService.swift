@@ -46,11 +46,18 @@ package protocol JournalService: Sendable {
     func adopt(_ name: String, id: ObjectID, at head: JournalHead, file path: String) throws
 
     /// Ends the journal of a database: nobody appends to it any more, and it can still be read. Does nothing if it was
-    /// sealed before. Blocks.
+    /// sealed before for the same place. Blocks.
     ///
+    /// - Parameters:
+    ///   - place: where the database goes, as people name the machine and the folder.
+    ///   - isMovedAgain: whether it may have been sealed for another place, where it is lost.
     /// - Returns: the last group.
-    /// - Throws: ``StorageError/Code/notFound`` if the service does not have it; as ``journal(ofDatabase:)`` does.
-    func seal(_ name: String) throws -> JournalHead
+    /// - Throws: ``StorageError/Code/notFound`` if the service does not have it, ``StorageError/Code/detached`` if it was
+    ///   sealed for another place; as ``journal(ofDatabase:)`` does.
+    func seal(_ name: String, for place: String, isMovedAgain: Bool) throws -> JournalHead
+
+    /// The place for which the journal of a database was sealed; nil if it was not, or nobody knows. Blocks.
+    func placeOfSealed(_ name: String) throws -> String?
 
     /// The journal of a database, also of one that was sealed; none is made. Blocks.
     ///
@@ -62,6 +69,12 @@ package protocol JournalService: Sendable {
 
     /// Keeps snapshots of the databases, so that journals need not reach back to their beginnings.
     var snapshots: any SnapshotService { get }
+
+    /// Takes the place of the server among those that share the service. The server calls it once, before it watches.
+    /// Blocks, for some seconds where another server had its name a moment ago.
+    ///
+    /// - Throws: ``StorageError/Code/exists`` if another server has the name and is alive.
+    func join() throws
 
     /// Begins to watch the journals. The server calls it once, before it asks for a journal.
     ///

@@ -71,13 +71,15 @@ package final class MemoryJournal: Journal, Sendable {
 
     package var databaseID: ObjectID { shared.databaseID }
 
-    /// Whether nothing is appended any more.
-    var isSealed: Bool { shared.isSealed }
+    package var isSealed: Bool { placeOfSealed != nil }
+
+    /// Where the database went when the journal was sealed; nil if it was not.
+    var placeOfSealed: String? { shared.placeOfSealed }
 
     /// Lets nothing be appended any more.
     ///
     /// - Returns: the last group.
-    func seal() -> JournalHead { shared.seal() }
+    func seal(for place: String) -> JournalHead { shared.seal(for: place) }
 
     /// What happens to the next appends, one after the other.
     package var faults: [Fault] {
@@ -126,7 +128,7 @@ package final class MemoryJournal: Journal, Sendable {
     }
 
     private func take(_ record: JournalRecord, after head: JournalHead) throws -> JournalOutcome {
-        guard !shared.isSealed else { throw StorageError(.journal, "the database was detached from the cluster") }
+        guard !isSealed else { throw StorageError(.detached, "the database was detached from the cluster") }
         // As PostgreSQL, which says first that others were quicker.
         if shared.head == head, shared.mustBeginEpoch(before: record) { throw JournalHistoryChanged() }
         let outcome = shared.append(record, after: head, by: engine)

@@ -94,7 +94,7 @@ package final class MemoryJournals: JournalService {
         try checkItAnswers()
         let root = try isMade ? shared.journal(ofDatabase: name) : shared.existing(name)
         guard !root.isSealed else {
-            throw StorageError(.journal, "the database '\(name)' was detached from the cluster")
+            throw StorageError(.detached, "the database '\(name)' was detached from the cluster")
         }
         let journal = root.another { [weak self, shared] in shared.notify(.grew(database: name), besides: self) }
         return try state.withLock { state in
@@ -120,9 +120,20 @@ package final class MemoryJournals: JournalService {
         try snapshots.noteProof(of: snapshot, holding: duty)
     }
 
-    package func seal(_ name: String) throws -> JournalHead {
+    package func seal(_ name: String, for place: String, isMovedAgain: Bool) throws -> JournalHead {
         try checkItAnswers()
-        return try shared.existing(name).seal()
+        let before = try placeOfSealed(name)
+        guard isMovedAgain || before == nil || before == place else {
+            throw StorageError(.detached, "the database '\(name)' was detached into \(before ?? "")")
+        }
+        let head = try shared.existing(name).seal(for: place)
+        shared.notify(.grew(database: name), besides: nil)
+        return head
+    }
+
+    package func placeOfSealed(_ name: String) throws -> String? {
+        try checkItAnswers()
+        return try shared.existing(name).placeOfSealed
     }
 
     package func existingJournal(ofDatabase name: String) throws -> any Journal {
@@ -162,6 +173,9 @@ package final class MemoryJournals: JournalService {
             state.phase == .answers && state.journals[database]?.contains { $0.journal != nil } ?? false
         }
     }
+
+    // No two have one name.
+    package func join() {}
 
     package func watch(_ hear: @escaping @Sendable (JournalNews) -> Void) { state.withLock { $0.hear = hear } }
 

@@ -9,7 +9,7 @@ final class SharedRecords: Sendable {
         /// The group before the first that is still there.
         var base: JournalHead
         var records: [JournalRecord] = []
-        var isSealed = false
+        var placeOfSealed: String?
         /// Whether the next group has to begin an epoch.
         var needsEpoch: Bool
         /// Who has the turn.
@@ -65,14 +65,15 @@ final class SharedRecords: Sendable {
         state = Mutex(State(base: base ?? JournalHead(of: databaseID), needsEpoch: base != nil))
     }
 
-    var isSealed: Bool { state.withLock { $0.isSealed } }
+    /// Where the database went when the journal was sealed; nil if it was not.
+    var placeOfSealed: String? { state.withLock { $0.placeOfSealed } }
 
     /// Lets nothing be appended any more.
     ///
     /// - Returns: the last group.
-    func seal() -> JournalHead {
+    func seal(for place: String) -> JournalHead {
         state.withLock { state in
-            state.isSealed = true
+            state.placeOfSealed = place
             return state.head
         }
     }

@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import Sluice
+import SluiceStorage
 import TestSupport
 import Testing
 
@@ -32,6 +33,19 @@ struct FailoverTests {
                 try await misled.logged("the journal's server is connected", "/00000002/")
                 misled.proxy.lead(to: primary.port)
                 try await misled.logged("the journal's server does not answer", "is an old primary")
+                // Who asks it how the cluster is, is told.
+                let (journal, place) = ("--journal=\(cluster.database.url)", "127.0.0.1:\(primary.port)")
+                let said = try await Tool.run("cluster", "status", journal)
+                let first = try #require(said.lines.first)
+                let complaint =
+                    "warning: \(place) is an old primary: it is on timeline 1, and nodes that "
+                    + "have seen timeline 2 refuse it (a)"
+                #expect(first.hasPrefix(complaint) && first.contains("sluice cluster epoch"), "\(said)")
+                let json = try await Tool.run("cluster", "status", journal, "--format=json")
+                let status = try JSONDecoder().decode(
+                    ClusterStatus.self, from: Data(json.lines.joined(separator: "\n").utf8))
+                #expect(status.warnings.count == 1, "\(json.lines)")
+                #expect(try PostgresCluster.status(moved.database.url).warnings.isEmpty)
                 try await Array(writers[1...]).getOn()
                 misled.proxy.lead(to: standby.port)
                 try await writers.getOn()
@@ -49,6 +63,51 @@ struct FailoverTests {
             #expect(try moved.database.number("SELECT max(position) FROM sluice.journal") > newest)
         }
         for server in [primary, standby] { try await server.stop() }
+    }
+
+    @Test func `an old primary is left out where the address names it before the new one`() async throws {
+        let primary = try await PostgresServer()
+        let database = try primary.database()
+        _ = try database.node().journal(ofDatabase: "planes")
+        let standby = try await PostgresServer(standbyOf: primary, at: primary.port)
+        let both = "postgres://sluice@127.0.0.1:\(primary.port),127.0.0.1:\(standby.port)/\(database.name)"
+        let met = try PostgresJournals(url: both, node: "met") { $0.reconnectMax = .milliseconds(1) }
+        _ = try met.journal(ofDatabase: "planes", isMade: false)
+        try await primary.kill()
+        try await standby.promote()
+        try await wait(for: "the node to go on") {
+            (try? met.journal(ofDatabase: "planes", isMade: false)) != nil && met.history?.timeline == 2
+        }
+        try await primary.start()
+        try standby.sameDatabase(as: database).killBackends()
+        try await wait(for: "the node to be there again") {
+            (try? met.journal(ofDatabase: "planes", isMade: false)) != nil
+        }
+        #expect(met.history?.timeline == 2)
+        // Also by who has met neither.
+        let stranger = try PostgresJournals(url: both, node: "stranger")
+        _ = try stranger.journal(ofDatabase: "planes", isMade: false)
+        #expect(stranger.history?.timeline == 2)
+        let status = try PostgresCluster.status(both)
+        #expect(status.history.contains("/00000002/"))
+        let (old, new) = ("127.0.0.1:\(primary.port)", "127.0.0.1:\(standby.port)")
+        let warning = "\(old) is an old primary: it is on timeline 1, and \(new) is on timeline 2"
+        #expect(status.warnings.count == 1 && status.warnings[0].hasPrefix(warning), "\(status.warnings)")
+        #expect(status.text.hasPrefix("warning: \(warning)"))
+        // While the new one is away, the journal is silent, and has no other history.
+        try await standby.kill()
+        try await wait(for: "the node to say why") {
+            do {
+                _ = try met.journal(ofDatabase: "planes", isMade: false)
+                return false
+            } catch let error as StorageError {
+                #expect(error.code == .busy, "\(error)")
+                return error.message.contains("names \(old), which is an old primary")
+            }
+        }
+        for node in [met, stranger] { node.stop() }
+        try await primary.stop()
+        try await standby.discard()
     }
 
     @Test func `a failover to a synchronous standby costs each client one reconnect`() async throws {

@@ -67,7 +67,7 @@ struct KilledNodeTests {
         }
     }
 
-    @Test func `the name of a killed node is free at once for its folder, and for no other`() async throws {
+    @Test func `the name of a killed node is free at once for its folder, and later for others`() async throws {
         try await NodeCluster.with(1) { cluster in
             let node = cluster.nodes[0]
             func run() throws -> [UInt8] {
@@ -79,10 +79,18 @@ struct KilledNodeTests {
             _ = try await Ledger.content(node.url())
             let second = try run()
             #expect(second != first)
-            let other = try await ServerProcess.start(
-                folder: node.folder + "-other", options: ["--journal=\(cluster.database.url)", "--node=a"])
-            _ = try await Ledger.content(other.url())
+            let options = ["--journal=\(cluster.database.url)", "--node=a"]
+            let refused = try await Tool.run(
+                ["serve", "--data=\(node.folder)-other", "--listen=127.0.0.1:0", "--dev"] + options)
+            #expect(refused.code == 1 && refused.lines.isEmpty, "\(refused)")
+            for words in ["another node that is alive has the name 'a'", "its version is ", "heard of", "--node=NAME"] {
+                #expect(refused.diagnostics.contains(words), "\(words): \(refused)")
+            }
             #expect(try run() == second)
+            try await node.kill()
+            let other = try await ServerProcess.start(folder: node.folder + "-other", options: options)
+            _ = try await Ledger.content(other.url())
+            try await wait(for: "the other to have the name") { try run() != second }
             try await other.kill()
         }
     }

@@ -230,6 +230,15 @@ final class PostgresServer: @unchecked Sendable {
     }
 }
 
+extension PostgresJournals {
+    /// - Parameter change: changes how long it waits.
+    convenience init(url: String, node: String, _ change: (inout PostgresTimeouts) -> Void) throws {
+        var timeouts = PostgresTimeouts()
+        change(&timeouts)
+        try self.init(url: url, node: node, timeouts: timeouts)
+    }
+}
+
 /// A database of a server, with a test's own cluster.
 struct TestDatabase: Sendable {
     let server: PostgresServer

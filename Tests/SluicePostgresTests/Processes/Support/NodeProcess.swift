@@ -93,6 +93,9 @@ final class NodeProcess {
         }
     }
 
+    /// Whether its log says that it cannot append to a database.
+    var isSilenced: Bool { process?.diagnostics.contains("the journal of a database does not answer") == true }
+
     /// Waits for the next line of its log with all of some words.
     func logged(_ words: String...) async throws {
         let said = try #require(process)
