@@ -17,7 +17,7 @@ extension ClientEngine {
         storage.storeClock.isOwn = isOwn
         storage.moveTime(to: now())
         let concerned = active.values.filter { $0.query.readsTime && $0.isComplete }
-        guard !concerned.isEmpty, !observations.isEmpty else { return }
+        guard !concerned.isEmpty, !observations.isEmpty else { return observations.followTime() }
         let transaction = StoreTransaction(storage, isObserved: true)
         for subscription in concerned { transaction.noteRebuild(subscription.record.id, rereads: false) }
         observations.publish(transaction, origin: isOwn ? .local : .catchUp(acceptedAt: storage.now))

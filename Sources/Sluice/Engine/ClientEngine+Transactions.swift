@@ -16,6 +16,7 @@ extension ClientEngine: StoreTransactionsDelegate {
         for record in storage.subscriptions { active.restore(record) }
         if schemas.takeChange() { rebind() }
         try images.rollBack()
+        observations.followTime()
     }
 
     func transactionDidCommit(_ transaction: StoreTransaction, origin: ChangeOrigin) {

@@ -49,8 +49,10 @@ package final class QueryClock {
     // MARK: Who asks
 
     /// Notes a view, which has followed all commits.
-    package func hold(_ query: Query, in source: any ViewSource) {
-        for edge in query.form.timeEdges { add(edge, in: source) { $0.holderCount += 1 } }
+    ///
+    /// - Parameter time: the time that the view is at; nil for that of the source.
+    package func hold(_ query: Query, since time: Timestamp? = nil, in source: any ViewSource) {
+        for edge in query.form.timeEdges { add(edge, since: time, in: source) { $0.holderCount += 1 } }
     }
 
     /// Notes that a view is gone.
@@ -71,11 +73,13 @@ package final class QueryClock {
         dropIdle(now: now)
     }
 
-    private func add(_ edge: TimeEdge, in source: any ViewSource, _ change: (inout Entry) -> Void) {
+    private func add(
+        _ edge: TimeEdge, since time: Timestamp? = nil, in source: any ViewSource, _ change: (inout Entry) -> Void
+    ) {
         var entry = entries[edge] ?? Entry(keptUntil: source.now)
         if entries[edge] == nil {
             edgesByClass[edge.classIndex, default: []].insert(edge)
-            entry.next = find(edge, after: source.now, in: source)
+            entry.next = find(edge, after: time ?? source.now, in: source)
         }
         change(&entry)
         entries[edge] = entry
@@ -112,13 +116,13 @@ package final class QueryClock {
 
     // MARK: Time
 
-    /// Whether a date has passed since a time. O(log n) for each edge that may be due.
+    /// Whether a date has passed since a time, also where ``next`` would wait. O(log n) for each edge that may be due.
     ///
     /// - Parameters:
     ///   - now: the present.
     ///   - time: the time that all views are at; nil for that of the source.
     package func isDue(at now: Timestamp, since time: Timestamp? = nil, in source: any ViewSource) -> Bool {
-        guard let next, next <= now else { return false }
+        guard let earliest, earliest <= now else { return false }
         dropIdle(now: now)
         var isDue = false
         for (edge, entry) in entries where entry.next.map({ $0 <= now }) ?? false {

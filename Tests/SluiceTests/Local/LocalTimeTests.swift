@@ -82,4 +82,27 @@ enum LocalTime {
             #expect(change.results.map(\.id) == ["\(first)", "\(first + 1)"])
         }
     }
+
+    private struct Failed: Error {}
+
+    /// Dates that pass within ten milliseconds wait for one moment; what moves the time before it does so for all.
+    @Test(arguments: [false, true])
+    func `observers are at the time of one that begins, and of a write that fails`(begins: Bool) async throws {
+        let (one, two) = (reminder("1", in: 10), reminder("2", in: 10.004))
+        try await store.write { for reminder in [one, two] { try $0.insert(reminder) } }
+        let recorder = try EventRecorder(due.sorted(by: \.id))
+        _ = try await recorder.event { $0.isInitial }
+        try await clock.timers(1)
+        clock.advance(by: .seconds(10))
+        #expect(try await recorder.event { $0.results.count == 1 }.results.map(\.id) == ["1"])
+        try await clock.timers(1)
+        clock.advance(by: .milliseconds(5))
+        if begins {
+            let other = try EventRecorder(due.sorted(by: \.id).limit(9))
+            #expect(try await other.event { $0.isInitial }.results.map(\.id) == ["1", "2"])
+        } else {
+            await #expect(throws: Failed.self) { try await store.write { _ in throw Failed() } }
+        }
+        #expect(try await recorder.event { $0.results.count == 2 }.remote == nil)
+    }
 }

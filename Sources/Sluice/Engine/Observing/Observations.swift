@@ -62,6 +62,11 @@ final class Observations {
             return
         }
         storage.moveTime(to: now())
+        followTime()
+    }
+
+    /// Brings what is observed to the time of the store, which something else has moved: all observers show one time.
+    func followTime() {
         guard clock.isDue(at: storage.now, since: time, in: storage) else { return }
         publish(StoreTransaction(storage, isObserved: true), origin: .local)
     }
@@ -81,7 +86,11 @@ final class Observations {
         _ subscription: Subscription, readability: Readability?, reportsPending: Bool, isPrompt: Bool,
         end: @escaping () -> Void, deliver: @escaping (ResultEvent) -> Void
     ) throws -> UInt64 {
-        storage.moveTime(to: now())
+        // A transaction has moved the time as it began, and is published when it commits.
+        if !storage.isInTransaction {
+            storage.moveTime(to: now())
+            followTime()
+        }
         let reader = reader(of: subscription)
         lastNumber += 1
         let observer = Observer(
@@ -101,7 +110,7 @@ final class Observations {
         try aggregates.begin(subscription)
         index.insert(observer, schema: storage.schema)
         if clock.isEmpty { time = storage.now }
-        clock.hold(subscription.query, in: storage)
+        clock.hold(subscription.query, since: time, in: storage)
         observer.start(with: entries, figures: figures(of: subscription))
         return observer.id
     }
@@ -175,7 +184,7 @@ final class Observations {
         index = ObserverIndex(overruled)
         clock.removeAll(schema: storage.schema)
         for observer in observers {
-            clock.hold(observer.subscription.query, in: storage)
+            clock.hold(observer.subscription.query, since: time, in: storage)
             observer.adopt(storage.schema)
             index.insert(observer, schema: storage.schema)
         }
