@@ -232,10 +232,14 @@ extension Simulation {
             let id = "\(state.schema[root.classIndex].name)/\(root.key)"
             let copy = copies.removeValue(forKey: id)
             if let version = parked[id], version == row.version { continue }
-            if !query.isGivenOnce, copy == nil, let version = parked[id], isAlike(root, row, atVersion: version) {
+            if !query.isGivenOnce, copy == nil, let version = parked[id],
+                isAlike(root, row, atVersion: version, for: query)
+            {
                 continue
             }
-            if !query.isGivenOnce, let version = copy.flatMap({ UInt64($0) }), isAlike(root, row, atVersion: version) {
+            if !query.isGivenOnce, let version = copy.flatMap({ UInt64($0) }),
+                isAlike(root, row, atVersion: version, for: query)
+            {
                 continue
             }
             guard copy == "\(row.version)" else {
@@ -252,12 +256,15 @@ extension Simulation {
         try checkEffects(name, rows, "effect/\(generation)/")
     }
 
-    /// Whether an object had the values that it has at an earlier version, too. Where results are compared as a whole, a
-    /// write that changed nothing is not given.
-    private func isAlike(_ object: ObjectRef, _ row: Row, atVersion version: UInt64) -> Bool {
+    /// Whether an object had the values that it has at an earlier version, too, but for properties that the query
+    /// excludes. Where results are compared as a whole, a write that changed nothing else is not given.
+    private func isAlike(_ object: ObjectRef, _ row: Row, atVersion version: UInt64, for query: Query) -> Bool {
+        let excluded = query.exclusions.excludedRootProperties
         guard let former = server.history.state(at: version)?.row(object) else { return false }
         return former.values.count == row.values.count
-            && zip(former.values, row.values).allSatisfy { $0.isIdentical(to: $1) }
+            && zip(former.values, row.values).enumerated().allSatisfy { property, values in
+                excluded.contains(property) || values.0.isIdentical(to: values.1)
+            }
     }
 
     /// Checks that each state was handled once.
