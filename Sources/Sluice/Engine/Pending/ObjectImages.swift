@@ -77,7 +77,7 @@ final class ObjectImages {
     /// The server's image of an object after it has accepted operations; nil if the object then does not exist.
     func image(_ image: Row?, after operations: [ObjectOperation]) -> Row? {
         var image = image
-        for operation in operations {
+        for operation in operations.withJoinedUpdates(of: storage.schema) {
             let effect = OperationEffect(operation, of: storage.schema[operation.object.classIndex])
             image = effect.applied(to: image, of: operation.object, schema: storage.schema)
         }
@@ -207,6 +207,30 @@ final class ObjectImages {
         for object in try storage.pendingObjects where try !storage.isPresent(object) {
             try storage.setBaseImage(BaseImage.none, of: object)
         }
+    }
+}
+
+extension [ObjectOperation] {
+    /// Operations on one object, with the changes between a creation or deletion and the next joined to one, since each
+    /// that is applied copies a long list.
+    fileprivate func withJoinedUpdates(of schema: Schema) -> [ObjectOperation] {
+        var joined: [ObjectOperation] = []
+        var fields: [FieldOperation] = []
+        for (position, operation) in enumerated() {
+            guard case .update(let changed) = operation.action else {
+                joined.append(operation)
+                continue
+            }
+            let declared = schema[operation.object.classIndex]
+            for field in changed {
+                guard let change = declared.properties[field.property].fitting(field.change) else { continue }
+                fields.fold(FieldOperation(field.property, change))
+            }
+            if position + 1 < count, case .update = self[position + 1].action { continue }
+            joined.append(ObjectOperation(operation.object, .update(fields)))
+            fields = []
+        }
+        return joined
     }
 }
 
