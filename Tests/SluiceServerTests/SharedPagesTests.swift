@@ -16,22 +16,6 @@ import Testing
         #expect(herd.pageFrames.prefix(2).allSatisfy { $0.count == 200 })
     }
 
-    @Test(arguments: [(3 << 20, 2), (1, 4)])
-    func whatIsThereForAClientTravelsTogetherAsFarAsCreditAndFramesGo(byteCountMax: Int, frameCount: Int) throws {
-        let herd = try Herd(planeCount: 100) {
-            $0.server.pageCreditMax = 4
-            $0.frameByteCount = byteCountMax
-        }
-        try herd.join()
-        try herd.finish()
-        let former = herd.pageFrames.count
-        try herd.join()
-        #expect(herd.pageFrames.count == former + frameCount)
-        #expect(herd.readers[1].owedCredit == 4)
-        try herd.finish()
-        try herd.check()
-    }
-
     @Test func clientsAtDifferentPlacesShareThePages() throws {
         let herd = try Herd(planeCount: 100)
         for _ in 0..<5 {

@@ -3,24 +3,18 @@ internal import SluiceStorage
 internal import SluiceViews
 internal import SluiceWire
 
-/// A page that a subscription is sent.
-struct OutgoingPage {
-    let page: EncodedPage
-    /// Where the results of the page stand; nil for receivers that find that out themselves.
-    let places: [ServerMessage.Place]?
-}
-
-/// Gathers the pages that are sent in a turn, so that receivers of the same pages share their frames: a client is sent
-/// together what is there for it.
+/// Gathers the pages that are sent together, so that receivers of the same bytes share a frame.
 struct OutgoingPages {
     fileprivate struct Parcel {
-        let pages: [OutgoingPage]
+        let page: EncodedPage
         let isLast: Bool
-        var receivers: [ViewSubscription]
+        /// Where the results of the page stand; nil for receivers that find that out themselves.
+        let places: [ServerMessage.Place]?
+        var receivers: [ViewSubscription] = []
     }
 
     private struct Key: Hashable {
-        var pages: [ObjectIdentifier]
+        var page: ObjectIdentifier
         var isLast: Bool
         var session: UInt64
         var subscription: UInt64
@@ -29,63 +23,50 @@ struct OutgoingPages {
 
     private var parcels: [Parcel] = []
     private var positions: [Key: Int] = [:]
-    /// Receivers mostly come to the pages that the one before has got.
+    /// Receivers mostly come to the page that the one before has got.
     private var last: (key: Key, position: Int)?
 
-    /// Adds the pages that a subscription is sent in this turn.
+    /// Adds a page to those that are sent, of which the subscription has none.
     ///
-    /// - Parameter isLast: whether it has all pages with these.
-    mutating func add(_ pages: [OutgoingPage], isLast: Bool, to subscription: ViewSubscription) {
+    /// - Parameter places: makes the places of the page's results, for receivers that are told them.
+    mutating func add(
+        _ page: EncodedPage, isLast: Bool, to subscription: ViewSubscription,
+        places: () throws -> [ServerMessage.Place]
+    ) rethrows {
+        let isLight = subscription.subscriber.isLight
         let key = Key(
-            pages: pages.map { ObjectIdentifier($0.page) }, isLast: isLast, session: subscription.session.session,
-            subscription: subscription.id, isLight: subscription.subscriber.isLight)
+            page: ObjectIdentifier(page), isLast: isLast, session: subscription.session.session,
+            subscription: subscription.id, isLight: isLight)
         if let last, last.key == key { return parcels[last.position].receivers.append(subscription) }
         let position = positions[key] ?? parcels.count
+        if position == parcels.count {
+            parcels.append(Parcel(page: page, isLast: isLast, places: isLight ? try places() : nil))
+            positions[key] = position
+        }
         last = (key, position)
-        if position < parcels.count { return parcels[position].receivers.append(subscription) }
-        parcels.append(Parcel(pages: pages, isLast: isLast, receivers: [subscription]))
-        positions[key] = position
+        parcels[position].receivers.append(subscription)
     }
 
     /// Removes all, and makes their frames, in the order in which they were added.
     ///
     /// - Parameter now: when the database's version was accepted, if nothing else is known.
-    mutating func takeFrames(
-        _ storage: SQLiteServerStorage, _ limits: DatabaseLimits, now: Timestamp
-    ) -> [DatabaseAction] {
+    mutating func takeFrames(_ storage: SQLiteServerStorage, now: Timestamp) -> [DatabaseAction] {
         defer { self = OutgoingPages() }
-        return parcels.flatMap { $0.frames(storage, limits, now: now) }
+        return parcels.map { $0.frame(storage, now: now) }
     }
 }
 
 extension OutgoingPages.Parcel {
-    fileprivate func frames(
-        _ storage: SQLiteServerStorage, _ limits: DatabaseLimits, now: Timestamp
-    ) -> [DatabaseAction] {
+    fileprivate func frame(_ storage: SQLiteServerStorage, now: Timestamp) -> DatabaseAction {
         let (session, subscription) = (receivers[0].session.session, receivers[0].id)
-        var frames: [FrameBuilder] = []
         var frame = FrameBuilder()
-        var byteCount = 0
-        var pageCount = 0
-        for (position, outgoing) in pages.enumerated() {
-            let page = outgoing.page
-            if pageCount == limits.framePageCount
-                || pageCount > 0 && byteCount + page.expandedByteCount > limits.frameByteCount
-            {
-                frames.append(frame)
-                frame = FrameBuilder()
-                byteCount = 0
-                pageCount = 0
-            }
-            byteCount += page.expandedByteCount
-            pageCount += 1
-            if let places = outgoing.places {
-                frame.append(ServerMessage.places(.init(session: session, subscriptions: [subscription], rows: places)))
-            }
-            frame.appendPage(
-                session: session, subscriptions: [subscription], version: storage.version,
-                progress: isLast && position == pages.count - 1 ? 1 : page.progress, content: page.block)
+        if let places {
+            frame.append(ServerMessage.places(.init(session: session, subscriptions: [subscription], rows: places)))
         }
+        frame.appendPage(
+            session: session, subscriptions: [subscription], version: storage.version,
+            progress: isLast ? 1 : page.progress,
+            content: page.block)
         if isLast {
             let complete = ServerMessage.Complete(
                 session: session, subscription: subscription, version: storage.version,
@@ -93,11 +74,8 @@ extension OutgoingPages.Parcel {
                 figures: receivers[0].figuresToSend(to: receivers.count))
             frame.append(ServerMessage.complete(complete))
         }
-        frames.append(frame)
         let connections = receivers.map(\.session.connection)
-        return frames.map { frame in
-            connections.count == 1
-                ? .send(frame.finish(), to: connections[0]) : .broadcast(frame.finish(), to: connections)
-        }
+        return connections.count == 1
+            ? .send(frame.finish(), to: connections[0]) : .broadcast(frame.finish(), to: connections)
     }
 }

@@ -161,7 +161,7 @@ final class PageSender {
 
     // MARK: Sending
 
-    /// Sends each client that has credit what is there for it, or one page, as far as the turn allows.
+    /// Sends one page to each client that has credit, as far as the turn allows.
     ///
     /// - Returns: the frames, and the subscriptions whose pages could not be read, with the reasons.
     func sendPages(
@@ -179,7 +179,7 @@ final class PageSender {
                 sent.append(subscription)
                 do {
                     if let receiver = subscription.receiver {
-                        try sendShared(to: subscription, receiver, &outgoing, now: now)
+                        try sendShared(to: subscription, receiver, &outgoing, &frames, now: now)
                     } else {
                         frames += try budget.charging(subscription.subscriber) {
                             try sendOwn(to: subscription, within: $0, now: now)
@@ -190,7 +190,7 @@ final class PageSender {
                 }
             }
         }
-        frames += outgoing.takeFrames(storage, limits, now: now)
+        frames += outgoing.takeFrames(storage, now: now)
         // Now that all who waited had their turn.
         for subscription in sent { readAhead(for: subscription) }
         receiving.endTurn(of: sent)
@@ -203,37 +203,31 @@ final class PageSender {
         subscription.view.cost.notePage(byteCount: page.block.size)
     }
 
-    /// Sends a subscription its next shared page, and those behind it that are there, as far as credit and turn allow.
+    /// Sends a subscription its next shared page.
     private func sendShared(
-        to subscription: ViewSubscription, _ receiver: PageReceiver, _ outgoing: inout OutgoingPages, now: Timestamp
+        to subscription: ViewSubscription, _ receiver: PageReceiver, _ outgoing: inout OutgoingPages,
+        _ frames: inout [DatabaseAction], now: Timestamp
     ) throws {
-        let subscriber = subscription.subscriber
-        var pages: [OutgoingPage] = []
         var isComplete = false
-        // What was taken is sent even if a later page cannot be read.
-        defer { if !pages.isEmpty { outgoing.add(pages, isLast: isComplete, to: subscription) } }
+        var isFirst = true
         repeat {
             guard try shared.moveOn(receiver, subscription, others: receiving) else { return }
+            isComplete = receiver.hasAll
             // The page begins the membership, so there is one even if it has no content.
             let page = receiver.page ?? EncodedPage(ViewBlock(), progress: 1)
             receiver.page = nil
-            var places: [ServerMessage.Place]?
-            if subscriber.isLight {
-                places = try page.places(subscription.view.live, in: storage, movesOthers: receiver.roundCount > 0)
+            // Of one subscription's pages, each must be sent after the one before.
+            if !isFirst { frames += outgoing.takeFrames(storage, now: now) }
+            isFirst = false
+            try outgoing.add(page, isLast: isComplete, to: subscription) {
+                try page.places(subscription.view.live, in: storage, movesOthers: receiver.roundCount > 0)
             }
-            pages.append(OutgoingPage(page: page, places: places))
             note(page, of: subscription)
-            isComplete = receiver.hasAll
-        } while !isComplete && mustOrMayGoOn(receiver, subscriber)
+            // A view that changes faster than its pages travel would otherwise never be complete.
+        } while !isComplete && receiver.roundCount >= limits.settlingRoundMax
         guard isComplete else { return }
         complete(subscription, now: now)
         shared.leave(receiver.run, subscription, others: receiving)
-    }
-
-    private func mustOrMayGoOn(_ receiver: PageReceiver, _ subscriber: Subscriber) -> Bool {
-        // A view that changes faster than its pages travel would otherwise never be complete.
-        receiver.roundCount >= limits.settlingRoundMax
-            || receiver.hasNext && subscriber.pageCredit > 0 && budget.allowance(of: subscriber.holder) > 0
     }
 
     private func complete(_ subscription: ViewSubscription, now: Timestamp) {

@@ -14,9 +14,6 @@ package struct DatabaseLimits: Sendable {
     /// of the changes that bring a returning client up to date. With the largest row on top, a frame is still
     /// within the limit of clients.
     package var frameByteCount = 3 << 20
-    /// How many pages share a frame: half of the credit, so that the server can make the next ones while a client applies
-    /// them.
-    var framePageCount: Int { max(1, Int(server.pageCreditMax) / 2) }
     /// The most rejected transactions that share a frame. One takes two kilobytes at the most.
     package var sharedRejectionCount = 1_000
     /// The maximum number of changed objects that a returning client is sent from the log. Beyond it, the server
@@ -71,7 +68,7 @@ package struct DatabaseLimits: Sendable {
     /// The cost in steps of one row that is sent.
     package var sentRowStepCount = 100
     /// The cost in steps of a page that is sent and was encoded before.
-    package var sharedPageStepCount = 200
+    package var sharedPageStepCount = 2_000
     /// The bytes that encoded pages may take, so that clients which ask the same query share them.
     package var sharedPageByteCount = 32 << 20
     /// How many views' pages are kept that nobody is being sent, and for how long, in microseconds.

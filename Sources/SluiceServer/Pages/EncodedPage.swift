@@ -8,8 +8,6 @@ final class EncodedPage {
     let block: SharedBlock
     let isEmpty: Bool
     let progress: Double
-    /// What the page takes before compression, in bytes, and seldom more.
-    let expandedByteCount: Int
     /// Where the results of the page stand, once a receiver was told.
     private var knownPlaces: [ServerMessage.Place]?
 
@@ -17,7 +15,6 @@ final class EncodedPage {
         block = SharedBlock(content)
         isEmpty = content.isEmpty
         self.progress = progress
-        expandedByteCount = content.estimatedSize
     }
 
     /// Where the results of the page stand.

@@ -17,12 +17,6 @@ final class PageReceiver {
     /// Whether it has taken the last page, and nothing is left to settle.
     var hasAll: Bool { next == run.pages.count && run.remaining.isComplete }
 
-    /// Whether its next page is there, as its objects are now.
-    var hasNext: Bool {
-        guard next < run.pages.count, case .encoded = run.pages[next].content else { return false }
-        return true
-    }
-
     /// The objects that pages so far may have brought.
     var sentObjects: Set<ObjectRef>? { earlier.flatMap { sent in run.objects(upTo: next).map(sent.union) } }
 
