@@ -167,6 +167,43 @@ import Testing
         }
     }
 
+    @Test func numbersThatAreNotInTextsOrTooManyAreRefused() {
+        func decode(
+            _ prefix: String, digits: UInt8, _ numbers: [Int64], kind: UInt8 = 5, limits: WireLimits = .standard
+        ) throws {
+            var writer = ByteWriter()
+            writer.raw([kind, 3])
+            writer.varint(prefix.utf8.count)
+            writer.raw(Array(prefix.utf8))
+            writer.byte(digits)
+            IntegerSequence.encode(numbers, into: &writer)
+            _ = try ByteReader.decode(writer.bytes, limits: limits) { reader throws(WireError) in
+                try WireColumn.decode(count: numbers.count, from: &reader)
+            }
+        }
+        #expect(throws: Never.self) { try decode("a", digits: 2, [0, 99]) }
+        #expect(throws: Never.self) { try decode("", digits: 0, [0, 999_999_999_999_999_999]) }
+        expectError(.malformed) { try decode("a", digits: 2, [0, 100]) }
+        expectError(.malformed) { try decode("a", digits: 2, [0, -1]) }
+        expectError(.malformed) { try decode("a", digits: 0, [0, -1]) }
+        expectError(.malformed) { try decode("a", digits: 0, [0, 1_000_000_000_000_000_000]) }
+        expectError(.malformed) { try decode("a", digits: 19, [0, 1]) }
+        expectError(.truncated) {
+            try ByteReader.decode([5, 3, 9, 0x61]) { reader throws(WireError) in
+                _ = try WireColumn.decode(count: 2, from: &reader)
+            }
+        }
+        // A thousand texts of 500 bytes, as texts and as data.
+        let long = String(repeating: "a", count: 499)
+        for kind in [5, 6] as [UInt8] {
+            let ones = Array(repeating: Int64(1), count: 1000)
+            #expect(throws: Never.self) { try decode(long, digits: 1, ones, kind: kind) }
+            expectError(.limitExceeded) {
+                try decode(long, digits: 1, ones, kind: kind, limits: WireLimits(expandedLengthMax: 1000 * 500 - 1))
+            }
+        }
+    }
+
     @Test func aValueBesideTheEditsThatLeadToItIsRefused() throws {
         func block(_ value: Value) -> [UInt8] {
             func column(_ value: Value, into writer: inout ByteWriter) {
@@ -257,7 +294,7 @@ import Testing
             block.append(
                 BlockRow(
                     object: ObjectRef(0, .int(Int64(index))), version: 1, role: .root, properties: [0],
-                    values: [.string("some text that is different in row \(index)")]))
+                    values: [.string("in row \(index) some text that is different")]))
         }
         let content = SharedBlock(ViewBlock(objects: block))
         try #require(content.bytes[0] == 1)

@@ -84,7 +84,7 @@ struct SampleGenerator: RandomNumberGenerator {
 
     /// Makes values of one type, as a column of a property, some of them null.
     mutating func column(count: Int) -> [Value] {
-        let kind = below(19)
+        let kind = below(20)
         let nulls = pick([0, 0, 3])
         let base = integer()
         let step = integer() >> 40
@@ -111,6 +111,7 @@ struct SampleGenerator: RandomNumberGenerator {
             case 14: .float(Float(small) / 10)
             case 15: .link(.string(pick(pool)))
             case 16: .date(Timestamp(microseconds: (below(20) == 0 ? small : small & 7) &* 3_600_000_000))
+            case 18: .string("JT2\(100_000 + small & 0xFFFF)")
             case 17: .string("https://example.org/\(below(9) * 7919)" + pick(pool))
             default: value()
             }

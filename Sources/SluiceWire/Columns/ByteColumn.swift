@@ -1,6 +1,6 @@
 internal import SluiceModel
 
-/// A column of byte strings of any length (texts, blobs), plain or with a ``ByteDictionary``.
+/// A column of byte strings of any length (texts, blobs): plain, with a ``ByteDictionary`` or as ``NumberedTexts``.
 struct ByteColumn {
     enum Form: UInt8 {
         /// The lengths, then all bytes.
@@ -10,6 +10,8 @@ struct ByteColumn {
         /// The same, with the entries in the order of their bytes. Each has the length of the beginning that it shares
         /// with the one before, and the length and the bytes of the rest.
         case sharedPrefixes = 2
+        /// What all begin with, the count of digits, and the number with which each ends.
+        case numbered = 3
     }
 
     /// Fewer bytes of entries gain too little from an order.
@@ -58,7 +60,12 @@ struct ByteColumn {
     }
 
     func encode(into writer: inout ByteWriter) {
-        if let dictionary = dictionary(),
+        let numbered = NumberedTexts(bytes, lengths: lengths)
+        let dictionary = numbered?.isAscending == true ? nil : dictionary()
+        if let numbered, numbered.size <= min(bytes.count, dictionary?.size ?? .max) {
+            return numbered.encode(into: &writer)
+        }
+        if let dictionary,
             dictionary.size <= bytes.count || dictionary.size < 1 + IntegerPlan(lengths).size + bytes.count
         {
             return dictionary.encode(into: &writer)
@@ -127,19 +134,29 @@ struct ByteColumn {
             for row in 0..<count { body(row, values[Int(indexes[row])]) }
         case .sharedPrefixes:
             let distinct = try dictionaryCount(rows: count, from: &reader)
-            let (bytes, lengths) = try sharedPrefixes(count: distinct, from: &reader)
-            let limits = reader.limits
-            let budget = reader.budget
-            let values = try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
-                var entries = ByteReader(UnsafeRawBufferPointer(buffer), limits: limits, budget: budget)
-                var values: [Element] = []
-                values.reserveCapacity(distinct)
-                for length in lengths { values.append(try make(&entries, Int(length))) }
-                return values
-            }
+            let values = try values(of: try sharedPrefixes(count: distinct, from: &reader), reader, make)
             let indexes = try indexes(count: count, below: distinct, from: &reader)
             for row in 0..<count { body(row, values[Int(indexes[row])]) }
+        case .numbered:
+            let values = try values(of: try NumberedTexts.decode(count: count, from: &reader), reader, make)
+            for row in 0..<count { body(row, values[row]) }
         case nil: throw reader.malformed("\(code) is no form of a column")
+        }
+    }
+
+    /// Makes the values of byte strings that were expanded.
+    @inline(__always)
+    private static func values<Element>(
+        of expanded: (bytes: [UInt8], lengths: [Int64]), _ reader: ByteReader,
+        _ make: (inout ByteReader, Int) throws(WireError) -> Element
+    ) throws(WireError) -> [Element] {
+        try expanded.bytes.withUnsafeBufferPointer { buffer throws(WireError) in
+            var entries = ByteReader(
+                UnsafeRawBufferPointer(buffer), limits: reader.limits, budget: reader.budget)
+            var values: [Element] = []
+            values.reserveCapacity(expanded.lengths.count)
+            for length in expanded.lengths { values.append(try make(&entries, Int(length))) }
+            return values
         }
     }
 

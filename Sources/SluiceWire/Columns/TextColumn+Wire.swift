@@ -15,12 +15,13 @@ extension TextColumn {
             self.init(bytes, offsets: offsets, indexes: indexes.map { Int32(truncatingIfNeeded: $0) })
         case .sharedPrefixes:
             let distinct = try ByteColumn.dictionaryCount(rows: count, from: &reader)
-            let (bytes, lengths) = try ByteColumn.sharedPrefixes(count: distinct, from: &reader)
-            let (texts, offsets) = try bytes.withUnsafeBufferPointer { [reader] source throws(WireError) in
-                try Self.texts(UnsafeRawBufferPointer(source), lengths: lengths, reader)
-            }
+            let entries = try ByteColumn.sharedPrefixes(count: distinct, from: &reader)
+            let (texts, offsets) = try Self.texts(entries, reader)
             let indexes = try ByteColumn.indexes(count: count, below: distinct, from: &reader)
             self.init(texts, offsets: offsets, indexes: indexes.map { Int32(truncatingIfNeeded: $0) })
+        case .numbered:
+            let (bytes, offsets) = try Self.texts(try NumberedTexts.decode(count: count, from: &reader), reader)
+            self.init(bytes, offsets: offsets, indexes: nil)
         case nil: throw reader.malformed("\(code) is no form of a column")
         }
     }
@@ -29,6 +30,15 @@ extension TextColumn {
         let lengths = try ByteColumn.lengths(count: count, from: &reader)
         let source = try reader.slice(lengths.reduce(0) { $0 + Int($1) })
         return try texts(source, lengths: lengths, reader)
+    }
+
+    /// The texts of byte strings that were expanded.
+    private static func texts(
+        _ expanded: (bytes: [UInt8], lengths: [Int64]), _ reader: ByteReader
+    ) throws(WireError) -> (Bytes, [Int]) {
+        try expanded.bytes.withUnsafeBufferPointer { source throws(WireError) in
+            try texts(UnsafeRawBufferPointer(source), lengths: expanded.lengths, reader)
+        }
     }
 
     private static func texts(

@@ -309,6 +309,13 @@ def read_byte_strings(reader, count):
         return read_indexed(reader, count, plain)
     if form == 2:
         return read_indexed(reader, count, sharing)
+    if form == 3:
+        prefix = reader.raw(reader.varint())
+        width = reader.byte()
+        numbers = read_integers(reader, count)
+        if any(not 0 <= number < 10 ** (width or 18) for number in numbers):
+            raise WireError(f"a number beyond {width} digits")
+        return [prefix + f"{number:0{width}d}".encode() for number in numbers]
     raise WireError(f"{form} is no form of byte strings")
 
 
