@@ -294,7 +294,7 @@ import Testing
             block.append(
                 BlockRow(
                     object: ObjectRef(0, .int(Int64(index))), version: 1, role: .root, properties: [0],
-                    values: [.string("in row \(index) some text is different")]))
+                    values: [.string("in row \(index) some text that is different")]))
         }
         let content = SharedBlock(ViewBlock(objects: block))
         try #require(content.bytes[0] == 1)
