@@ -5,17 +5,24 @@ internal import Synchronization
 /// What is bound of the rules of classes. A condition is made when it is first asked for, since most users never touch
 /// most classes.
 final class BoundClasses: Sendable {
+    private enum Subject: Equatable {
+        case action(RuleAction)
+        case property(Int32)
+        case grant(PermissionFlag)
+    }
+
     /// Few bytes: a hundred thousand users may have some each.
-    private enum Key: Hashable {
-        case action(RuleAction, classIndex: Int32)
-        case property(Int32, classIndex: Int32)
-        case grant(PermissionFlag, classIndex: Int32)
+    private struct Entry {
+        let classIndex: Int32
+        let subject: Subject
+        let condition: BoundCondition
     }
 
     let rules: Rules
     private let values: BoundValues
     private let veils: [Int: ReadVeil]
-    private let known = Mutex(SmallMap<Key, BoundCondition>())
+    /// The conditions made so far, in the order of their classes.
+    private let known = Mutex<[Entry]>([])
 
     /// - Parameters:
     ///   - values: the values of all variables that rules name.
@@ -32,7 +39,7 @@ final class BoundClasses: Sendable {
     /// What an action needs; for a class or an action without a rule a condition that allows nothing, and nil for a class
     /// that the schema lacks.
     func condition(of action: RuleAction, onClass classIndex: Int) -> BoundCondition? {
-        let bound = bound(.action(action, classIndex: Int32(classIndex))) {
+        let bound = bound(.action(action), classIndex) {
             rules.classes[classIndex]?.condition(of: action, values)
         }
         return bound ?? denial(ofClass: classIndex)
@@ -41,7 +48,7 @@ final class BoundClasses: Sendable {
     /// What writing a property needs; nil if it has no rule of its own. Who may not read a property writes it only where
     /// such a rule says so.
     func writeCondition(ofProperty property: Int, ofClass classIndex: Int) -> BoundCondition? {
-        let bound = bound(.property(Int32(property), classIndex: Int32(classIndex))) {
+        let bound = bound(.property(Int32(property)), classIndex) {
             rules.classes[classIndex]?.condition(onProperty: property, values)
         }
         return bound ?? (veil(ofClass: classIndex).properties.contains(property) ? denial(ofClass: classIndex) : nil)
@@ -49,7 +56,7 @@ final class BoundClasses: Sendable {
 
     /// What having a flag of an object with a permission list needs; nil if the class has no such lists.
     func grant(_ flag: PermissionFlag, ofClass classIndex: Int) -> BoundCondition? {
-        bound(.grant(flag, classIndex: Int32(classIndex))) {
+        bound(.grant(flag), classIndex) {
             rules.classes[classIndex]?.condition(onGranting: flag, values)
         }
     }
@@ -62,19 +69,35 @@ final class BoundClasses: Sendable {
     func veil(ofClass classIndex: Int) -> ReadVeil { veils[classIndex] ?? ReadVeil() }
 
     /// How many conditions were made so far.
-    var madeCount: Int { known.withLock { $0.entries.count(where: \.element.isMade) } }
+    var madeCount: Int { known.withLock { $0.count(where: \.condition.isMade) } }
 
     private func denial(ofClass classIndex: Int) -> BoundCondition? {
         rules.never.indices.contains(classIndex) ? rules.never[classIndex] : nil
     }
 
-    private func bound(_ key: Key, _ make: () -> BoundCondition?) -> BoundCondition? {
+    private func bound(
+        _ subject: Subject, _ classIndex: Int, _ make: () -> BoundCondition?
+    ) -> BoundCondition? {
         known.withLock { known in
-            if let condition = known[key] { return condition }
+            var position = Self.start(ofClass: classIndex, in: known)
+            while position < known.count, known[position].classIndex == classIndex {
+                if known[position].subject == subject { return known[position].condition }
+                position += 1
+            }
             guard let made = make() else { return nil }
-            known.append(key, made)
+            known.insert(Entry(classIndex: Int32(classIndex), subject: subject, condition: made), at: position)
             return made
         }
+    }
+
+    /// The position of the first condition of a class or one behind it.
+    private static func start(ofClass classIndex: Int, in entries: [Entry]) -> Int {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].classIndex < classIndex { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }
 
