@@ -92,39 +92,42 @@ private struct BacklogWorld {
         let isLast = plain.count >= stretchCountMax
         let isRemote = isLast || below(5) > 0 ? plain.last?.isRemote ?? false : below(2) == 0
         let origin: ChangeOrigin = isRemote ? .remote([]) : .local
-        if plain.last?.isRemote != isRemote { plain.append((isRemote, [])) }
         var edits: [ResultEdit] = []
-        for _ in 0...below(3) { edits += edit() }
+        var all: [ResultEdit] = []
+        for _ in 0...below(3) { edits += edit(&all) }
+        // A commit of which nothing concerns the observer begins no stretch.
+        if plain.isEmpty || !edits.isEmpty && plain.last?.isRemote != isRemote { plain.append((isRemote, [])) }
+        plain[plain.count - 1].edits += all
         backlog.append(edits, origin: origin)
         if end != nil, held.count < Self.limit { backlog.append(read(), origin: origin) }
         if backlog.isLong { condense() }
     }
 
-    private mutating func edit() -> [ResultEdit] {
+    private mutating func edit(_ all: inout [ResultEdit]) -> [ResultEdit] {
         let object = ObjectRef(0, .int(Int64(below(Self.objectCount))))
         let some = matches.isEmpty ? nil : matches.keys.sorted()[below(matches.count)]
         switch below(6) {
         case 0, 1:
-            return upsert(object)
+            return upsert(object, &all)
         case 2:
-            return some.map { upsert($0) } ?? []
+            return some.map { upsert($0, &all) } ?? []
         case 3:
             guard let some, held[some] != nil else { return [] }
-            return both(.touch(some))
+            return both(.touch(some), &all)
         default:
             guard let some else { return [] }
             matches[some] = nil
             held[some] = nil
-            return both(.remove(some, below(2) == 0 ? .deleted : .filter))
+            return both(.remove(some, below(2) == 0 ? .deleted : .filter), &all)
         }
     }
 
-    private mutating func both(_ edit: ResultEdit) -> [ResultEdit] {
-        plain[plain.count - 1].edits.append(edit)
+    private mutating func both(_ edit: ResultEdit, _ all: inout [ResultEdit]) -> [ResultEdit] {
+        all.append(edit)
         return [edit]
     }
 
-    private mutating func upsert(_ object: ObjectRef) -> [ResultEdit] {
+    private mutating func upsert(_ object: ObjectRef, _ all: inout [ResultEdit]) -> [ResultEdit] {
         let age = Value.int(Int64(below(20)))
         let name = Value.string("\(below(2))")
         let entry = ResultEntry(
@@ -132,7 +135,7 @@ private struct BacklogWorld {
             position: SortPosition(values: [age], id: Identity(className: "User", key: object.key).objectID),
             row: Row(key: object.key, values: [object.key.value, name, age]))
         matches[object] = entry
-        _ = both(.upsert(entry))
+        all.append(.upsert(entry))
         if let end, order.precedes(end, entry.position) {
             return held.removeValue(forKey: object) == nil ? [] : [.remove(object, .window)]
         }
