@@ -102,4 +102,7 @@ extension ClientEngine {
 
     /// How many results all observers hold in memory, including those beyond a limit. O(observers).
     package var heldResultCount: Int { observations.heldResultCount }
+
+    /// How many edits wait for busy consumers. O(observers).
+    package var waitingEditCount: Int { observations.waitingEditCount }
 }

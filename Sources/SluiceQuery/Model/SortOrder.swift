@@ -12,11 +12,17 @@ package struct SortOrder: Hashable, Sendable {
     ///   - leftValues: one value for each key of the sort, see ``Evaluator/sortValues(of:in:)``.
     ///   - left: the object's id.
     package func compare(_ leftValues: [Value], _ left: ObjectID, _ rightValues: [Value], _ right: ObjectID) -> Int {
+        let order = compare(leftValues, rightValues)
+        return order != 0 ? order : left < right ? -1 : left == right ? 0 : 1
+    }
+
+    /// Compares rows by the values of the sort alone: zero if only their ids place them.
+    package func compare(_ left: [Value], _ right: [Value]) -> Int {
         for index in isAscending.indices {
-            let order = compare(leftValues[index], rightValues[index], by: index)
+            let order = compare(left[index], right[index], by: index)
             if order != 0 { return order }
         }
-        return left < right ? -1 : left == right ? 0 : 1
+        return 0
     }
 
     /// Compares rows by the values of the sort alone: zero if only their ids place them.

@@ -1,4 +1,5 @@
 package import SluiceModel
+package import SluiceQuery
 
 /// One object of a list of results. Entries are immutable, and all lists that contain them share them.
 ///
@@ -25,7 +26,21 @@ package final class ResultEntry: Sendable {
     package var object: ObjectRef { ObjectRef(Int(classIndex), key) }
 
     /// The position of the object in the query's order.
-    package var position: SortPosition { SortPosition(values: sortValues, id: packed.id(key: key)) }
+    package var position: SortPosition { SortPosition(values: sortValues, id: id) }
+
+    private var id: ObjectID { packed.id(key: key) }
+
+    /// Whether the entry comes before another. The ids, which lie elsewhere in memory, are read only where they decide.
+    package func precedes(_ other: ResultEntry, in order: SortOrder) -> Bool {
+        let difference = order.compare(sortValues, other.sortValues)
+        return difference != 0 ? difference < 0 : id < other.id
+    }
+
+    /// Whether the entry comes before a position.
+    func precedes(_ position: SortPosition, in order: SortOrder) -> Bool {
+        let difference = order.compare(sortValues, position.values)
+        return difference != 0 ? difference < 0 : id < position.id
+    }
 
     /// The object's row. O(its size).
     package var row: Row { packed.row(key: key) }

@@ -54,14 +54,14 @@ package struct ResultList: Sendable {
 extension SortOrder {
     /// Sorts entries, if they are not sorted yet.
     package func sort(_ entries: inout [ResultEntry]) {
-        let isSorted = zip(entries, entries.dropFirst()).allSatisfy { !precedes($1.position, $0.position) }
-        if !isSorted { entries.sort { precedes($0.position, $1.position) } }
+        let isSorted = zip(entries, entries.dropFirst()).allSatisfy { !$1.precedes($0, in: self) }
+        if !isSorted { entries.sort { $0.precedes($1, in: self) } }
     }
 }
 
 extension ChunkedList<ResultEntry> {
     /// The index of the first entry that does not precede `position`.
     func firstIndex(notBefore position: SortPosition, in order: SortOrder) -> Int {
-        partitionIndex { order.precedes($0.position, position) }
+        partitionIndex { $0.precedes(position, in: order) }
     }
 }

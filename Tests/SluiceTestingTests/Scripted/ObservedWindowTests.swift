@@ -120,6 +120,29 @@ import Testing
         #expect(yard.engine.heldResultCount <= 3 + 4_096)
     }
 
+    /// What comes into a window and leaves it while its consumer is busy waits no longer, whatever made it leave.
+    @Test(arguments: ["Car SORT(price ASC) LIMIT(20)", "Car WHERE price < 0"], [false, true])
+    func whatPassesThroughAWindowDoesNotWaitForABusyConsumer(text: String, deletes: Bool) throws {
+        let counts = try [400, 1_600].map { count in
+            let yard = try Yard(carCount: 100)
+            let observer = try yard.observe(text)
+            observer.isLagging = true
+            var waitingMax = 0
+            for number in 1_000..<Int64(1_000 + count) {
+                try yard.write { try $0.insert(Yard.newCar(number, price: -number), ofClass: Yard.car) }
+                if deletes { try yard.write { try $0.delete(Yard.car(number)) } }
+                waitingMax = max(waitingMax, yard.engine.waitingEditCount)
+            }
+            observer.isLagging = false
+            yard.settle()
+            #expect(try observer.isRight && observer.problems == [])
+            #expect(yard.engine.waitingEditCount == 0)
+            return waitingMax
+        }
+        // Without a limit, all that stays waits.
+        if text.contains("LIMIT") || deletes { #expect(counts[0] == counts[1] && counts[1] <= 200) }
+    }
+
     @Test(arguments: Yard.Arrangement.allCases)
     func whatIsFetchedIsThatOfAPlainEvaluation(arrangement: Yard.Arrangement) throws {
         let yard = try Yard(arrangement, carCount: 60)

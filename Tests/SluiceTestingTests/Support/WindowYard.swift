@@ -138,6 +138,7 @@ final class WindowMirror {
             return problems.append("the change does not fit")
         }
         if !Self.areEqual(applied, now) { problems.append("the change leads to other results") }
+        if !Self.isExact(event.change, from: shown, to: now) { problems.append("the change is not what differs") }
         shown = now
     }
 
@@ -172,5 +173,28 @@ final class WindowMirror {
     ) -> Bool {
         left.count == right.count
             && zip(left, right).allSatisfy { $0.object == $1.object && $0.row.isIdentical(to: $1.row) }
+    }
+
+    /// Whether a change reports what differs between two lists, with as few moves as possible. It may also report that
+    /// something changed to which a row leads.
+    private static func isExact(
+        _ change: ResultChange, from old: [(object: ObjectRef, row: Row)], to new: [(object: ObjectRef, row: Row)]
+    ) -> Bool {
+        let places = Dictionary(uniqueKeysWithValues: new.enumerated().map { ($1.object, $0) })
+        let before = Dictionary(uniqueKeysWithValues: old.map { ($0.object, $0.row) })
+        let modified = new.indices.filter { index in
+            before[new[index].object].map { !$0.isIdentical(to: new[index].row) } ?? false
+        }
+        // How long the longest run of rows is that stay in their order and that ends with each of them.
+        let kept = old.compactMap { places[$0.object] }
+        var runs: [Int] = []
+        for (position, place) in kept.enumerated() {
+            runs.append(1 + ((0..<position).filter { kept[$0] < place }.map { runs[$0] }.max() ?? 0))
+        }
+        return change.deletions.map(\.index) == old.indices.filter { places[old[$0].object] == nil }
+            && change.insertions == new.indices.filter { before[new[$0].object] == nil }
+            && Set(modified).isSubset(of: change.modifications)
+            && change.modifications.allSatisfy { before[new[$0].object] != nil }
+            && change.moves.count == kept.count - (runs.max() ?? 0)
     }
 }

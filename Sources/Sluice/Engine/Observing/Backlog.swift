@@ -6,6 +6,9 @@ internal import SluiceViews
 /// If the origins alternate for long, the stretches are gathered into two: one with the objects last changed locally,
 /// and one with those last changed by the server. So no event mixes origins, and the memory is bounded by the number of
 /// objects concerned, however often they change.
+///
+/// Edits of objects that come and leave meanwhile are dropped, see ``condense(without:wasHeld:)``: those concerned are
+/// the objects that are held before what waits or after it.
 struct Backlog {
     struct Stretch {
         fileprivate(set) var edits = EditSet()
@@ -23,13 +26,21 @@ struct Backlog {
     static let stretchCountMax = 8
 
     private var stretches: [Stretch] = []
+    /// The first of the stretches that have not been condensed since another began or they were gathered.
+    private var firstLoose = 0
+    /// How many edits the loose stretches may have before they are worth condensing.
+    private var looseEditCountMax = Self.looseEditCountMin
+
+    private static let looseEditCountMin = 8
 
     var isEmpty: Bool { stretches.isEmpty }
 
     /// The last edit of an object that waits; nil if there is none.
-    func lastEdit(of object: ObjectRef) -> ResultEdit? {
+    func lastEdit(of object: ObjectRef) -> ResultEdit? { lastEdit(of: object, before: stretches.count) }
+
+    private func lastEdit(of object: ObjectRef, before end: Int) -> ResultEdit? {
         var touch: ResultEdit?
-        for stretch in stretches.reversed() {
+        for stretch in stretches[..<end].reversed() {
             guard let edit = stretch.edits[object] else { continue }
             guard case .touch = edit else { return edit }
             touch = edit
@@ -43,6 +54,8 @@ struct Backlog {
     /// The objects with waiting edits.
     var objects: [ObjectRef] { stretches.flatMap(\.edits.objects) }
 
+    var editCount: Int { stretches.reduce(0) { $0 + $1.edits.count } }
+
     /// Adds the edits of a transaction. Without edits, and with the figures that there were, it only makes sure that an
     /// event will report the state.
     ///
@@ -53,6 +66,8 @@ struct Backlog {
             if stretches.count == Self.stretchCountMax { gather(lastIsRemote: origin.isRemote, figures: figures) }
             if stretches.last?.isRemote != origin.isRemote {
                 stretches.append(Stretch(authors: origin.isRemote ? AuthorList() : nil))
+                firstLoose = stretches.count - 1
+                looseEditCountMax = Self.looseEditCountMin
             }
         }
         let last = stretches.count - 1
@@ -62,7 +77,42 @@ struct Backlog {
     }
 
     /// Removes and returns the oldest stretch.
-    mutating func removeFirst() -> Stretch? { stretches.isEmpty ? nil : stretches.removeFirst() }
+    mutating func removeFirst() -> Stretch? {
+        guard !stretches.isEmpty else { return nil }
+        firstLoose = max(firstLoose - 1, 0)
+        return stretches.removeFirst()
+    }
+
+    /// Whether ``condense(without:wasHeld:)`` is worth its time.
+    var isLong: Bool { looseEditCount > looseEditCountMax }
+
+    private var looseEditCount: Int { stretches[firstLoose...].reduce(0) { $0 + $1.edits.count } }
+
+    /// Drops edits that no event needs: those of objects that are held neither before nor after them. O(edits).
+    ///
+    /// - Parameters:
+    ///   - beyond: objects that are held after all that waits, and shall not be: they are behind what is shown.
+    ///   - wasHeld: whether an object is held before anything that waits.
+    mutating func condense(without beyond: Set<ObjectRef>, wasHeld: (ObjectRef) -> Bool) {
+        func isHeld(_ object: ObjectRef, before stretch: Int) -> Bool {
+            switch lastEdit(of: object, before: stretch) {
+            case nil, .touch: wasHeld(object)
+            case .upsert: true
+            case .remove: false
+            }
+        }
+        for number in firstLoose..<stretches.count {
+            let edits = stretches[number].edits.all.filter { edit in
+                if beyond.contains(edit.object) { return false }
+                if case .upsert = edit { return true }
+                return isHeld(edit.object, before: number)
+            }
+            stretches[number].edits = EditSet(edits)
+        }
+        let gone = beyond.sorted().filter { isHeld($0, before: stretches.count) }
+        stretches[stretches.count - 1].edits.add(gone.map { .remove($0, .window) })
+        looseEditCountMax = max(Self.looseEditCountMin, looseEditCount * 2)
+    }
 
     /// Gathers all stretches into two. The last edit of each object counts, in the stretch of that edit's origin.
     ///
@@ -88,6 +138,8 @@ struct Backlog {
         }
         (here.figures, there.figures) = (figures, figures)
         stretches = lastIsRemote ? [here, there] : [there, here]
+        firstLoose = 0
+        looseEditCountMax = Self.looseEditCountMin
     }
 }
 
@@ -95,6 +147,10 @@ struct Backlog {
 struct EditSet {
     private(set) var objects: [ObjectRef] = []
     private var edits: [ObjectRef: ResultEdit] = [:]
+
+    init(_ edits: [ResultEdit] = []) { add(edits) }
+
+    var count: Int { objects.count }
 
     /// The edit of an object; nil if there is none.
     subscript(object: ObjectRef) -> ResultEdit? { edits[object] }
@@ -104,12 +160,11 @@ struct EditSet {
 
     mutating func add(_ more: [ResultEdit]) {
         for edit in more {
-            if edits[edit.object] == nil {
+            guard let earlier = edits.updateValue(edit, forKey: edit.object) else {
                 objects.append(edit.object)
-            } else if case .touch = edit {
                 continue
             }
-            edits[edit.object] = edit
+            if case .touch = edit { edits[edit.object] = earlier }
         }
     }
 }

@@ -5,17 +5,19 @@ internal import SluiceStorage
 /// The objects of a store after a transaction, each read once.
 final class CommittedObjects: ObjectSource {
     private let storage: SQLiteClientStorage
-    private var rows: [ObjectRef: Row?]
+    private let changes: [ObjectDelta]
+    /// The objects that are known; nil for those that are not here. Most transactions end without anybody asking.
+    private lazy var rows = [ObjectRef: Row?](changes.lazy.map { ($0.object, $0.new) }) { $1 }
     let memo: EvaluationMemo? = EvaluationMemo()
     /// How many objects were read from the store.
     private(set) var readCount: Int
 
     /// - Parameters:
-    ///   - rows: the objects that are known already; nil for those that are not here.
+    ///   - changes: the objects that are known already.
     ///   - readCount: how many of them were read from the store.
     ///   - storage: the store after the commit.
-    init(_ rows: [ObjectRef: Row?], readCount: Int, in storage: SQLiteClientStorage) {
-        self.rows = rows
+    init(_ changes: [ObjectDelta], readCount: Int, in storage: SQLiteClientStorage) {
+        self.changes = changes
         self.storage = storage
         self.readCount = readCount
     }

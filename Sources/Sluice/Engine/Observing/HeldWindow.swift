@@ -46,13 +46,31 @@ struct HeldWindow {
     /// Notes which results are held, after they were read.
     mutating func hold(_ extent: HeldExtent) { self.extent = extent }
 
+    /// Whether some of so many held results are to be dropped, since they are far beyond the limit.
+    func isExceeded(by heldCount: Int) -> Bool {
+        guard case .window = extent else { return false }
+        return surplus.isExceeded(by: heldCount)
+    }
+
     /// Drops results far beyond the limit.
     ///
     /// - Parameter results: those of the last commit.
     mutating func trim(_ results: inout ResultEditor) {
-        guard case .window = extent, surplus.isExceeded(by: results.count) else { return }
+        guard isExceeded(by: results.count) else { return }
         surplus.reset()
         results.removeAll(from: surplus.capacity)
         extent = .window(end: results.list.entries.last?.position)
+    }
+
+    /// Which results are to be dropped, as ``trim(_:)`` does, while edits wait that lead to them.
+    ///
+    /// - Parameter entries: the results of the last commit that are held, in any order.
+    mutating func trimmed(_ entries: [ResultEntry]) -> ArraySlice<ResultEntry> {
+        guard isExceeded(by: entries.count) else { return [] }
+        surplus.reset()
+        var sorted = entries
+        order.sort(&sorted)
+        extent = .window(end: sorted[..<surplus.capacity].last?.position)
+        return sorted[surplus.capacity...]
     }
 }

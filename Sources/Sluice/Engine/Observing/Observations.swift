@@ -178,6 +178,9 @@ final class Observations {
     /// How many results all observers hold in memory, including those beyond a limit. O(observers).
     var heldResultCount: Int { index.all.reduce(0) { $0 + $1.resultCount } }
 
+    /// How many edits wait for busy consumers. O(observers).
+    var waitingEditCount: Int { index.all.reduce(0) { $0 + $1.waitingEditCount } }
+
     /// Files all observers again, after the schema has changed.
     func rebind() {
         let observers = index.all

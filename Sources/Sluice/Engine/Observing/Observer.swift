@@ -125,6 +125,9 @@ final class Observer {
     /// The number of results in memory, including those beyond the limit.
     var resultCount: Int { pool?.objects.count ?? results.count }
 
+    /// The number of edits that wait for the consumer.
+    var waitingEditCount: Int { backlog.editCount }
+
     // MARK: The window
 
     /// How many results are held at least, where the first can be read without the others; nil for all.
@@ -202,9 +205,34 @@ final class Observer {
         guard !edits.isEmpty || subscription.status != reportedStatus || figures != last else { return }
         if isBusy {
             backlog.append(edits, figures: figures, origin: origin)
+            if backlog.isLong { condenseBacklog() }
         } else {
             apply(edits, figures: figures, origin: origin, now: now)
         }
+    }
+
+    /// Drops edits that wait and that no event needs, so that they are about as many as the results in memory.
+    private func condenseBacklog() {
+        var beyond: Set<ObjectRef> = []
+        if let heldCount, window?.isExceeded(by: heldCount) ?? false {
+            beyond = Set(window?.trimmed(entriesToCome).map(\.object) ?? [])
+        }
+        backlog.condense(without: beyond) { pool?.contains($0) ?? results.contains($0) }
+    }
+
+    /// The results in memory after the edits that wait, in any order.
+    private var entriesToCome: [ResultEntry] {
+        let kept = results.list.entries.filter { entry in
+            switch backlog.lastEdit(of: entry.object) {
+            case nil, .touch: true
+            case .upsert, .remove: false
+            }
+        }
+        return kept
+            + Set(backlog.objects).compactMap { object in
+                guard case .upsert(let entry) = backlog.lastEdit(of: object) else { return nil }
+                return entry
+            }
     }
 
     /// Records that the consumer has handled the last event.

@@ -6,10 +6,17 @@ internal import SluiceViews
 /// Finds the observers that a transaction concerns. The cost grows with the number found and not with the number of
 /// observers.
 struct ObserverIndex {
-    private struct Filed {
+    /// An object, so that looking an observer up copies nothing of its conditions.
+    private final class Filed {
         let observer: Observer
         let placement: FilingTable.Placement
         let links: LinkKey?
+
+        init(_ observer: Observer, _ placement: FilingTable.Placement, _ links: LinkKey?) {
+            self.observer = observer
+            self.placement = placement
+            self.links = links
+        }
     }
 
     /// The common key of observers that follow links from the same class in the same way.
@@ -47,7 +54,7 @@ struct ObserverIndex {
         let query = observer.subscription.query
         let placement = table.insert(Filing(observing: query, schema: schema), observer.id)
         let links = query.object == nil ? LinkKey(classIndex: query.classIndex, exclusions: query.exclusions) : nil
-        filed[observer.id] = Filed(observer: observer, placement: placement, links: links)
+        filed[observer.id] = Filed(observer, placement, links)
         bySubscription[observer.subscription.record.id, default: []].insert(observer.id)
         if let links {
             byLinks[links, default: LinkGroup(dependency: DeepDependency(query, schema: schema))].observers

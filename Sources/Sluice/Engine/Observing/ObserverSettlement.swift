@@ -4,8 +4,8 @@ internal import SluiceViews
 
 /// Works out what a committed transaction means for each observer that it concerns.
 struct ObserverSettlement {
-    /// What one observer receives.
-    struct Task {
+    /// What one observer receives. An object, which changes in place.
+    final class Task {
         /// For objects that have become results, changed as results, or ceased to be results.
         fileprivate(set) var edits: [ResultEdit] = []
         /// The objects that were judged or, where all results are found again, that may differ from what was shown.
@@ -43,12 +43,13 @@ struct ObserverSettlement {
         outcome = try TransactionOutcome(transaction, in: storage, clock, since: time)
         for subscription in transaction.rebuilt {
             for id in index.observers(of: subscription) {
-                tasks[id, default: Task()].isRebuilt = true
-                tasks[id]?.isReread = transaction.reread.contains(subscription)
+                let task = task(for: id)
+                task.isRebuilt = true
+                task.isReread = transaction.reread.contains(subscription)
             }
         }
         for subscription in changed {
-            for id in index.observers(of: subscription.record.id) where tasks[id] == nil { tasks[id] = Task() }
+            note(index.observers(of: subscription.record.id))
         }
         for touched in outcome.touched {
             let standing = try outcome.standing(of: touched)
@@ -85,14 +86,21 @@ struct ObserverSettlement {
             }
         }
         try index.forEachTouch(by: outcome, schema: schema, askedCountMax: askedObserverCountMax) { observer, results in
-            tasks[observer.id, default: Task()].touched.formUnion(results)
+            task(for: observer.id).touched.formUnion(results)
         }
         work.readCount = outcome.readCount
     }
 
     /// Makes sure that observers receive something, if only that nothing has become of their results.
     mutating func note(_ observers: Set<UInt64>) {
-        for id in observers where tasks[id] == nil { tasks[id] = Task() }
+        for id in observers { _ = task(for: id) }
+    }
+
+    private mutating func task(for id: UInt64) -> Task {
+        if let task = tasks[id] { return task }
+        let task = Task()
+        tasks[id] = task
+        return task
     }
 
     /// - Parameters:
@@ -104,8 +112,8 @@ struct ObserverSettlement {
         let object = change.object
         let subscription = observer.subscription
         guard !observer.isOver else { return }
-        if tasks[observer.id]?.isRebuilt ?? false {
-            tasks[observer.id]?.judged.insert(object)
+        if let task = tasks[observer.id], task.isRebuilt {
+            task.judged.insert(object)
             return
         }
         work.judgementCount += 1
@@ -116,21 +124,23 @@ struct ObserverSettlement {
             }
             overruled.note(object, of: observer.id, isOverruled: decision?.isOverruled ?? false)
             if let row, decision?.isResult ?? false {
-                guard tasks[observer.id, default: Task()].judged.insert(object).inserted else { return }
+                let task = task(for: observer.id)
+                guard task.judged.insert(object).inserted else { return }
                 let isPending = try standing?.isPending ?? outcome.hasPending(object)
                 let entry = try subscription.judge.entry(object, row, isPending: isPending, in: outcome)
                 if !observer.isBeyondWindow(entry.position) {
-                    tasks[observer.id]?.edits.append(.upsert(entry))
+                    task.edits.append(.upsert(entry))
                 } else if observer.concerns(object) {
-                    tasks[observer.id]?.edits.append(.remove(object, .window))
+                    task.edits.append(.remove(object, .window))
                 }
             } else if observer.mayContain(object) {
-                guard tasks[observer.id, default: Task()].judged.insert(object).inserted else { return }
+                let task = task(for: observer.id)
+                guard task.judged.insert(object).inserted else { return }
                 let reason = reason(object, subscription, isHere: row != nil)
-                tasks[observer.id]?.edits.append(.remove(object, reason))
+                task.edits.append(.remove(object, reason))
             }
         } catch {
-            tasks[observer.id, default: Task()].failure = error
+            task(for: observer.id).failure = error
         }
     }
 

@@ -53,33 +53,29 @@ final class TransactionOutcome: ObjectStanding {
     ) throws {
         self.storage = storage
         self.settled = Set(transaction.settled)
-        var rows: [ObjectRef: Row?] = [:]
         var changes: [ObjectDelta] = []
         var touched: [Touched] = []
         var readCount = 0
-        rows.reserveCapacity(transaction.firstStates.count)
         touched.reserveCapacity(transaction.firstStates.count)
         // What was staged may be what a subscription has that is complete now.
         let isStagingOn = transaction.rebuilt.isEmpty
         for state in transaction.firstStates {
             let new = try state.known ?? storage.row(state.object)
             if state.known == nil { readCount += 1 }
-            rows[state.object] = .some(new)
             let change = ObjectDelta(object: state.object, old: state.row, new: new, authors: [])
             touched.append(Touched(change: change, isStagedOnly: isStagingOn && state.isStagedOnly))
             if !Self.areIdentical(state.row, new) { changes.append(change) }
         }
         var seen: Set<ObjectRef> = []
-        for object in transaction.settled where rows[object] == nil && seen.insert(object).inserted {
+        for object in transaction.settled where !transaction.remembers(object) && seen.insert(object).inserted {
             let row = try storage.row(object)
             readCount += 1
-            rows[object] = .some(row)
             let change = ObjectDelta(object: object, old: row, new: row, authors: [])
             touched.append(Touched(change: change, isStagedOnly: false))
         }
         delta = CommitDelta(changes: changes, version: 0, time: TimeStep(from: time, to: storage.now))
         passing = try clock.passing(delta, in: storage).changes.filter { !$0.passed.isEmpty }
-        after = CommittedObjects(rows, readCount: readCount, in: storage)
+        after = CommittedObjects(touched.map(\.change), readCount: readCount, in: storage)
         self.touched = touched
     }
 

@@ -177,6 +177,9 @@ final class StoreTransaction: TransactionTarget {
     /// Notes that the server has sent what the query of a subscription computes over everything that it matches.
     func noteFigures(of subscription: UInt64) { figured.insert(subscription) }
 
+    /// Whether ``firstStates`` has an object.
+    func remembers(_ object: ObjectRef) -> Bool { positions[object] != nil }
+
     @discardableResult
     private func remember(_ object: ObjectRef) throws -> Row? {
         let current = try storage.row(object)
