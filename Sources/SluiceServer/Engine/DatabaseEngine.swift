@@ -92,8 +92,7 @@ package final class DatabaseEngine {
 
     // MARK: Events
 
-    /// Handles a batch of events, and commits their uploads together; in several groups where one is full, where a commit
-    /// may change what somebody may write, and before every event that is no upload.
+    /// Handles events, and commits uploads that follow each other together, unless a group is full or changes rights.
     package func handle(_ events: [DatabaseEvent], now: Timestamp) -> [DatabaseAction] {
         lifecycle.beginTurn()
         passTime(now: now)

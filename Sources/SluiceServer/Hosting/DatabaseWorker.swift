@@ -4,13 +4,10 @@ internal import SluiceTransport
 internal import SluiceWire
 internal import Synchronization
 
-/// Runs one database: a mailbox, and a serial queue on which the engine is made and handles the events.
-///
-/// A turn handles the events in the mailbox, up to a bound, as one batch. So uploads that arrive while a transaction is
-/// being synced to disk share the next transaction, and no backlog keeps others waiting. The events of a session keep
-/// their order, users take turns, and a large upload may be divided between turns. What the engine wants sent is sent in
-/// order before the next turn, which also goes on with the pages that remain. Readings and preparations run beside the
-/// queue, and come back as events.
+/// Runs one database: a mailbox, and a serial queue on which the engine is made and handles the events. A turn handles the
+/// events in the mailbox, up to a bound, as one batch. So uploads that arrive while a transaction is being synced to disk
+/// share the next transaction, and no backlog keeps others waiting. What the engine wants sent is sent in order before the
+/// next turn. Readings and preparations run beside the queue, and come back as events.
 final class DatabaseWorker: Sendable {
     let name: String
     /// What is known of the database without asking its queue.
