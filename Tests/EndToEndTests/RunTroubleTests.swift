@@ -190,7 +190,7 @@ import Testing
             let deployed = try await Tool.run("rules", "deploy", url, rules)
             #expect(deployed.code == 0, "\(deployed.diagnostics)")
             // Who watches is told when the right has gone.
-            _ = try await watching.line(with: "\"reason\":\"permission\"")
+            _ = try await watching.line(with: "\"removed\":[{", "\"count\":0")
             try await wait(for: "the warning") { watching.diagnostics.contains(warning) }
             watching.signal(SIGKILL)
             _ = try await watching.finish()

@@ -182,7 +182,9 @@ struct QueryCommand: Command {
             case .table, .csv: RecordTable.print(line, to: .shared)
             }
             StandardOutput.shared.flush()
-            if change.results.isEmpty, change.removals.contains(where: { $0.reason == .permission }) {
+            // A store that comes back after the rules have changed is not told why objects are gone.
+            if change.results.isEmpty, change.removals.contains(where: { [.permission, .unknown].contains($0.reason) })
+            {
                 await ReadingRight.check(results, in: store, within: access.timeout)
             }
         }

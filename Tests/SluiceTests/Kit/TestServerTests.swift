@@ -126,7 +126,7 @@ import Testing
             let writer = try await server.open()
             let store = try await server.open()
             #expect(server.messages(to: store).count(of: .page) == 0)
-            try await writer.upload((0..<500).map { Vehicle(vin: "\($0)", plate: "P") })
+            try await writer.upload((0..<500).map { Vehicle(vin: String($0 * 7_919 % 65_521, radix: 36), plate: "P") })
             let recorder = try EventRecorder(store.objects(Vehicle.self))
             try await recorder.complete()
             try await server.settled()

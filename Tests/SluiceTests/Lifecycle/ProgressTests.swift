@@ -89,7 +89,8 @@ import Testing
         }
 
         @Test func aQueryThatIsWaitedForTellsHowMuchOfItIsHere() async throws {
-            try await alice.upload((0..<3_000).map { Vehicle(vin: "\($0)", price: 1, plate: "") })
+            try await alice.upload(
+                (0..<3_000).map { Vehicle(vin: String($0 * 7_919 % 65_521, radix: 36), price: 1, plate: "") })
             let told = Mutex<[SyncProgress]>([])
             let vehicles = try await bob.objects(Vehicle.self).synced(progress: { value in
                 told.withLock { $0.append(value) }

@@ -187,9 +187,18 @@ private struct BacklogWorld {
         let all = plain.removeFirst()
         let isRemote = if case .remote = stretch.origin { true } else { false }
         return (
-            Self.show(stretch.edits.all, in: &results, isRemote: isRemote),
-            Self.show(all.edits, in: &plainResults, isRemote: all.isRemote)
+            sameReasons(Self.show(stretch.edits.all, in: &results, isRemote: isRemote)),
+            sameReasons(Self.show(all.edits, in: &plainResults, isRemote: all.isRemote))
         )
+    }
+
+    /// With a window, what was deleted and comes again behind what is held was deleted for one observer, and has moved
+    /// out of the window for the other, which holds all: then the reasons are left out.
+    private func sameReasons(_ shown: Shown) -> Shown {
+        guard hasWindow else { return shown }
+        var shown = shown
+        shown.change.deletions = shown.change.deletions.map { .init(index: $0.index, reason: .window) }
+        return shown
     }
 
     /// What the results are after all that waits, and what they are where no edit was dropped.
