@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Sluice
 import SluiceModel
 import SluiceQuery
@@ -5,6 +6,17 @@ import SluiceStorage
 import SluiceViews
 
 extension SubscriptionCheck {
+    /// Whether a figure, or each part of it, is no infinite number and not NaN.
+    private static func isFinite(_ figure: Value) -> Bool {
+        switch figure {
+        case .double(let number): number.isFinite
+        case .float(let number): number.isFinite
+        case .decimal(let number): !number.isNaN
+        case .list(let parts): parts.allSatisfy(isFinite)
+        default: true
+        }
+    }
+
     /// What the server has said that a query computes is right at the client's version, and what is shown has the pending
     /// writes in it, wherever it says that it is exact.
     func checkFigures(_ snapshot: ViewSnapshot) throws {
@@ -27,10 +39,12 @@ extension SubscriptionCheck {
             return
         }
         guard shown.isExact, let right = try groups(after: moves) else {
-            // Counts, sums and averages are exact where all groups are here and everything can be judged.
+            // Counts, sums and averages are exact where all groups are here and everything can be judged, unless a sum
+            // was infinite or NaN when it was sent: what is taken from it leaves nobody knows what.
             let isExact =
                 query.dependencies.linkPaths.isEmpty && aggregates.limit == nil && !moves.contains(where: { $0 == nil })
                 && !aggregates.functions.contains(where: \.isExtreme)
+                && said.allSatisfy { $0.figures.allSatisfy(Self.isFinite) }
             if isExact, try groups(after: moves) != nil, !shown.isExact { throw fail("shows \(shown) as not exact") }
             return
         }

@@ -172,6 +172,21 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
     @Test func aJobMakesAnewWhatAnotherProcessHasDeleted() {
         simulate(seed: 11_001_962, actionCount: 250)
     }
+
+    /// An observer that began moved the time of the store, and the others followed with the next moment.
+    @Test func `observers of one store show one time`() {
+        simulate(seed: 40_002_847, actionCount: 100)
+    }
+
+    /// The oracle expected a consumer of a query on linked objects to be given a write of an excluded property.
+    @Test func `a consumer is not told of excluded properties alone`() {
+        simulate(seed: 40_002_692, actionCount: 100)
+    }
+
+    /// The oracle expected what is left of a sum that was NaN to be known.
+    @Test func `a sum that was not a number is not exact`() {
+        simulate(seed: 43_001_675, actionCount: 50)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.
