@@ -48,6 +48,21 @@ struct Backlog {
         return touch
     }
 
+    /// Whether an object is held after all that waits.
+    ///
+    /// - Parameter wasHeld: whether it is held before; asked only where no edit decides.
+    func isHeld(_ object: ObjectRef, if wasHeld: @autoclosure () -> Bool) -> Bool {
+        isHeld(object, before: stretches.count, if: wasHeld())
+    }
+
+    private func isHeld(_ object: ObjectRef, before end: Int, if wasHeld: @autoclosure () -> Bool) -> Bool {
+        switch lastEdit(of: object, before: end) {
+        case nil, .touch: wasHeld()
+        case .upsert: true
+        case .remove: false
+        }
+    }
+
     /// What the query computes after all that waits; nil if nothing waits.
     var lastFigures: ShownFigures? { stretches.last.map(\.figures) }
 
@@ -94,22 +109,15 @@ struct Backlog {
     ///   - beyond: objects that are held after all that waits, and shall not be: they are behind what is shown.
     ///   - wasHeld: whether an object is held before anything that waits.
     mutating func condense(without beyond: Set<ObjectRef>, wasHeld: (ObjectRef) -> Bool) {
-        func isHeld(_ object: ObjectRef, before stretch: Int) -> Bool {
-            switch lastEdit(of: object, before: stretch) {
-            case nil, .touch: wasHeld(object)
-            case .upsert: true
-            case .remove: false
-            }
-        }
         for number in firstLoose..<stretches.count {
             let edits = stretches[number].edits.all.filter { edit in
                 if beyond.contains(edit.object) { return false }
                 if case .upsert = edit { return true }
-                return isHeld(edit.object, before: number)
+                return isHeld(edit.object, before: number, if: wasHeld(edit.object))
             }
             stretches[number].edits = EditSet(edits)
         }
-        let gone = beyond.sorted().filter { isHeld($0, before: stretches.count) }
+        let gone = beyond.sorted().filter { isHeld($0, if: wasHeld($0)) }
         stretches[stretches.count - 1].edits.add(gone.map { .remove($0, .window) })
         looseEditCountMax = max(Self.looseEditCountMin, looseEditCount * 2)
     }

@@ -93,13 +93,7 @@ final class Observer {
     }
 
     /// Whether an object is among the results in memory, after the edits that wait.
-    func holds(_ object: ObjectRef) -> Bool {
-        switch backlog.lastEdit(of: object) {
-        case nil, .touch: results.contains(object)
-        case .upsert: true
-        case .remove: false
-        }
-    }
+    func holds(_ object: ObjectRef) -> Bool { backlog.isHeld(object, if: results.contains(object)) }
 
     /// Whether an edit with this entry would change nothing, after those that wait.
     func isUpToDate(_ entry: ResultEntry) -> Bool {
