@@ -4,8 +4,8 @@ internal import SluiceWire
 internal import Synchronization
 
 /// Runs the connection of one store: it carries frames between the transport and the store's queue. Frames go out in
-/// order while the store has a place on a connection, and are dropped otherwise: a session that opens later asks anew, and
-/// uploads what was not acknowledged.
+/// order while the store has a place on a connection, and are dropped otherwise: a session that opens later asks anew,
+/// and uploads what was not acknowledged.
 ///
 /// This is the entrance of the room `Connections`: stores with the same server, login and settings share a
 /// ``SharedConnection``, on which each is a ``ConnectionMember``.

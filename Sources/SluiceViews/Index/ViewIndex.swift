@@ -3,8 +3,8 @@ package import SluiceQuery
 
 /// Finds the views that a commit could concern. The cost grows with the number found and not with the number of views.
 ///
-/// It leaves out no filed view that the commit changes, and may name some that it does not change. After ``LiveView/apply`` the
-/// caller files the view anew by ``update``.
+/// It leaves out no filed view that the commit changes, and may name some that it does not change. After
+/// ``LiveView/apply`` the caller files the view anew by ``update``.
 ///
 /// The index stores little for a view, because there may be a million of them: what a view was filed under follows from
 /// the view itself.

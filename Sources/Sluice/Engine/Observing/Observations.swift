@@ -7,8 +7,8 @@ internal import SluiceViews
 ///
 /// Each observer has one event at a time. What is committed while its handler runs is put together, as one event for each
 /// stretch of one origin. Until the observer's subscription is complete, it shows what matches in the store, as far as
-/// the store can tell. The room ends at `Results.observe`, which says on which thread handlers run, and `ObservationCalls`,
-/// which makes each `Change`.
+/// the store can tell. The room ends at `Results.observe`, which says on which thread handlers run, and
+/// `ObservationCalls`, which makes each `Change`.
 final class Observations {
     private let storage: SQLiteClientStorage
     private let active: ActiveSubscriptions
