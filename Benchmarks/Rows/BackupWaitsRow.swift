@@ -61,7 +61,8 @@ struct BackupWaitsRow {
         let file = workbench.freshPath("backup")
         let beside = try await waits(in: database) {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                Thread.detachNewThread {
+                // As a server makes its own.
+                DispatchQueue(label: "backup", qos: .background).async {
                     continuation.resume(with: Result { _ = try maker.make(file) })
                 }
             }

@@ -78,10 +78,10 @@ struct ObservedQueriesRow {
                 })
         }
         _ = try await started.wait(for: count)
-        let writeCount = workbench.options.size(200, quick: 20)
+        let writeCount = workbench.options.size(5_000, quick: 20)
         let seconds = try await workbench.seconds {
             for number in 0..<writeCount {
-                try await store.write { try $0.update(cars[number]) { $0.price += 1 } }
+                try await store.write { try $0.update(cars[number % cars.count]) { $0.price += 1 } }
             }
         }
         try check(events.count, is: count, "the events, of which each observer has one")

@@ -138,6 +138,7 @@ struct HistoryTests {
             let node = try database.node("third")
             node.remember(in: folder)
             _ = try node.open()
+            try node.join()
             #expect(HistoryFile(path: folder + "/server.history").read() == present)
             var later = present
             later.timeline += 1
@@ -152,6 +153,7 @@ struct HistoryTests {
             let again = try database.node("third") { $0.reconnectMin = .milliseconds(1) }
             again.remember(in: folder)
             _ = try again.open()
+            try again.join()
             #expect(HistoryFile(path: folder + "/server.history").read() == present)
             // Something else in the file is nothing that counts.
             try Data("12 monkeys".utf8).write(to: URL(filePath: folder + "/server.history"))

@@ -102,14 +102,18 @@ import Testing
             } while cursor != nil
             #expect(paged == rows.filter { all.contains($0) })
         }
-        for start in [nil, 0, 3, 15] as [Int?] where start ?? 0 < expected.count {
-            var ordered: [Row] = []
-            try storage.rows(matching: query, after: start.map { expected[$0].position }, limit: 9) { row in
-                ordered.append(row)
-                return true
+        // All that match have a place in the order, whatever keeps some of them from being results.
+        for clauses in ["LIMIT(7)", "TOTAL", "DISTINCT(price)", "LIMIT(3) DISTINCT(owner.name) LIMIT(2)"] {
+            let query = try Query.parse("\(text) \(order) \(clauses)", className: "Car", schema: storage.schema)
+            for start in [nil, 0, 3, 15] as [Int?] where start ?? 0 < expected.count {
+                var ordered: [Row] = []
+                try storage.rows(matching: query, after: start.map { expected[$0].position }, limit: 9) { row in
+                    ordered.append(row)
+                    return true
+                }
+                let rest = expected.dropFirst(start.map { $0 + 1 } ?? 0)
+                #expect(ordered == rest.prefix(9).map(\.row), "\(clauses) after \(start ?? -1)")
             }
-            let rest = expected.dropFirst(start.map { $0 + 1 } ?? 0)
-            #expect(ordered == rest.prefix(9).map(\.row), "after \(start ?? -1)")
         }
     }
 

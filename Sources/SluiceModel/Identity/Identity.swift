@@ -1,3 +1,5 @@
+internal import FoundationEssentials
+
 /// The class and key of an object, which name it on every client and server.
 public struct Identity: Hashable, Sendable {
     /// The name of the object's class.
@@ -19,22 +21,25 @@ public struct Identity: Hashable, Sendable {
     /// the kind of the key (`i`, `s` or `u`) and the key: a big-endian 64-bit integer, UTF-8 text, or the 16 bytes of a
     /// UUID.
     public var objectID: ObjectID {
-        if case .id(let id) = key { return id }
-        var bytes = Array(className.utf8)
-        bytes.append(0)
         switch key {
-        case .id: break
-        case .int(let key):
-            bytes.append(UInt8(ascii: "i"))
-            withUnsafeBytes(of: key.bigEndian) { bytes.append(contentsOf: $0) }
-        case .string(let key):
-            bytes.append(UInt8(ascii: "s"))
-            bytes.append(contentsOf: key.utf8)
-        case .uuid(let key):
-            bytes.append(UInt8(ascii: "u"))
-            bytes.append(contentsOf: key.bytes)
+        case .id(let id): id
+        case .int(let key): withUnsafeBytes(of: key.bigEndian) { hash(kind: "i", key: $0) }
+        case .string(var key): key.withUTF8 { hash(kind: "s", key: UnsafeRawBufferPointer($0)) }
+        case .uuid(let key): withUnsafeBytes(of: key.uuid) { hash(kind: "u", key: $0) }
         }
-        return SHA256.truncatedID(of: bytes)
+    }
+
+    /// Rows without SORT are in the order of ids, so all that is hashed lies on the stack.
+    private func hash(kind: Unicode.Scalar, key: UnsafeRawBufferPointer) -> ObjectID {
+        let name = className.utf8
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: name.count + 2 + key.count) { bytes in
+            let end = bytes.initialize(from: name).index
+            bytes[end] = 0
+            bytes[end + 1] = UInt8(ascii: kind)
+            UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(bytes)[(end + 2)...])
+                .copyMemory(from: key)
+            return SHA256.truncatedID(of: UnsafeRawBufferPointer(bytes))
+        }
     }
 }
 

@@ -39,13 +39,16 @@ final class ServerIdentity: Sendable {
         self.log = log
     }
 
-    /// Remembers what a file has, and keeps in it what comes.
-    func remember(_ memory: HistoryFile) {
-        let history = memory.read()
-        state.withLock { state in
+    /// Remembers the history that was kept before a restart, if there is one.
+    func remember(_ history: PostgresHistory?) { state.withLock { $0.history = $0.history ?? history } }
+
+    /// Keeps in a file the history of the newest connection, and those that come.
+    func keep(in memory: HistoryFile) {
+        let met = state.withLock { state in
             state.memory = memory
-            state.history = state.history ?? history
+            return state.isMet ? state.history : nil
         }
+        if let met { memory.write(met) }
     }
 
     /// Refuses servers of another cluster, until there is a first connection.

@@ -10,11 +10,10 @@ extension PostgresCluster {
     static func newest(
         _ address: PostgresAddress, _ timeouts: PostgresTimeouts
     ) throws(PostgresFailure) -> (connection: PostgresConnection, greeting: Greeting, warnings: [String]) {
-        let found =
-            address.hosts.count > 1 ? Primary.find(all: address, timeouts: timeouts, stop: StopSignal()) : []
+        let found = primaries(of: address, timeouts)
         guard var newest = found.first else {
-            let connection = try PostgresConnection(to: address, timeouts: timeouts, stop: StopSignal())
-            return (connection, try Greeting(connection, timeouts: timeouts), [])
+            let (connection, greeting) = try first(of: address, timeouts)
+            return (connection, greeting, [])
         }
         for other in found where newest.greeting.history.isOlder(than: other.greeting.history) { newest = other }
         let warnings = found.filter { $0.greeting.history.isOlder(than: newest.greeting.history) }.map { old in
@@ -23,6 +22,35 @@ extension PostgresCluster {
                 "\(newest.host) is on timeline \(newest.greeting.history.timeline), which the nodes use")
         }
         return (newest.connection, newest.greeting, warnings)
+    }
+
+    /// Connects to the only server of an address that takes writes.
+    ///
+    /// - Throws: ``PostgresFailure/unsuitable(_:)`` if there are several.
+    static func only(
+        of address: PostgresAddress, _ timeouts: PostgresTimeouts
+    ) throws(PostgresFailure) -> (connection: PostgresConnection, greeting: Greeting) {
+        let found = primaries(of: address, timeouts)
+        guard found.count < 2 else {
+            let places = found.map { "\($0.host) on timeline \($0.greeting.history.timeline)" }
+            throw .unsuitable(
+                "leads to several servers that take writes (\(places.joined(separator: ", "))); name the one alone that "
+                    + "is to be the primary")
+        }
+        if let one = found.first { return (one.connection, one.greeting) }
+        return try first(of: address, timeouts)
+    }
+
+    /// Connects to the first server of an address that takes writes. Throws why there is none.
+    private static func first(
+        of address: PostgresAddress, _ timeouts: PostgresTimeouts
+    ) throws(PostgresFailure) -> (connection: PostgresConnection, greeting: Greeting) {
+        let connection = try PostgresConnection(to: address, timeouts: timeouts, stop: StopSignal())
+        return (connection, try Greeting(connection, timeouts: timeouts))
+    }
+
+    private static func primaries(of address: PostgresAddress, _ timeouts: PostgresTimeouts) -> [Primary] {
+        address.hosts.count > 1 ? Primary.find(all: address, timeouts: timeouts, stop: StopSignal()) : []
     }
 
     /// The warning that nodes refuse a server, if some have said so there.

@@ -81,14 +81,13 @@ extension PostgresCluster {
     ///   - url: a URL of libpq, or `file:PATH` of a file that has it.
     ///   - name: the database; nil for all.
     /// - Returns: the number of databases.
-    /// - Throws: ``StorageError/Code/notFound`` if there is no such database; as ``status(_:)``.
+    /// - Throws: ``StorageError/Code/notFound`` if there is no such database; ``StorageError/Code/journal`` if the URL leads
+    ///   to several servers that take writes; as ``status(_:)``.
     public static func beginEpoch(_ url: String, database name: String? = nil) throws(StorageError) -> Int {
         let address = try PostgresAddress(url)
         let count: Int
         do throws(PostgresFailure) {
-            let timeouts = PostgresTimeouts()
-            let connection = try PostgresConnection(to: address, timeouts: timeouts, stop: StopSignal())
-            let greeting = try Greeting(connection, timeouts: timeouts)
+            let (connection, greeting) = try only(of: address, PostgresTimeouts())
             _ = try check(connection)
             let begun = PostgresStatement(
                 nil,

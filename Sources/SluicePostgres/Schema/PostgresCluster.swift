@@ -27,7 +27,7 @@ public enum PostgresCluster {
     public static func initialize(_ url: String, role: String? = nil) throws(StorageError) -> String {
         let address = try PostgresAddress(url)
         do throws(PostgresFailure) {
-            let connection = try connect(to: address)
+            let (connection, _, _) = try newest(address, PostgresTimeouts())
             // One initialization at a time: the number stands for nothing else in this database.
             try connection.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(5421874)")
             let found = try versions(of: connection)
@@ -52,15 +52,6 @@ public enum PostgresCluster {
                     + "let an administrator run what `sluice cluster init --print --role=\(role)` prints (missing: "
                     + "\(rights.text(0)))")
         }
-    }
-
-    /// Connects, and checks what every server has to have.
-    static func connect(
-        to address: PostgresAddress, timeouts: PostgresTimeouts = PostgresTimeouts(), stop: StopSignal = StopSignal()
-    ) throws(PostgresFailure) -> PostgresConnection {
-        let connection = try PostgresConnection(to: address, timeouts: timeouts, stop: stop)
-        _ = try Greeting(connection, timeouts: timeouts)
-        return connection
     }
 
     /// The version of the tables and that of the oldest program that can use them; nil if there are none.

@@ -21,6 +21,8 @@ public final class PostgresJournals: JournalService {
     private let stopSignal = StopSignal()
     private let log: LogSink?
     private let isWatching = Atomic(false)
+    /// The data folder of the server; nil if it has none.
+    private let folder = Mutex<String?>(nil)
 
     /// Names the server. It is connected to when it is needed.
     ///
@@ -82,9 +84,11 @@ public final class PostgresJournals: JournalService {
     // MARK: JournalService
 
     package func remember(in folder: String) {
-        identity.remember(HistoryFile(path: folder + "/server.history"))
-        if let id = NodeFile(path: folder + "/server.node").identity { row.succeed(in: id) }
+        identity.remember(Self.historyFile(in: folder).read())
+        self.folder.withLock { $0 = folder }
     }
+
+    private static func historyFile(in folder: String) -> HistoryFile { HistoryFile(path: folder + "/server.history") }
 
     package func expect(clusterID: String) {
         if let id = Hexadecimal.decode(clusterID) { identity.expect(clusterID: id) }
@@ -183,7 +187,13 @@ public final class PostgresJournals: JournalService {
 
     package var snapshots: any SnapshotService { snapshotRows }
 
-    package func join() throws { try NodeEntry(row, pool, stopSignal, log: log).enter() }
+    package func join() throws {
+        if let folder = folder.withLock({ $0 }) {
+            identity.keep(in: Self.historyFile(in: folder))
+            if let id = NodeFile(path: folder + "/server.node").identity { row.succeed(in: id) }
+        }
+        try NodeEntry(row, pool, stopSignal, log: log).enter()
+    }
 
     package func watch(_ hear: @escaping @Sendable (JournalNews) -> Void) {
         watcher.begin { [snapshotRows] news in

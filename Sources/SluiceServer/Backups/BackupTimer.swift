@@ -30,7 +30,8 @@ final class BackupTimer: Sendable {
     private let schedule: Schedule
     private let log: LogSink?
     private let state = Mutex(State())
-    private let queue = DispatchQueue(label: "sluice.backups", qos: .utility)
+    /// Dispatch gives its threads processor time behind all others (on Linux nice 10; `utility` has 2).
+    private let queue = DispatchQueue(label: "sluice.backups", qos: .background)
     /// Called on the queue once as many backups are there as are kept, with the oldest of them.
     private let didKeep: @Sendable (BackupManifest) -> Void
 

@@ -11,7 +11,9 @@ enum SQLFunctions {
     static func install(on connection: SQLiteConnection) throws(StorageError) {
         try add(TableLayout.Function.fold, 1, to: connection, fold)
         try add(TableLayout.Function.like, 3, to: connection, like)
-        try add(TableLayout.Function.search, 3, to: connection, search)
+        try add(TableLayout.Function.search(.beginsWith), 2, to: connection, beginsWith)
+        try add(TableLayout.Function.search(.endsWith), 2, to: connection, endsWith)
+        try add(TableLayout.Function.search(.contains), 2, to: connection, contains)
         try add(TableLayout.Function.size, 1, to: connection, size)
         try add(TableLayout.Function.id, 2, to: connection, id)
         try add(TableLayout.Function.arithmetic, -1, to: connection, arithmetic)
@@ -40,17 +42,21 @@ enum SQLFunctions {
         sqlite3_result_int(context, matches ? 1 : 0)
     }
 
-    private static let search: Function = { context, _, arguments in
-        guard let arguments,
-            let comparison = SQLFunctions.text(arguments[0]).flatMap(ComparisonOperator.init(rawValue:)),
-            SQLFunctions.charge(
-                context,
-                FunctionCost.steps(ofBytes: SQLFunctions.size(arguments[1]) + SQLFunctions.size(arguments[2])))
-        else { return }
-        let (text, needle) = (SQLFunctions.binding(arguments[1]), SQLFunctions.binding(arguments[2]))
-        if let isFound = TextSearch.finds(needle, in: text, comparison) {
-            sqlite3_result_int(context, isFound ? 1 : 0)
-        }
+    private static let beginsWith: Function = { SQLFunctions.search($0, $2, .beginsWith) }
+    private static let endsWith: Function = { SQLFunctions.search($0, $2, .endsWith) }
+    private static let contains: Function = { SQLFunctions.search($0, $2, .contains) }
+
+    /// Looks for the second argument in the first, both text or both data, where SQLite has them.
+    private static func search(
+        _ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?,
+        _ comparison: ComparisonOperator
+    ) {
+        guard let arguments else { return }
+        let type = sqlite3_value_type(arguments[0])
+        guard type == SQLITE_TEXT || type == SQLITE_BLOB, type == sqlite3_value_type(arguments[1]) else { return }
+        let (text, needle) = (bytes(arguments[0]), bytes(arguments[1]))
+        guard charge(context, FunctionCost.steps(ofBytes: text.count + needle.count)) else { return }
+        sqlite3_result_int(context, TextSearch.finds(needle, in: text, comparison) ? 1 : 0)
     }
 
     private static let size: Function = { context, _, arguments in
@@ -164,6 +170,13 @@ enum SQLFunctions {
         guard sqlite3_value_type(value) != SQLITE_NULL, let start = sqlite3_value_text(value) else { return nil }
         let count = Int(sqlite3_value_bytes(value))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    /// The bytes of a text or of data, valid while the function runs.
+    private static func bytes(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8> {
+        // SQLite gives the length of what it was asked for last.
+        let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
+        return UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
     }
 
     static func binding(_ value: OpaquePointer?) -> SQLBinding {

@@ -8,8 +8,8 @@ package protocol JournalService: Sendable {
     /// - Throws: as ``journal(ofDatabase:)`` does.
     var clusterID: String { get throws }
 
-    /// Keeps in a folder what the server has to know of the service after its next start. Called before anything else, if
-    /// the server has a data folder.
+    /// Reads in a folder what the server has to know of the service after a restart, and keeps it there from ``join()``
+    /// on. Called before anything else, if the server has a data folder.
     func remember(in folder: String)
 
     /// Says which cluster the service must be that of, where it could not be asked for ``clusterID``: it refuses any other

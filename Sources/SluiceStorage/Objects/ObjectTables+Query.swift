@@ -38,8 +38,9 @@ extension ObjectTables {
     ) throws {
         let table = try table(query.classIndex)
         let output = SQLCompiler.Output.columns(table.rowColumns(alias: SQLCompiler.rootAlias))
-        let unlimited = try query.withoutLimit(schema: schema)
-        try run(unlimited, output, order: .result, after: position, limit: limit) { statement in
+        // The SORT of an AGGREGATE is of groups.
+        let sorted = query.aggregates == nil ? query : query.condition
+        try run(sorted, output, order: .match, after: position, limit: limit) { statement in
             while try statement.step() {
                 guard try body(try readRow(statement, table)) else { return }
             }
@@ -124,22 +125,5 @@ extension ObjectTables {
             statement.bind(compiled.bindings)
             try body(statement)
         }
-    }
-}
-
-extension Query {
-    /// The same query over all its matches.
-    fileprivate func withoutLimit(schema: Schema) throws -> Query {
-        guard isPartial else { return self }
-        // Its SORT is of groups.
-        guard aggregates == nil else { return condition }
-        var syntax = try QuerySyntax.parse(canonicalText)
-        syntax.clauses.removeAll { clause in
-            switch clause {
-            case .limit, .distinct, .total, .aggregate, .group: true
-            case .sort, .exclude, .place: false
-            }
-        }
-        return try Query(syntax, schema: schema).read(in: context)
     }
 }

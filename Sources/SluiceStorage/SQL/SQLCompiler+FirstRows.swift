@@ -14,14 +14,14 @@ extension SQLCompiler {
     /// What holds for all of the first results, and not for most others.
     ///
     /// - Parameters:
-    ///   - count: how many results are wanted.
+    ///   - count: how many are wanted, of all that match.
     ///   - matches: what is selected from, and the condition: everything between SELECT's columns and ORDER BY.
     /// - Returns: nil where it would not make a statement faster: an index may have the order, ids cost nothing, or the
     ///   condition costs more than they do.
     func firstRows(
         _ count: Int, of query: Query, _ matches: SQLStatement, _ builder: inout SQLConditionBuilder
     ) -> SQLStatement? {
-        guard 1...Self.boundedCountMax ~= count, query.stages.isEmpty, let first = query.sort.first,
+        guard 1...Self.boundedCountMax ~= count, let first = query.sort.first,
             schema[query.classIndex].primaryKeyIndex != nil,
             !query.sort.contains(where: { isPrimaryKey($0.path, of: query) }), isUnindexedColumn(first.path),
             query.predicate.readsOwnNumbers, builder.context.condition(ofClass: query.classIndex) == nil

@@ -22,6 +22,8 @@ package struct SQLCompiler: Sendable {
     package enum Order: Sendable {
         /// The query's own: its sort, ties by object id, and its limit.
         case result
+        /// The query's sort, ties by object id, of all matches: whatever its limit and DISTINCT.
+        case match
         /// Ascending local row ids above `after`, whatever the query's sort and limit: for paging through a scan.
         case row(after: Int64)
         /// Ascending by the given columns, whatever the query's sort and limit: for paging by key.
@@ -87,12 +89,13 @@ package struct SQLCompiler: Sendable {
             if case .count = output {} else { statement.text += " ORDER BY \(root)._row" }
         case .key(let columns): statement = "\(statement) ORDER BY \(sql: columns)"
         case .any: break
-        case .result:
-            rowLimit = [limit, query.limit].compactMap { $0 }.min()
+        case .match, .result:
+            let isOfAll = if case .match = order { true } else { query.stages.isEmpty }
+            if case .result = order { rowLimit = [limit, query.limit].compactMap { $0 }.min() }
             if case .count = output {
             } else {
                 let keys = query.sort.map { ($0.path, $0.isAscending) }
-                if let rowLimit, let bound = firstRows(rowLimit, of: query, statement, &builder) {
+                if isOfAll, let rowLimit, let bound = firstRows(rowLimit, of: query, statement, &builder) {
                     statement = "\(statement) AND \(bound)"
                 }
                 statement = "\(statement) ORDER BY \(self.order(of: query, by: keys, &builder))"

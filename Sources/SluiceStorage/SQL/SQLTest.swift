@@ -168,7 +168,7 @@ struct SQLTest {
     private static func call(
         _ comparison: ComparisonOperator, _ text: SQLStatement, _ needle: SQLStatement
     ) -> SQLStatement {
-        "\(sql: TableLayout.Function.search)('\(sql: comparison.rawValue)', \(text), \(needle))"
+        "\(sql: TableLayout.Function.search(comparison))(\(text), \(needle))"
     }
 
     /// BEGINSWITH as a range of texts, which an index can serve.

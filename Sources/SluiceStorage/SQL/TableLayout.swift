@@ -49,8 +49,11 @@ package struct TableLayout: Sendable {
         package static let fold = "sluice_fold"
         /// `sluice_like(pattern, text, folded)`: ``LikePattern``, 1 or 0; null if either text is null.
         package static let like = "sluice_like"
-        /// `sluice_search(operator, text, needle)`: ``TextSearch``, 1 or 0; null if either is null.
-        package static let search = "sluice_search"
+        /// `sluice_beginswith(text, needle)`, `sluice_endswith` and `sluice_contains`: ``TextSearch``, 1 or 0; null
+        /// unless both are text or both are data.
+        package static func search(_ comparison: ComparisonOperator) -> String {
+            "sluice_\(comparison.rawValue.lowercased())"
+        }
         /// `sluice_size(text)`: the length of text or data in bytes; null for null.
         package static let size = "sluice_size"
         /// `sluice_id(class, key)`: the 16 bytes of ``Identity/objectID``; INTEGER, TEXT and 16-byte BLOB keys.

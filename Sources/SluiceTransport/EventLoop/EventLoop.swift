@@ -20,6 +20,12 @@ package final class EventLoop: @unchecked Sendable {  // State is used by the ow
         var isStopped = false
         /// How often the loop was borrowed since its last turn.
         var borrowCount = 0
+
+        /// - Returns: whether the loop has to be woken, for what was added to the inbox.
+        mutating func wake() -> Bool {
+            defer { isAsleep = false }
+            return isAsleep
+        }
     }
 
     /// How often the loop is borrowed at most between two turns.
@@ -109,25 +115,27 @@ package final class EventLoop: @unchecked Sendable {  // State is used by the ow
     /// Has the handler flush: at once and on this thread if the loop sleeps and the handler agrees
     /// (``PollHandler/flushWhileAsleep()``), else at the end of this turn or of the next.
     func scheduleFlush(_ handler: PollHandler) {
-        if mayBeBorrowed(), ownership.withLockIfAvailable({ _ in handler.flushWhileAsleep() }) ?? false { return }
-        enqueue { $0.flushes.append(handler) }
-    }
-
-    private func mayBeBorrowed() -> Bool {
-        guard isLent else { return false }
-        return inbox.withLock { inbox in
-            guard inbox.isAsleep, inbox.borrowCount < EventLoop.borrowCountMax else { return false }
-            inbox.borrowCount += 1
-            return true
+        // One look at the inbox for each message of a fan-out, most of which meet a loop that is awake.
+        let (mayBorrow, mustWake) = inbox.withLock { inbox in
+            if isLent, inbox.isAsleep, inbox.borrowCount < EventLoop.borrowCountMax {
+                inbox.borrowCount += 1
+                return (true, false)
+            }
+            guard !inbox.isStopped else { return (false, false) }
+            inbox.flushes.append(handler)
+            return (false, inbox.wake())
         }
+        if mustWake { eventfd_write(wakeUp, 1) }
+        guard mayBorrow else { return }
+        if ownership.withLockIfAvailable({ _ in handler.flushWhileAsleep() }) ?? false { return }
+        enqueue { $0.flushes.append(handler) }
     }
 
     private func enqueue(_ body: (inout sending Inbox) -> Void) {
         let mustWake = inbox.withLock { inbox in
             guard !inbox.isStopped else { return false }
             body(&inbox)
-            defer { inbox.isAsleep = false }
-            return inbox.isAsleep
+            return inbox.wake()
         }
         if mustWake { eventfd_write(wakeUp, 1) }
     }

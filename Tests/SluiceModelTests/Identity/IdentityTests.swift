@@ -11,6 +11,8 @@ struct IdentityTests {
         (ObjectKey.int(-1), "33bd96e76133379acd81524dfd09b7a8"),
         (ObjectKey.string("42"), "a2433cb0cb71bfa9a8cfab6574d6d0c2"),
         (ObjectKey.string("\u{E9}"), "ee8e83896323dc118f63cc0585615d46"),
+        (ObjectKey.string(""), "239334f284918929829328a201762b35"),
+        (ObjectKey.string(String(repeating: "x", count: 5_000)), "b2a81174b1e1ada8e0862b48465c01a9"),
     ])
     func aKeyedObjectsIdIsTheDigestOfClassKindAndKey(key: ObjectKey, id: String) {
         #expect(Identity(className: "Plane", key: key).objectID.description == id)

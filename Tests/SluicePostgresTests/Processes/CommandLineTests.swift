@@ -47,15 +47,22 @@ struct CommandLineTests {
         let journal = try server.database().url
         try await withFolder { folder in
             try await fill(folder + "/own", journal: nil)
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder + "/own")
             let own = try await refusal(folder + "/own", journal: journal)
             #expect(own.contains("has databases that are no replicas"), "\(own)")
+            #expect(Set(try FileManager.default.contentsOfDirectory(atPath: folder + "/own")) == Set(files))
             try await fill(folder + "/own", journal: nil)
 
             try await fill(folder + "/replicas", journal: journal)
             let alone = try await refusal(folder + "/replicas", journal: nil)
             #expect(alone.contains("has replicas of a cluster") && alone.contains("--journal=URL"), "\(alone)")
+            let history = try #require(FileManager.default.contents(atPath: folder + "/replicas/server.history"))
+            try Data("1:7\n".utf8).write(to: URL(filePath: folder + "/replicas/server.history"))
             let other = try await refusal(folder + "/replicas", journal: try server.database().url)
             #expect(other.contains("replicas of another cluster"), "\(other)")
+            // What the node knows of its own server is kept.
+            #expect(FileManager.default.contents(atPath: folder + "/replicas/server.history") == Data("1:7\n".utf8))
+            try history.write(to: URL(filePath: folder + "/replicas/server.history"))
             try await fill(folder + "/replicas", journal: journal)
         }
     }

@@ -94,6 +94,11 @@ struct FailoverTests {
         let warning = "\(old) is an old primary: it is on timeline 1, and \(new) is on timeline 2"
         #expect(status.warnings.count == 1 && status.warnings[0].hasPrefix(warning), "\(status.warnings)")
         #expect(status.text.hasPrefix("warning: \(warning)"))
+        // Which of them is the right one, an administrator has to say.
+        let undecided = #expect(throws: StorageError.self) { try PostgresCluster.beginEpoch(both) }
+        #expect(undecided?.code == .journal)
+        let places = "\(old) on timeline 1, \(new) on timeline 2"
+        #expect(undecided?.message.contains("several servers that take writes (\(places)); name the one") == true)
         // While the new one is away, the journal is silent, and has no other history.
         try await standby.kill()
         try await wait(for: "the node to say why") {

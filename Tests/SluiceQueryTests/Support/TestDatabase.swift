@@ -28,15 +28,9 @@ final class TestDatabase {
             let matches = LikePattern.matches(pattern, text, ignoresCase: sqlite3_value_int(values?[2]) != 0)
             sqlite3_result_int(context, matches ? 1 : 0)
         }
-        register(TableLayout.Function.search, 3) { context, _, values in
-            guard let comparison = TestDatabase.text(values?[0]).flatMap(ComparisonOperator.init(rawValue:)) else {
-                return
-            }
-            let (text, needle) = (TestDatabase.binding(values?[1]), TestDatabase.binding(values?[2]))
-            if let isFound = TextSearch.finds(needle, in: text, comparison) {
-                sqlite3_result_int(context, isFound ? 1 : 0)
-            }
-        }
+        register(TableLayout.Function.search(.beginsWith), 2) { TestDatabase.search($0, $2, .beginsWith) }
+        register(TableLayout.Function.search(.endsWith), 2) { TestDatabase.search($0, $2, .endsWith) }
+        register(TableLayout.Function.search(.contains), 2) { TestDatabase.search($0, $2, .contains) }
         register(TableLayout.Function.size, 1) { context, _, values in
             guard sqlite3_value_type(values?[0]) != SQLITE_NULL else { return sqlite3_result_null(context) }
             sqlite3_result_int(context, sqlite3_value_bytes(values?[0]))
@@ -55,6 +49,22 @@ final class TestDatabase {
     }
 
     deinit { sqlite3_close_v2(handle) }
+
+    private static func search(
+        _ context: OpaquePointer?, _ values: UnsafeMutablePointer<OpaquePointer?>?, _ comparison: ComparisonOperator
+    ) {
+        let isFound: Bool
+        switch (binding(values?[0]), binding(values?[1])) {
+        case (.text(var text), .text(var needle)):
+            isFound = text.withUTF8 { text in needle.withUTF8 { TextSearch.finds($0, in: text, comparison) } }
+        case (.blob(let data), .blob(let needle)):
+            isFound = data.withUnsafeBufferPointer { data in
+                needle.withUnsafeBufferPointer { TextSearch.finds($0, in: data, comparison) }
+            }
+        default: return
+        }
+        sqlite3_result_int(context, isFound ? 1 : 0)
+    }
 
     /// The values that the running statement has remembered.
     private var remembered: [[SQLBinding]: SQLBinding] = [:]
