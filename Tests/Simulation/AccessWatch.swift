@@ -38,6 +38,9 @@ final class AccessWatch {
     private var deployers: [Int: Int] = [:]
     /// The node of each client's last session.
     private var lastNodes: [Int: Int] = [:]
+    /// The user whose each client's store is, for the server: who opened it last. After the server has lost the store's
+    /// first opening, that is whom the client pretends to be.
+    private(set) var owners: [Int: Int64?] = [:]
     /// Who has a session, or had one recently.
     private(set) var recent: Set<SimulatedIdentity> = []
     /// What happened, to see that simulations reach it.
@@ -194,6 +197,7 @@ final class AccessWatch {
                     known[client, default: []].formUnion(group.keys.map { ObjectRef(group.classIndex, $0) })
                 }
             case .opened(let opened):
+                if let session = sessions[connection] { owners[session.client] = .some(session.identity.user) }
                 for rejection in opened.rejections { note(rejection, of: connection) }
             // They tell of no object. A new message decides here whether it does.
             case .hello, .schema, .complete, .listMembers, .digest, .login, .subscriptionError, .error, .moved,

@@ -87,7 +87,8 @@ extension Simulation {
     /// What a client presents now.
     func credentials(of client: SimulatedClient) -> [WireCredentials] {
         guard isRuled else { return [] }
-        return [issuer.token(of: client.impersonated ?? client.user, now: now).credentials]
+        let owner = server.watch.owners[client.index] ?? client.user
+        return [issuer.token(of: client.impersonated ?? owner, now: now).credentials]
     }
 
     /// Lets the clients begin again whose logins have ended.

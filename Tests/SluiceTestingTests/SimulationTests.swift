@@ -187,6 +187,12 @@ func record(_ failure: SimulationFailure, of plan: SimulationPlan, actionCount: 
     @Test func `a sum that was not a number is not exact`() {
         simulate(seed: 43_001_675, actionCount: 50)
     }
+
+    /// A journal that went back lost a store's first opening, so another user's credentials opened the store.
+    @Test(arguments: [47_010_235, 47_018_515] as [UInt64])
+    func `a store that the server has lost is whose credentials it presents`(seed: UInt64) {
+        simulate(seed: seed, actionCount: 100)
+    }
 }
 
 /// Checks that engines, views and stores go when nobody uses them any more.
